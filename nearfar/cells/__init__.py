@@ -1,0 +1,26 @@
+"""Cells: the notation, the generators of the standard sets, and the names that cells have as metrics. See docs/notation.md."""
+
+from __future__ import annotations
+
+from .generators import Skip, host_device_matrix, stream_matrix
+from .names import MetricName, decode_cell, encode_cell, metric_name, parse_metric_name
+from .notation import KERNELS, Cell, CellError, Endpoint, Flow, parse, parse_lines, pretty
+
+__all__ = [
+    "KERNELS",
+    "Cell",
+    "CellError",
+    "Endpoint",
+    "Flow",
+    "MetricName",
+    "Skip",
+    "decode_cell",
+    "encode_cell",
+    "host_device_matrix",
+    "metric_name",
+    "parse",
+    "parse_lines",
+    "parse_metric_name",
+    "pretty",
+    "stream_matrix",
+]

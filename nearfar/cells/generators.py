@@ -1,0 +1,118 @@
+"""The standard sets of cells of a node: the host-device matrix and the STREAM matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nearfar.topology import Gpu, Node, NumaNode, host_class
+
+from .notation import Cell, Endpoint, Flow
+
+#: Up to this many host NUMA nodes every pair is measured; above, one representative for each package and distance.
+MAX_NUMA_NODES = 8
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A cell that is left out, and why. ``code`` is one of the measurement document's skip codes."""
+
+    cell: Cell
+    reason: str
+    code: str
+
+
+def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """For each GPU and each NUMA node of host memory: H2D, D2H and both at once; in the order of GPUs, then NUMA nodes.
+
+    Memory that the cpuset does not allow is skipped as ``not_allowed``, a hidden GPU as ``denied``. NUMA nodes without an allowed CPU are driven from the
+    nearest one that has some. With more than ``MAX_NUMA_NODES`` NUMA nodes each GPU is measured from the lowest-numbered one of
+    each package, path class and distance; the others are skipped as ``representative``.
+    """
+    memories = [m for m in node.host_numa_nodes if _memory_allowed(node, m)]
+    cells: list[Cell] = []
+    skips: list[Skip] = []
+    for gpu in node.gpus:
+        stands_for = _representatives(node, gpu, memories)
+        for memory in node.host_numa_nodes:
+            three = _three_ways(memory.index, gpu.index, _driver(node, memory))
+            if not gpu.visible:
+                reason = f"GPU {gpu.index} is hidden from this process (CUDA_VISIBLE_DEVICES, or the cgroup)"
+                skips += [Skip(cell, reason, "denied") for cell in three]
+            elif memory not in memories:
+                reason = f"NUMA node {memory.index}'s memory is not allowed by the cpuset"
+                skips += [Skip(cell, reason, "not_allowed") for cell in three]
+            elif stands_for[memory.index] != memory.index:
+                reason = f"represented by n{stands_for[memory.index]}:g{gpu.index} (same package, class and distance)"
+                skips += [Skip(cell, reason, "representative") for cell in three]
+            else:
+                cells += three
+    return cells, skips
+
+
+def stream_matrix(node: Node) -> list[Cell]:
+    """STREAM triad for the cores of each allowed NUMA node with the memory of each, then all nodes' own memories at once.
+
+    With more than ``MAX_NUMA_NODES`` NUMA nodes, one representative pair for each pair of packages and distance.
+    """
+    cores = [n for n in node.numa_nodes if _allowed_cpus(node, n)]
+    memories = [m for m in node.host_numa_nodes if _memory_allowed(node, m)]
+    pairs = [(c, m) for c in cores for m in memories]
+    if len(memories) > MAX_NUMA_NODES:
+        first: dict[object, tuple[NumaNode, NumaNode]] = {}
+        for c, m in pairs:
+            first.setdefault((c.package, m.package, c == m, node.distances.get((c.index, m.index))), (c, m))
+        pairs = list(first.values())
+    cells = [Cell((_triad(c.index, m.index),)) for c, m in pairs]
+    own = tuple(_triad(m.index, m.index) for m in memories if m in cores)
+    return [*cells, Cell(own)] if len(own) > 1 else cells
+
+
+def _three_ways(numa: int, gpu: int, driver: Endpoint | None) -> list[Cell]:
+    memory, device = Endpoint("n", numa), Endpoint("g", gpu)
+    down, up = Flow(memory, device, driver), Flow(device, memory, driver)
+    return [Cell((down,)), Cell((up,)), Cell((down, up))]
+
+
+def _triad(cores: int, memory: int) -> Flow:
+    return Flow(Endpoint("c", cores), Endpoint("n", memory), kernel="triad")
+
+
+def _memory_allowed(node: Node, memory: NumaNode) -> bool:
+    return node.allowed_numa_nodes is None or memory.index in node.allowed_numa_nodes
+
+
+def _allowed_cpus(node: Node, numa: NumaNode) -> set[int]:
+    return set(numa.cpus) if node.allowed_cpus is None else set(numa.cpus) & set(node.allowed_cpus)
+
+
+def _driver(node: Node, memory: NumaNode) -> Endpoint | None:
+    """The NUMA node that drives flows of ``memory``: ``None`` for its own, else the nearest with allowed CPUs.
+
+    Nearest by ACPI distance, then in the same package, then by number. A topology that shows no CPUs at all (cores taken out of
+    a capture) leaves the default.
+    """
+    candidates = [n for n in node.numa_nodes if _allowed_cpus(node, n)]
+    if memory in candidates or not candidates:
+        return None
+
+    def farness(numa: NumaNode) -> tuple[float, bool, int]:
+        distance = node.distances.get((memory.index, numa.index), math.inf)
+        return distance, numa.package != memory.package, numa.index
+
+    return Endpoint("n", min(candidates, key=farness).index)
+
+
+def _representatives(node: Node, gpu: Gpu, memories: Iterable[NumaNode]) -> dict[int, int]:
+    """For each of the NUMA nodes the one that is measured in its place (itself, where there are few)."""
+    memories = sorted(memories, key=lambda m: m.index)
+    if len(memories) <= MAX_NUMA_NODES:
+        return {m.index: m.index for m in memories}
+    first: dict[object, int] = {}
+    result = {}
+    for m in memories:
+        distance = None if gpu.numa_node is None else node.distances.get((gpu.numa_node, m.index))
+        kind = (m.package, host_class(node, m.index, gpu.index), distance)
+        result[m.index] = first.setdefault(kind, m.index)
+    return result
