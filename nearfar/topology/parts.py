@@ -1,7 +1,4 @@
-"""What a node is made of: packages, NUMA nodes, GPUs, NICs, the bridges between them, and the class of every path.
-
-Pure: built from hwloc XML text or from a document's ``node`` object, never from the machine that runs this code.
-"""
+"""What a node is made of: packages, NUMA nodes, GPUs, NICs and the links between them."""
 
 from __future__ import annotations
 
@@ -20,8 +17,9 @@ class Package:
 class NumaNode:
     """A NUMA node, by the operating system's number.
 
-    ``memory`` is in bytes (0: a node without memory). ``kind`` is ``host`` or ``gpu`` (GPU memory shown as a NUMA node,
-    which is never host memory); ``gpu`` is that GPU's index where it is known.
+    ``memory`` is in bytes (0: a node without memory). ``cpus`` are the node's own CPUs (empty: a node without CPUs).
+    ``kind`` is ``host`` or ``gpu`` (GPU memory shown as a NUMA node, which is never host memory); ``gpu`` is that GPU's
+    index where it is known.
     """
 
     index: int
@@ -36,9 +34,10 @@ class NumaNode:
 class Link:
     """A device's link to the host. ``kind`` is ``pcie``, ``nvlink`` or ``c2c``.
 
-    ``gen`` and ``width`` are the present state (idle GPUs show a low generation), ``max_gen`` and ``max_width`` what device and
-    slot allow. For ``nvlink`` to the host, ``gen`` is the NVLink generation and ``width`` the number of lanes ("bricks").
-    ``None``: not known.
+    ``gen`` and ``width`` are the present state (idle GPUs show a low generation), ``max_gen`` and ``max_width`` what
+    device and slot allow. For ``nvlink`` to the host, ``gen`` is the NVLink generation and ``width`` the number of
+    lanes ("bricks"). ``speed`` is GB/s in each direction where a source gives the product of the two alone, as hwloc does
+    (4.0 is x16 of generation 1 and x8 of generation 2: the two are not told apart). ``None``: not known.
     """
 
     kind: str = "pcie"
@@ -46,14 +45,17 @@ class Link:
     width: int | None = None
     max_gen: int | None = None
     max_width: int | None = None
+    speed: float | None = None
 
 
 @dataclass(frozen=True)
 class Gpu:
     """A GPU; ``index`` counts in PCI bus order over all the node's GPUs, visible or not.
 
-    ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that uplink.
-    ``nvlinks`` is the number of active NVLink lanes to other GPUs or switches, ``None`` where not known.
+    ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that
+    uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes to other
+    GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it ("lost").
+    ``None``: not known.
     """
 
     index: int
@@ -64,12 +66,14 @@ class Gpu:
     package: int | None = None
     link: Link = field(default_factory=Link)
     uplinks: tuple[str, ...] = ()
+    host_bridge: str | None = None
     nvlink_generation: int | None = None
     nvlinks: int | None = None
     memory: int | None = None
     mig: bool | None = None
     ecc: bool | None = None
     visible: bool = True
+    fault: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,15 +86,17 @@ class Nic:
     package: int | None = None
     link: Link = field(default_factory=Link)
     uplinks: tuple[str, ...] = ()
+    host_bridge: str | None = None
 
 
 @dataclass(frozen=True)
 class Node:
     """One machine.
 
-    ``peers`` maps a sorted pair of GPU indices to its link (``NV18``); pairs that are not in it are classed by their place in the
-    PCI tree. ``distances`` maps (NUMA node, NUMA node) to the ACPI distance. ``allowed_cpus`` and ``allowed_numa_nodes`` are what
-    the cpuset of the process that looked permits (``None``: no restriction known).
+    ``peers`` maps a sorted pair of GPU indices to its link (``NV18``); pairs that are not in it are classed by their
+    place in the PCI tree. ``distances`` maps (NUMA node, NUMA node) to the ACPI distance. ``allowed_cpus`` and
+    ``allowed_numa_nodes`` are what the cpuset of the process that looked permits (``None``: no restriction known).
+    ``notes`` are sentences about what could not be read, and why.
     """
 
     hostname: str
@@ -104,8 +110,17 @@ class Node:
     allowed_cpus: tuple[int, ...] | None = None
     allowed_numa_nodes: tuple[int, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def host_numa_nodes(self) -> tuple[NumaNode, ...]:
         """The NUMA nodes that are host memory: not GPU memory, and not without memory."""
         return tuple(n for n in self.numa_nodes if n.kind == "host" and n.memory > 0)
+
+    def numa_node(self, index: int) -> NumaNode | None:
+        """The NUMA node with the operating system's number ``index``, or ``None``."""
+        return next((n for n in self.numa_nodes if n.index == index), None)
+
+    def gpu(self, index: int) -> Gpu | None:
+        """GPU ``index``, or ``None``."""
+        return next((g for g in self.gpus if g.index == index), None)

@@ -1,0 +1,235 @@
+"""A ``Node`` as the ``node`` object of a measurement document (JSON), and back without loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nearfar.errors import NearfarError
+from nearfar.topology.bitmaps import format_cpu_list, parse_cpu_list
+from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
+
+
+def node_to_document(node: Node) -> dict[str, Any]:
+    """The node as plain JSON values; CPUs are Linux lists (``0-31``), memory is in bytes."""
+    allowed = None
+    if node.allowed_cpus is not None or node.allowed_numa_nodes is not None:
+        allowed = {
+            "cpus": None if node.allowed_cpus is None else format_cpu_list(node.allowed_cpus),
+            "numa_nodes": None if node.allowed_numa_nodes is None else list(node.allowed_numa_nodes),
+        }
+    known = sorted({index for pair in node.distances for index in pair})
+    return {
+        "hostname": node.hostname,
+        "product": node.product,
+        "packages": [{"index": p.index, "cpus": format_cpu_list(p.cpus)} for p in node.packages],
+        "numa_nodes": [{**vars(n), "cpus": format_cpu_list(n.cpus)} for n in node.numa_nodes],
+        "gpus": [_device_to_document(gpu) for gpu in node.gpus],
+        "nics": [_device_to_document(nic) for nic in node.nics],
+        "peers": [{"gpus": list(pair), "link": link} for pair, link in sorted(node.peers.items())],
+        "distances": {"nodes": known, "values": [[node.distances.get((a, b)) for b in known] for a in known]},
+        "allowed": allowed,
+        "software": dict(node.software),
+        "notes": list(node.notes),
+    }
+
+
+def node_from_document(document: Any) -> Node:
+    """The node of a document's ``node`` object. Keys that are not known are ignored, those that are missing take their
+    defaults; a value of the wrong kind raises ``NearfarError`` with its place."""
+    top = _Reader(document, "node")
+    allowed = top.inner("allowed")
+    return Node(
+        hostname=top.text("hostname") or "unknown",
+        packages=tuple(Package(r.number("index"), r.cpus("cpus")) for r in top.rows("packages")),
+        numa_nodes=tuple(_numa_node(row) for row in top.rows("numa_nodes")),
+        gpus=tuple(_gpu(row) for row in top.rows("gpus")),
+        nics=tuple(_nic(row) for row in top.rows("nics")),
+        peers=dict(_peer(row) for row in top.rows("peers")),
+        distances=_distances(top.inner("distances")),
+        product=top.text("product"),
+        allowed_cpus=allowed.cpus("cpus") if allowed and allowed.has("cpus") else None,
+        allowed_numa_nodes=allowed.numbers("numa_nodes") if allowed and allowed.has("numa_nodes") else None,
+        software={str(key): str(value) for key, value in top.mapping("software").items()},
+        notes=top.texts("notes"),
+    )
+
+
+def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
+    return {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
+
+
+def _numa_node(row: _Reader) -> NumaNode:
+    kind = row.text("kind") or "host"
+    if kind not in ("host", "gpu"):
+        raise row.wrong("kind", "'host' or 'gpu'")
+    return NumaNode(
+        index=row.number("index"),
+        package=row.integer("package"),
+        cpus=row.cpus("cpus"),
+        memory=row.integer("memory") or 0,
+        kind=kind,
+        gpu=row.integer("gpu"),
+    )
+
+
+def _gpu(row: _Reader) -> Gpu:
+    visible = row.flag("visible")
+    return Gpu(
+        index=row.number("index"),
+        pci=row.text("pci") or "",
+        uuid=row.text("uuid"),
+        name=row.text("name"),
+        numa_node=row.integer("numa_node"),
+        package=row.integer("package"),
+        link=_link(row.inner("link")),
+        uplinks=row.texts("uplinks"),
+        host_bridge=row.text("host_bridge"),
+        nvlink_generation=row.integer("nvlink_generation"),
+        nvlinks=row.integer("nvlinks"),
+        memory=row.integer("memory"),
+        mig=row.flag("mig"),
+        ecc=row.flag("ecc"),
+        visible=True if visible is None else visible,
+        fault=row.text("fault"),
+    )
+
+
+def _nic(row: _Reader) -> Nic:
+    return Nic(
+        name=row.text("name") or "",
+        pci=row.text("pci") or "",
+        numa_node=row.integer("numa_node"),
+        package=row.integer("package"),
+        link=_link(row.inner("link")),
+        uplinks=row.texts("uplinks"),
+        host_bridge=row.text("host_bridge"),
+    )
+
+
+def _link(row: _Reader | None) -> Link:
+    if row is None:
+        return Link()
+    kind = row.text("kind") or "pcie"
+    if kind not in ("pcie", "nvlink", "c2c"):
+        raise row.wrong("kind", "'pcie', 'nvlink' or 'c2c'")
+    return Link(
+        kind=kind,
+        gen=row.integer("gen"),
+        width=row.integer("width"),
+        max_gen=row.integer("max_gen"),
+        max_width=row.integer("max_width"),
+        speed=row.real("speed"),
+    )
+
+
+def _peer(row: _Reader) -> tuple[tuple[int, int], str]:
+    pair = sorted(row.numbers("gpus"))
+    if len(pair) != 2:
+        raise row.wrong("gpus", "two GPU numbers")
+    return (pair[0], pair[1]), row.text("link") or ""
+
+
+def _distances(row: _Reader | None) -> dict[tuple[int, int], int]:
+    if row is None:
+        return {}
+    nodes, values = row.numbers("nodes"), row.value.get("values") or []
+    square = isinstance(values, list) and all(isinstance(line, list) and len(line) == len(nodes) for line in values)
+    if not square or len(values) != len(nodes):
+        raise row.wrong("values", "a square matrix over its nodes")
+    distances = {}
+    for a, line in zip(nodes, values):
+        for b, value in zip(nodes, line):
+            if value is not None:
+                if isinstance(value, bool) or not isinstance(value, int):
+                    raise row.wrong("values", "a matrix of whole numbers")
+                distances[a, b] = value
+    return distances
+
+
+class _Reader:
+    """One JSON object, read key by key; ``place`` is where it stands, for errors."""
+
+    def __init__(self, value: Any, place: str) -> None:
+        if not isinstance(value, dict):
+            raise NearfarError(f"{place}: expected an object, found {_short(value)}")
+        self.value, self.place = value, place
+
+    def wrong(self, key: str, expected: str) -> NearfarError:
+        return NearfarError(f"{self.place}.{key}: expected {expected}, found {_short(self.value.get(key))}")
+
+    def has(self, key: str) -> bool:
+        return self.value.get(key) is not None
+
+    def text(self, key: str) -> str | None:
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(key, "a text")
+        return value
+
+    def integer(self, key: str) -> int | None:
+        value = self.value.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or int(value) != value:
+            raise self.wrong(key, "a whole number")
+        return int(value)
+
+    def number(self, key: str) -> int:
+        value = self.integer(key)
+        if value is None:
+            raise self.wrong(key, "a whole number")
+        return value
+
+    def real(self, key: str) -> float | None:
+        value = self.value.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.wrong(key, "a number")
+        return float(value)
+
+    def flag(self, key: str) -> bool | None:
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self.wrong(key, "true or false")
+        return value
+
+    def cpus(self, key: str) -> tuple[int, ...]:
+        return parse_cpu_list(self.text(key) or "")
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.value.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self.wrong(key, "a list")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self._list(key)
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(key, "a list of texts")
+        return tuple(values)
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        values = self._list(key)
+        if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+            raise self.wrong(key, "a list of whole numbers")
+        return tuple(values)
+
+    def rows(self, key: str) -> list[_Reader]:
+        return [_Reader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self._list(key))]
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, dict):
+            raise self.wrong(key, "an object")
+        return value or {}
+
+    def inner(self, key: str) -> _Reader | None:
+        return _Reader(self.value[key], f"{self.place}.{key}") if self.has(key) else None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
