@@ -1,0 +1,193 @@
+"""Reading a site's YAML files: rendered by Jinja2, checked against a schema, every complaint with file and line.
+
+A file is rendered from itself and the environment (``{{ env.NAME }}``) alone, never from the machine that reads it:
+an expectation taken from the node under test would always pass.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import traceback
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Union
+
+import yaml
+
+from nearfar.errors import NearfarError
+from nearfar.files import CHECKOUT
+
+Step = Union[str, int]
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SCHEMAS = Path(__file__).with_name("schemas")
+
+
+def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """A site's own directories (``NEARFAR_SITE``, separated by ``:``) first, then the checkout's ``site/``."""
+    own = (os.environ if environ is None else environ).get("NEARFAR_SITE", "")
+    directories = [Path(part).expanduser().absolute() for part in own.split(":") if part]
+    for directory in directories:
+        if not directory.is_dir():
+            raise NearfarError(f"NEARFAR_SITE: {directory} is not a directory; mend the variable or make the directory")
+    return [*directories, CHECKOUT / "site"]
+
+
+def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
+    """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's counts."""
+    found: dict[str, Path] = {}
+    for directory in directories:
+        for path in sorted((directory / kind).glob("*.yaml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+class SiteFile:
+    """One file: ``data`` as plain Python, and the line each part of it stands on."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.path = path
+        try:
+            source = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        text = _render(path, source, os.environ if environ is None else environ)
+        # A loop makes the rendered text longer than the file; the line is then one of what `nearfar` read.
+        self._where = "" if text.count("\n") == source.count("\n") else " of the rendered text"
+        loader = _LOADER(text)
+        try:
+            self._root = loader.get_single_node()
+            self._refuse_repeated_keys(self._root)
+            self.data: Any = None if self._root is None else loader.construct_document(self._root)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark is not None else 1
+            raise NearfarError(f"{path}:{line}{self._where}: not YAML: {error.problem or error.context}") from None
+        except yaml.YAMLError as error:
+            raise NearfarError(f"{path}: not YAML: {error}") from None
+        finally:
+            loader.dispose()
+
+    def line(self, *steps: Step) -> int:
+        """The line (1-based) of the part that keys and positions lead to; of its last known ancestor where it is missing."""
+        node = self._root
+        line = 1 if node is None else node.start_mark.line + 1
+        for step in steps:
+            below = None
+            if isinstance(node, yaml.MappingNode):
+                for key, value in node.value:
+                    if key.value == str(step):
+                        line, below = key.start_mark.line + 1, value
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+                below = node.value[step]
+                line = below.start_mark.line + 1
+            if below is None:
+                break
+            node = below
+        return line
+
+    def error(self, words: str, *steps: Step) -> NearfarError:
+        """A user's error that names this file and the line of the part that ``steps`` lead to."""
+        return NearfarError(f"{self.path}:{self.line(*steps)}{self._where}: {words}")
+
+    def check(self, schema_name: str) -> None:
+        """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest known key."""
+        problem = next(_by_line(_validator(schema_name).iter_errors(self.data), self), None)
+        if problem is not None:
+            steps = list(problem.absolute_path)
+            words, more = _explain(problem)
+            place = ".".join(str(step) for step in steps)
+            raise self.error(f"{place}: {words}" if place else words, *steps, *more)
+
+    def _refuse_repeated_keys(self, node: Any) -> None:
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in node.value:
+                if key.value in seen and key.value != "<<":
+                    line = key.start_mark.line + 1
+                    raise NearfarError(f"{self.path}:{line}{self._where}: the key '{key.value}' is there twice; remove one")
+                seen.add(key.value)
+                self._refuse_repeated_keys(value)
+        elif isinstance(node, yaml.SequenceNode):
+            for value in node.value:
+                self._refuse_repeated_keys(value)
+
+
+def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:
+    if not any(mark in source for mark in ("{{", "{%", "{#")):
+        return source
+    import jinja2
+    import jinja2.sandbox
+
+    environment = jinja2.sandbox.SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    try:
+        return environment.from_string(source).render(env=dict(environ))
+    except jinja2.TemplateSyntaxError as error:
+        raise NearfarError(f"{path}:{error.lineno}: template: {error.message}") from None
+    except Exception as error:
+        # Jinja2 rewrites its frames so that they carry the template's own lines.
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<template>"]
+        line = frames[-1].lineno if frames else 1
+        words = str(error).replace("'dict object' has no attribute", "no environment variable")
+        hint = "; set it, or give a default: {{ env.get('NAME', '…') }}" if isinstance(error, jinja2.UndefinedError) else ""
+        raise NearfarError(f"{path}:{line}: template: {words}{hint}") from None
+
+
+@lru_cache(maxsize=None)
+def schema(name: str) -> dict[str, Any]:
+    """A JSON schema of the package, e.g. ``system-1``."""
+    loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+@lru_cache(maxsize=None)
+def _validator(name: str) -> Any:
+    import jsonschema
+
+    return jsonschema.Draft7Validator(schema(name))
+
+
+def _by_line(problems: Any, file: SiteFile) -> Any:
+    return iter(sorted(problems, key=lambda problem: file.line(*problem.absolute_path)))
+
+
+_TYPES = {"object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+          "boolean": "true or false", "null": "null"}  # fmt: skip
+
+
+def _explain(problem: Any) -> tuple[str, list[Step]]:
+    """What is wrong in a user's words, and the steps from the problem's place to the culprit."""
+    if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
+        known = list(problem.schema.get("properties", {}))
+        wrong = next(str(key) for key in problem.instance if key not in known)
+        return f"unknown key '{wrong}'{nearest(wrong, known)}", [wrong]
+    if problem.validator == "required":
+        missing = next(key for key in problem.validator_value if key not in problem.instance)
+        return f"the key '{missing}' is missing", []
+    if problem.validator == "type":
+        wanted = problem.validator_value if isinstance(problem.validator_value, list) else [problem.validator_value]
+        return f"expected {' or '.join(_TYPES[name] for name in wanted)}, found {_shown(problem.instance)}", []
+    if problem.validator == "enum":
+        return f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}" \
+               f"{nearest(str(problem.instance), [str(v) for v in problem.validator_value])}", []  # fmt: skip
+    if problem.validator in ("pattern", "propertyNames", "anyOf", "oneOf", "minItems", "maxItems", "not"):
+        words = problem.schema.get("errorMessage") or problem.schema.get("description")
+        if words:
+            return f"{_shown(problem.instance)}: expected {words[0].lower()}{words[1:]}", []
+    return str(problem.message), []
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """`` (did you mean 'x'?)`` for the nearest known word, else the known ones, else nothing."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f" (did you mean '{close[0]}'?)"
+    return f" (known: {', '.join(sorted(known))})" if known else ""
