@@ -1,0 +1,81 @@
+"""What nearfar needs of a Python, as pyproject.toml says: list it, check this Python, make nearfar importable.
+
+Standard library only, Python 3.9; this also runs under a Python that lacks everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def requirements(test: bool) -> list[str]:
+    """The requirement strings of ``dependencies``, and with ``test`` those of the extra of that name."""
+    text = (CHECKOUT / "pyproject.toml").read_text()
+    names = ["dependencies"] + (["test"] if test else [])
+    blocks = [re.search(rf"^{name} = \[(.*?)^\]", text, re.M | re.S) for name in names]
+    return [requirement for block in blocks if block for requirement in re.findall(r'"([^"]+)"', block[1])]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version: '4.10.4rc1' is (4, 10, 4)."""
+    match = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(word) for word in match[0].split(".")) if match else ()
+
+
+def complaint(requirement: str) -> str:
+    """Why this Python does not meet the requirement; the empty string when it does."""
+    name, conditions = re.match(r"([\w.-]+)(.*)", requirement).groups()  # type: ignore[union-attr]
+    try:
+        present = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return f"{name} is not installed"
+    for condition in filter(None, conditions.split(",")):
+        operator, bound = re.match(r"([<>=]+)(.*)", condition).groups()  # type: ignore[union-attr]
+        have, want = numbers(present), numbers(bound)
+        if not {">=": have >= want, "<": have < want, "==": have == want}[operator]:
+            return f"{name} {present} is installed, {conditions} is needed"
+    return ""
+
+
+def install_checkout() -> None:
+    """Let this environment's ``import nearfar`` and command ``nearfar`` use the checkout, without a build step."""
+    packages = Path(next(path for path in sys.path if path.endswith("site-packages")))
+    (packages / "nearfar.pth").write_text(f"{CHECKOUT}\n")
+    command = Path(sys.prefix) / "bin" / "nearfar"
+    command.write_text(
+        f"#!/bin/sh\n'''exec' \"{sys.prefix}/bin/python\" \"$0\" \"$@\"\n' '''\n"
+        "import sys\n\nfrom nearfar.cli import main\n\nsys.exit(main())\n"
+    )
+    command.chmod(0o755)
+
+
+def main() -> int:
+    """Do one of --list, --check and --install-checkout."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print the requirements, one a line")
+    parser.add_argument("--check", action="store_true", help="exit 1 and say why when this Python lacks one")
+    parser.add_argument(
+        "--install-checkout", action="store_true", help="make the checkout importable in this environment"
+    )
+    parser.add_argument("--test", action="store_true", help="with what the tests need")
+    options = parser.parse_args()
+    if options.list:
+        print(*requirements(options.test), sep=os.linesep)
+    if options.check:
+        complaints = list(filter(None, map(complaint, requirements(options.test))))
+        print(*complaints, sep=os.linesep, end=os.linesep if complaints else "")
+        return 1 if complaints or sys.version_info < (3, 9) else 0
+    if options.install_checkout:
+        install_checkout()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
