@@ -6,7 +6,6 @@ Standard library only, Python 3.9; this also runs under a Python that lacks ever
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from importlib import metadata
@@ -67,10 +66,10 @@ def main() -> int:
     parser.add_argument("--test", action="store_true", help="with what the tests need")
     options = parser.parse_args()
     if options.list:
-        print(*requirements(options.test), sep=os.linesep)
+        print(*requirements(options.test), sep="\n")
     if options.check:
         complaints = list(filter(None, map(complaint, requirements(options.test))))
-        print(*complaints, sep=os.linesep, end=os.linesep if complaints else "")
+        print(*complaints, sep="\n", end="\n" if complaints else "", file=sys.stderr)
         return 1 if complaints or sys.version_info < (3, 9) else 0
     if options.install_checkout:
         install_checkout()
