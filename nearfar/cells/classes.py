@@ -1,0 +1,35 @@
+"""The path class of a flow and of a cell on a given node."""
+
+from __future__ import annotations
+
+from nearfar.errors import NearfarError
+from nearfar.topology import Node, host_class, peer_class
+
+from .notation import Cell, Flow
+
+
+def flow_class(node: Node, flow: Flow) -> str:
+    """The class of a flow's path: that of (NUMA node, GPU) or of the pair of GPUs; ``local``, ``on_socket`` or
+    ``off_socket`` for STREAM. ``unknown`` also where the node has no such endpoint: the difference is for the topology to judge.
+    """
+    try:
+        if flow.kind == "peer":
+            return peer_class(node, *flow.gpus)
+        if flow.kind == "host" and flow.numa_node is not None:
+            return host_class(node, flow.numa_node, flow.gpus[0])
+    except NearfarError:
+        return "unknown"
+    cores, memory = (node.numa_node(end.index) for end in (flow.source, flow.destination))
+    if cores is None or memory is None:
+        return "unknown"
+    if cores == memory:
+        return "local"
+    if cores.package is None or memory.package is None:
+        return "unknown"
+    return "on_socket" if cores.package == memory.package else "off_socket"
+
+
+def cell_class(node: Node, cell: Cell) -> str:
+    """The class that all flows of the cell have, else ``mixed``."""
+    classes = {flow_class(node, flow) for flow in cell.flows}
+    return classes.pop() if len(classes) == 1 else "mixed"

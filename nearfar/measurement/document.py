@@ -1,0 +1,287 @@
+"""Reading, validating, merging and writing measurement documents (``nearfar-measurement/1``)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NoReturn, Union
+
+from nearfar.cells import Cell, CellError, Flow, parse
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.sitefile import schema
+from nearfar.topology import Node, node_from_document
+
+SCHEMA_NAME = "nearfar-measurement"
+SCHEMA_VERSION = 1
+
+#: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
+CELL_QUANTITIES = ("copy", "stream")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where it was not determined."""
+
+    unit: str
+    median: float
+    ci: tuple[float, float] | None
+    n: int
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """One flow of a result: its rate, its rate alone where that was measured, and its physical ceiling in GB/s."""
+
+    flow: Flow
+    rate: Rate
+    solo: Rate | None
+    ceiling: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measured cell at one size. ``total`` is ``None`` for a lone flow; ``cell`` is ``None`` where the subject is not a cell."""
+
+    quantity: str
+    subject: str
+    cell: Cell | None
+    bytes: int | None
+    converged: bool
+    verified: bool | None
+    limited_by: tuple[str, ...]
+    flows: tuple[FlowResult, ...]
+    total: Rate | None
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """A cell that was skipped or failed. ``code`` is one of the schema's."""
+
+    cell: str
+    reason: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A valid document. ``raw`` is all of it as JSON objects; ``source`` names where it came from, for messages."""
+
+    raw: dict[str, Any]
+    source: str
+    node: Node
+    results: tuple[Result, ...]
+    skipped: tuple[Unmeasured, ...]
+    failed: tuple[Unmeasured, ...]
+
+    @property
+    def kind(self) -> str:
+        """``measured`` or ``modelled``."""
+        return str(self.raw["kind"])
+
+
+def load(source: Union[Path, str]) -> Document:
+    """The document of a file, or of JSON text (anything that begins with ``{``)."""
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        return loads(source)
+    try:
+        text = Path(source).read_text(encoding="utf-8")
+    except OSError as error:
+        raise NearfarError(f"{source}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CouldNotJudge(f"{source}: not a measurement document: byte {error.start} is not UTF-8") from error
+    return loads(text, str(source))
+
+
+def loads(text: str, source: str = "<text>") -> Document:
+    """The document in ``text`` (a program's standard output); ``source`` names it in errors.
+
+    Anything wrong with it raises ``CouldNotJudge`` with one line: what a program printed cannot be mended by its reader.
+    """
+    return from_raw(_parse_json(text, source), source)
+
+
+def from_raw(raw: Any, source: str = "<document>") -> Document:
+    """The document that JSON objects describe, checked as ``loads`` does."""
+    _check_version(raw, source)
+    problem = min(_validator().iter_errors(raw), key=lambda error: [str(step) for step in error.absolute_path], default=None)
+    if problem is not None:
+        _refuse(source, problem.absolute_path, _shorten(problem.message))
+    try:
+        node = node_from_document(raw["node"])
+    except NearfarError as error:
+        _refuse(source, ["node"], str(error))
+    results = tuple(_result(entry, source, index) for index, entry in enumerate(raw["results"]))
+    seen: dict[object, int] = {}
+    for index, result in enumerate(results):
+        first = seen.setdefault(_key(result), index)
+        if first != index:
+            _refuse(source, ["results", index], f"the same quantity, cell and size as /results/{first}")
+    skipped, failed = (
+        tuple(Unmeasured(e["cell"], e["reason"], e.get("code", default)) for e in raw[key])
+        for key, default in (("skipped", "unsupported"), ("failed", "error"))
+    )
+    return Document(raw, source, node, results, skipped, failed)
+
+
+def dump(document: Union[Document, dict[str, Any]]) -> str:
+    """The document as JSON text, ending in a newline; a figure that is not a finite number is refused."""
+    raw = document.raw if isinstance(document, Document) else document
+    try:
+        return json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:
+        raise CouldNotJudge(f"a document with a figure that is not a finite number cannot be written: {error}") from error
+
+
+def merge(documents: Sequence[Document]) -> Document:
+    """One document of several of the same node, the earliest first.
+
+    On each cell the later word counts, except that a skip erases neither a figure nor a failure.
+    """
+    if not documents:
+        raise NearfarError("no documents to merge")
+    first = documents[0]
+    merged: dict[str, Any] = {**first.raw, "results": [], "skipped": [], "failed": []}
+    for document in documents:
+        if _identity(document) != _identity(first):
+            raise NearfarError(f"{document.source}: is of another node, or of another kind, than {first.source}; merge nodes apart")
+        _add(merged, document)
+    if any("seconds" in d.raw for d in documents):
+        merged["seconds"] = sum(d.raw.get("seconds", 0) for d in documents)
+    under_load = {entry["index"]: entry for d in documents for entry in d.raw.get("gpus_under_load", [])}
+    if under_load:
+        merged["gpus_under_load"] = [under_load[index] for index in sorted(under_load)]
+    return from_raw(merged, " + ".join(d.source for d in documents))
+
+
+def _add(merged: dict[str, Any], document: Document) -> None:
+    """Lay a later document over what was merged so far."""
+    known = {_subject_key(raw["cell"]) for key in ("results", "failed") for raw in (*merged[key], *document.raw[key])}
+    skipped = {_subject_key(raw["cell"]): raw for raw in (*merged["skipped"], *document.raw["skipped"])}
+    figures = {_key(result) for result in document.results}
+    measured = {_subject_key(result.subject) for result in document.results}
+    failed = {_subject_key(raw["cell"]) for raw in document.raw["failed"]}
+    merged["results"] = [
+        raw for raw in merged["results"] if _raw_key(raw) not in figures and _subject_key(raw["cell"]) not in failed
+    ] + document.raw["results"]
+    merged["failed"] = [
+        raw for raw in merged["failed"] if _subject_key(raw["cell"]) not in measured | failed
+    ] + document.raw["failed"]
+    merged["skipped"] = [raw for subject, raw in skipped.items() if subject not in known]
+
+
+def _identity(document: Document) -> object:
+    return document.kind, document.node.hostname, tuple(gpu.pci for gpu in document.node.gpus)
+
+
+def _key(result: Result) -> object:
+    return result.quantity, result.cell or result.subject, result.bytes
+
+
+def _raw_key(raw: dict[str, Any]) -> object:
+    subject = _subject_key(raw["cell"]) if raw["quantity"] in CELL_QUANTITIES else raw["cell"]
+    return raw["quantity"], subject, raw.get("bytes")
+
+
+def _subject_key(subject: str) -> object:
+    """Cells compare as cells, never as strings; other subjects as they are."""
+    try:
+        return parse(subject)
+    except CellError:
+        return subject
+
+
+def _parse_json(text: str, source: str) -> Any:
+    def refuse_constant(word: str) -> NoReturn:
+        raise CouldNotJudge(f"{source}: not a measurement document: {word} is not a number")
+
+    def finite(word: str) -> float:
+        number = float(word)
+        return number if math.isfinite(number) else refuse_constant(word)
+
+    if not text.strip():
+        raise CouldNotJudge(f"{source}: empty where a measurement document was expected: the program ended early, see its stderr")
+    try:
+        return json.loads(text, parse_constant=refuse_constant, parse_float=finite)
+    except json.JSONDecodeError as error:
+        half = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
+        what = "the document ends too early: was the program interrupted? run it again" if half else f"not JSON: {error.msg}"
+        raise CouldNotJudge(f"{source}:{error.lineno}:{error.colno}: {what}") from error
+    except RecursionError as error:
+        raise CouldNotJudge(f"{source}: not a measurement document: nested too deeply") from error
+
+
+def _check_version(raw: Any, source: str) -> None:
+    name = raw.get("schema") if isinstance(raw, dict) else None
+    found = re.fullmatch(rf"{SCHEMA_NAME}/([0-9]{{1,9}})", name) if isinstance(name, str) else None
+    if found is None:
+        raise CouldNotJudge(f"{source}: not a measurement document: \"schema\" is not '{SCHEMA_NAME}/{SCHEMA_VERSION}'")
+    if int(found.group(1)) > SCHEMA_VERSION:
+        raise CouldNotJudge(
+            f"{source}: is of schema {name}, this nearfar reads up to {SCHEMA_NAME}/{SCHEMA_VERSION}: update the checkout"
+        )
+
+
+@lru_cache(maxsize=None)
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft7Validator(schema("measurement-1"))
+
+
+def _result(entry: dict[str, Any], source: str, index: int) -> Result:
+    place = ["results", index]
+    cell = None
+    flows: tuple[FlowResult, ...] = ()
+    if entry["quantity"] in CELL_QUANTITIES:
+        cell = _cell(entry["cell"], source, [*place, "cell"])
+        flows = tuple(_flow(flow, source, [*place, "flows", i]) for i, flow in enumerate(entry["flows"]))
+        if len(flows) != len(cell.flows) or {f.flow for f in flows} != set(cell.flows):
+            _refuse(source, [*place, "flows"], f"not the flows of cell '{cell}'")
+        if not cell.lone and "total" not in entry:
+            _refuse(source, place, "'total' is missing from a cell of several flows")
+    return Result(
+        quantity=entry["quantity"],
+        subject=entry["cell"],
+        cell=cell,
+        bytes=entry.get("bytes"),
+        converged=entry["converged"],
+        verified=entry["verified"],
+        limited_by=tuple(entry.get("limited_by", ())),
+        flows=flows,
+        total=None if cell is None or cell.lone else _rate(entry["total"]),
+    )
+
+
+def _cell(text: str, source: str, place: list[Any]) -> Cell:
+    try:
+        return parse(text)
+    except CellError as error:
+        _refuse(source, place, str(error))
+
+
+def _flow(entry: dict[str, Any], source: str, place: list[Any]) -> FlowResult:
+    cell = _cell(entry["flow"], source, [*place, "flow"])
+    if not cell.lone:
+        _refuse(source, [*place, "flow"], f"'{cell}' is several flows")
+    solo = entry.get("solo")
+    return FlowResult(cell.flows[0], _rate(entry["rate"]), _rate(solo) if solo else None, entry.get("ceiling"))
+
+
+def _rate(entry: dict[str, Any]) -> Rate:
+    ci = entry.get("ci")
+    return Rate(entry["unit"], float(entry["median"]), (float(ci[0]), float(ci[1])) if ci else None, entry.get("n", 1))
+
+
+def _refuse(source: str, place: Any, what: str) -> NoReturn:
+    pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in place)
+    raise CouldNotJudge(f"{source}: {pointer or '/'}: {what}")
+
+
+def _shorten(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= 200 else f"{line[:120]} ... {line[-70:]}"
