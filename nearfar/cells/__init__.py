@@ -1,4 +1,4 @@
-"""Cells: the notation, the generators of the standard sets, and the names that cells have as metrics. See docs/notation.md."""
+"""Cells: the notation, the standard sets, path classes, and the names that cells have as metrics (docs/notation.md)."""
 
 from __future__ import annotations
 

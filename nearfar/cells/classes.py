@@ -9,8 +9,10 @@ from .notation import Cell, Flow
 
 
 def flow_class(node: Node, flow: Flow) -> str:
-    """The class of a flow's path: that of (NUMA node, GPU) or of the pair of GPUs; ``local``, ``on_socket`` or
-    ``off_socket`` for STREAM. ``unknown`` also where the node has no such endpoint: the difference is for the topology to judge.
+    """The class of a flow's path: that of (NUMA node, GPU), or of the pair of GPUs.
+
+    STREAM flows are ``local``, ``on_socket`` or ``off_socket``. ``unknown`` also stands where the node has no such
+    endpoint: that difference is for the topology to judge.
     """
     try:
         if flow.kind == "peer":

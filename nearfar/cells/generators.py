@@ -26,9 +26,10 @@ class Skip:
 def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     """For each GPU and each NUMA node of host memory: H2D, D2H and both at once; in the order of GPUs, then NUMA nodes.
 
-    Memory that the cpuset does not allow is skipped as ``not_allowed``, a hidden GPU as ``denied``. NUMA nodes without an allowed CPU are driven from the
-    nearest one that has some. With more than ``MAX_NUMA_NODES`` NUMA nodes each GPU is measured from the lowest-numbered one of
-    each package, path class and distance; the others are skipped as ``representative``.
+    Memory that the cpuset does not allow is skipped as ``not_allowed``, a hidden GPU as ``denied``. NUMA nodes
+    without an allowed CPU are driven from the nearest one that has some. With more than ``MAX_NUMA_NODES`` NUMA nodes
+    each GPU is measured from the lowest-numbered one of each package, path class and distance; the others are
+    ``representative``.
     """
     memories = [m for m in node.host_numa_nodes if _memory_allowed(node, m)]
     cells: list[Cell] = []
@@ -52,7 +53,7 @@ def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
 
 
 def stream_matrix(node: Node) -> list[Cell]:
-    """STREAM triad for the cores of each allowed NUMA node with the memory of each, then all nodes' own memories at once.
+    """STREAM triad for the cores of each allowed NUMA node with the memory of each, then all with their own at once.
 
     With more than ``MAX_NUMA_NODES`` NUMA nodes, one representative pair for each pair of packages and distance.
     """
@@ -90,8 +91,8 @@ def _allowed_cpus(node: Node, numa: NumaNode) -> set[int]:
 def _driver(node: Node, memory: NumaNode) -> Endpoint | None:
     """The NUMA node that drives flows of ``memory``: ``None`` for its own, else the nearest with allowed CPUs.
 
-    Nearest by ACPI distance, then in the same package, then by number. A topology that shows no CPUs at all (cores taken out of
-    a capture) leaves the default.
+    Nearest by ACPI distance, then in the same package, then by number. A topology that shows no CPUs at all (cores
+    taken out of a capture) leaves the default.
     """
     candidates = [n for n in node.numa_nodes if _allowed_cpus(node, n)]
     if memory in candidates or not candidates:

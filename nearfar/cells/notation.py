@@ -41,6 +41,7 @@ class Endpoint:
     index: int
 
     def __str__(self) -> str:
+        """As written: ``n0``."""
         return f"{self.kind}{self.index}"
 
 
@@ -48,8 +49,8 @@ class Endpoint:
 class Flow:
     """One stream of bytes from ``source`` to ``destination``.
 
-    ``driver`` is ``None`` for the default: the memory's own NUMA node of a host flow, the source of a flow between GPUs.
-    ``tasks`` is the K of ``/xK`` (1: not shared). Two flows are equal when their canonical strings are.
+    ``driver`` is ``None`` for the default: a host flow's own NUMA node, the source of a flow between GPUs. ``tasks`` is
+    the K of ``/xK`` (1: not shared). Two flows are equal when their canonical strings are.
     """
 
     source: Endpoint
@@ -64,6 +65,7 @@ class Flow:
     threads: bool = False
 
     def __post_init__(self) -> None:
+        """Drop a driver that is the default, so that equal flows compare equal."""
         if self.driver == self.default_driver:
             object.__setattr__(self, "driver", None)
 
@@ -95,7 +97,9 @@ class Flow:
         """Who drives without an ``@``; ``None`` for STREAM flows, whose cores are their source."""
         if self.kind == "peer":
             return self.source
-        return None if self.kind == "stream" else next(end for end in (self.source, self.destination) if end.kind == "n")
+        if self.kind == "stream":
+            return None
+        return self.source if self.source.kind == "n" else self.destination
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -106,6 +110,7 @@ class Flow:
         return tuple(kernel + flags + shared + (["threads"] if self.threads else []))
 
     def __str__(self) -> str:
+        """The canonical notation."""
         driver = f"@{self.driver}" if self.driver else ""
         return f"{self.source}:{self.destination}{driver}" + "".join(f"/{option}" for option in self.options)
 
@@ -117,12 +122,15 @@ class Cell:
     flows: tuple[Flow, ...]
 
     def __eq__(self, other: object) -> bool:
+        """Whether the other is a cell of the same flows, in any order."""
         return isinstance(other, Cell) and frozenset(self.flows) == frozenset(other.flows)
 
     def __hash__(self) -> int:
+        """As equality: the order does not matter."""
         return hash(frozenset(self.flows))
 
     def __str__(self) -> str:
+        """The canonical notation, flows in the order given."""
         return "+".join(map(str, self.flows))
 
     @property
@@ -137,7 +145,7 @@ def parse(text: str) -> Cell:
 
 
 def parse_lines(source: str | Path) -> list[Cell]:
-    """The cells of a file, one a line (``-``: standard input); empty lines and lines that begin with ``#`` are left out.
+    """The cells of a file, one a line (``-``: standard input); empty lines and ``#`` lines are left out.
 
     Errors name ``file:line:column``.
     """
@@ -212,7 +220,8 @@ class _Parser:
             if self.at == len(self.text):
                 return Cell(tuple(flows))
             if not self.take("+"):
-                raise self.fail(self.at, f"unexpected '{_one_line(self.text[self.at])}'; after a flow comes '/', '+' or nothing")
+                found = _one_line(self.text[self.at])
+                raise self.fail(self.at, f"unexpected '{found}': after a flow comes '/', '+' or nothing")
 
     def flow(self) -> Flow:
         start = self.at

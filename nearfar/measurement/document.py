@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn
 
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.errors import CouldNotJudge, NearfarError
@@ -25,7 +25,7 @@ CELL_QUANTITIES = ("copy", "stream")
 
 @dataclass(frozen=True)
 class Rate:
-    """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where it was not determined."""
+    """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where there is none."""
 
     unit: str
     median: float
@@ -45,7 +45,7 @@ class FlowResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One measured cell at one size. ``total`` is ``None`` for a lone flow; ``cell`` is ``None`` where the subject is not a cell."""
+    """One cell at one size. ``total`` is ``None`` for a lone flow, ``cell`` where the subject is not a cell."""
 
     quantity: str
     subject: str
@@ -84,7 +84,7 @@ class Document:
         return str(self.raw["kind"])
 
 
-def load(source: Union[Path, str]) -> Document:
+def load(source: Path | str) -> Document:
     """The document of a file, or of JSON text (anything that begins with ``{``)."""
     if isinstance(source, str) and source.lstrip().startswith("{"):
         return loads(source)
@@ -100,7 +100,7 @@ def load(source: Union[Path, str]) -> Document:
 def loads(text: str, source: str = "<text>") -> Document:
     """The document in ``text`` (a program's standard output); ``source`` names it in errors.
 
-    Anything wrong with it raises ``CouldNotJudge`` with one line: what a program printed cannot be mended by its reader.
+    Anything wrong with it raises ``CouldNotJudge``: what a program printed cannot be mended by its reader.
     """
     return from_raw(_parse_json(text, source), source)
 
@@ -108,7 +108,7 @@ def loads(text: str, source: str = "<text>") -> Document:
 def from_raw(raw: Any, source: str = "<document>") -> Document:
     """The document that JSON objects describe, checked as ``loads`` does."""
     _check_version(raw, source)
-    problem = min(_validator().iter_errors(raw), key=lambda error: [str(step) for step in error.absolute_path], default=None)
+    problem = next(_validator().iter_errors(raw), None)
     if problem is not None:
         _refuse(source, problem.absolute_path, _shorten(problem.message))
     try:
@@ -128,13 +128,13 @@ def from_raw(raw: Any, source: str = "<document>") -> Document:
     return Document(raw, source, node, results, skipped, failed)
 
 
-def dump(document: Union[Document, dict[str, Any]]) -> str:
+def dump(document: Document | dict[str, Any]) -> str:
     """The document as JSON text, ending in a newline; a figure that is not a finite number is refused."""
     raw = document.raw if isinstance(document, Document) else document
     try:
         return json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
-        raise CouldNotJudge(f"a document with a figure that is not a finite number cannot be written: {error}") from error
+        raise CouldNotJudge(f"not written: a figure of the document is not a finite number ({error})") from error
 
 
 def merge(documents: Sequence[Document]) -> Document:
@@ -148,7 +148,7 @@ def merge(documents: Sequence[Document]) -> Document:
     merged: dict[str, Any] = {**first.raw, "results": [], "skipped": [], "failed": []}
     for document in documents:
         if _identity(document) != _identity(first):
-            raise NearfarError(f"{document.source}: is of another node, or of another kind, than {first.source}; merge nodes apart")
+            raise NearfarError(f"{document.source}: is of another node or kind than {first.source}: merge them apart")
         _add(merged, document)
     if any("seconds" in d.raw for d in documents):
         merged["seconds"] = sum(d.raw.get("seconds", 0) for d in documents)
@@ -204,12 +204,12 @@ def _parse_json(text: str, source: str) -> Any:
         return number if math.isfinite(number) else refuse_constant(word)
 
     if not text.strip():
-        raise CouldNotJudge(f"{source}: empty where a measurement document was expected: the program ended early, see its stderr")
+        raise CouldNotJudge(f"{source}: empty: the program that should have written the document ended early")
     try:
         return json.loads(text, parse_constant=refuse_constant, parse_float=finite)
     except json.JSONDecodeError as error:
         half = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-        what = "the document ends too early: was the program interrupted? run it again" if half else f"not JSON: {error.msg}"
+        what = "the document ends too early: the program was interrupted" if half else f"not JSON: {error.msg}"
         raise CouldNotJudge(f"{source}:{error.lineno}:{error.colno}: {what}") from error
     except RecursionError as error:
         raise CouldNotJudge(f"{source}: not a measurement document: nested too deeply") from error
@@ -221,12 +221,11 @@ def _check_version(raw: Any, source: str) -> None:
     if found is None:
         raise CouldNotJudge(f"{source}: not a measurement document: \"schema\" is not '{SCHEMA_NAME}/{SCHEMA_VERSION}'")
     if int(found.group(1)) > SCHEMA_VERSION:
-        raise CouldNotJudge(
-            f"{source}: is of schema {name}, this nearfar reads up to {SCHEMA_NAME}/{SCHEMA_VERSION}: update the checkout"
-        )
+        ours = f"{SCHEMA_NAME}/{SCHEMA_VERSION}"
+        raise CouldNotJudge(f"{source}: is of schema {name}, this nearfar reads up to {ours}: update the checkout")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _validator() -> Any:
     import jsonschema
 

@@ -19,8 +19,9 @@ RATIO_UNIT = "1"
 class Metric:
     """One figure of a document.
 
-    ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone cell's figure
-    has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a ratio is the ratio's name.
+    ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
+    cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a ratio is the
+    ratio's name.
     """
 
     name: str
@@ -41,8 +42,9 @@ class Metric:
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
     """The document's figures, in its order, then the ratios.
 
-    Path classes are those of ``expected``, the node that the site's file describes; the document's own node stands in where
-    there is none. Of a cell measured at several sizes the largest counts. Quantities whose subject is not a cell have no metric here.
+    Path classes are those of ``expected``, the node that the site's file describes; the document's own node stands in
+    where there is none. Of a cell measured at several sizes the largest counts. Subjects that are not cells have no
+    metric here.
     """
     node = expected or document.node
     found: list[Metric] = []
@@ -95,10 +97,10 @@ def _ratios(figures: list[Metric]) -> list[Metric]:
     near: dict[object, Metric] = {}
     for figure in figures:
         key = _load_key(figure)
-        if key is not None and figure.path_class == "near":
-            # A near cell driven from its own NUMA node stands before one that is driven from elsewhere.
-            if key not in near or all(flow.driver is None for flow in figure.cell.flows):
-                near[key] = figure
+        # A near cell driven from its own NUMA node stands before one that is driven from elsewhere.
+        own = all(flow.driver is None for flow in figure.cell.flows)
+        if key is not None and figure.path_class == "near" and (own or key not in near):
+            near[key] = figure
     ratios = []
     for far in figures:
         beside = near.get(_load_key(far)) if far.path_class in ("off_socket", "on_socket") else None
