@@ -16,10 +16,9 @@ from nearfar.errors import NearfarError
 from nearfar.topology.bitmaps import parse_bitmap, parse_number
 from nearfar.topology.hwloc_nvlink import nvlinks_from_distances
 from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
-from nearfar.topology.pci import bus_order, normal_bus_id
+from nearfar.topology.pci import bus_order, is_gpu, normal_bus_id
 
 _NVIDIA = "10de"
-_GPU_CLASSES = ("0300", "0302")
 #: ``class [vendor:device] [subvendor:subdevice] revision``, in format 3 with the programming interface behind it.
 _PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]")
 #: The numbers of the network and OpenFabrics kinds of OS devices: an enumeration in format 2, a bit mask in format 3.
@@ -50,6 +49,7 @@ class _Device:
     vendor: str
     device: str
     place: _Place
+    is_gpu: bool
     infos: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +82,7 @@ class _Reader:
     def __init__(self, root: ElementTree.Element) -> None:
         machine = root.find("object")
         if machine is None or machine.get("type") != "Machine":
-            raise NearfarError("hwloc XML: no <object type=\"Machine\"> in it")
+            raise NearfarError('hwloc XML: no <object type="Machine"> in it')
         self.root, self.machine = root, machine
         self.newest = root.get("version", "").startswith("3")
         # Format 3 puts at the end of the file what format 2 has in the machine.
@@ -148,9 +148,8 @@ class _Reader:
         for os_device in element.iter("object"):
             if os_device.get("type") == "OSDev":
                 infos.update(_infos(os_device))
-        infos["class"] = pci_class
         pci = normal_bus_id(element.get("pci_busid", ""))
-        self.devices.append(_Device(element, pci, vendor, device, place, infos))
+        self.devices.append(_Device(element, pci, vendor, device, place, is_gpu(pci_class, vendor, device), infos))
 
     def _numa_nodes(self) -> tuple[NumaNode, ...]:
         """Give each CPU to one NUMA node.
@@ -184,7 +183,7 @@ class _Reader:
         return (numa.index if numa else None), (numa.package if package is None and numa else package)
 
     def _gpus(self) -> tuple[Gpu, ...]:
-        found = sorted((d for d in self.devices if _is_gpu(d)), key=lambda d: bus_order(d.pci))
+        found = sorted((d for d in self.devices if d.is_gpu), key=lambda d: bus_order(d.pci))
         gpus = []
         for index, device in enumerate(found):
             numa_node, package = self._locality(device.place)
@@ -257,7 +256,7 @@ class _Reader:
         link = kinds.get(self.infos.get("Architecture", ""))
         coherent = {g.pci for g in gpus for n in numa_nodes if n.gpu == g.index}
         if link and link.kind == "nvlink":
-            coherent |= {d.pci for d in self.devices if _is_gpu(d) and d.vendor == "0000"}
+            coherent |= {d.pci for d in self.devices if d.is_gpu and d.vendor == "0000"}
         if link is None:
             return gpus
         return tuple(replace(g, link=link) if g.pci in coherent and g.link.kind == "pcie" else g for g in gpus)
@@ -266,13 +265,6 @@ class _Reader:
         """The machine's allowed set, where it is smaller than the whole one."""
         allowed, whole = _bitmap(self.machine, f"allowed_{what}"), _bitmap(self.machine, what)
         return None if allowed is None or whole is None or allowed >= whole else tuple(sorted(allowed))
-
-
-def _is_gpu(device: _Device) -> bool:
-    """NVIDIA's, or a display device without any id: so POWER9 shows a GPU whose configuration space is closed."""
-    if device.infos["class"] not in _GPU_CLASSES:
-        return False
-    return device.vendor == _NVIDIA or (device.vendor, device.device) == ("0000", "0000")
 
 
 def _below_bridge(element: ElementTree.Element, place: _Place) -> _Place:
@@ -290,7 +282,7 @@ def _pci_link(element: ElementTree.Element) -> Link:
     try:
         speed = float(element.get("pci_link_speed", "0"))
     except ValueError:
-        raise NearfarError(f"hwloc XML: pci_link_speed=\"{element.get('pci_link_speed')}\" is not a number") from None
+        raise NearfarError(f'hwloc XML: pci_link_speed="{element.get("pci_link_speed")}" is not a number') from None
     return Link("pcie", speed=speed if 0 < speed < float("inf") else None)
 
 
@@ -331,7 +323,7 @@ def _number(element: ElementTree.Element, name: str, default: int) -> int:
         return default
     number = parse_number(text)
     if number is None:
-        raise NearfarError(f"hwloc XML: {element.get('type')} has {name}=\"{text}\", which is not a number")
+        raise NearfarError(f'hwloc XML: {element.get("type")} has {name}="{text}", which is not a number')
     return number
 
 

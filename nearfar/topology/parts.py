@@ -36,8 +36,8 @@ class Link:
 
     ``gen`` and ``width`` are the present state (idle GPUs show a low generation), ``max_gen`` and ``max_width`` what
     device and slot allow. For ``nvlink`` to the host, ``gen`` is the NVLink generation and ``width`` the number of
-    lanes ("bricks"). ``speed`` is GB/s in each direction where a source gives the product of the two alone, as hwloc does
-    (4.0 is x16 of generation 1 and x8 of generation 2: the two are not told apart). ``None``: not known.
+    lanes ("bricks"). ``speed`` is GB/s in each direction where a source gives the product of the two alone, as hwloc
+    does (4.0 is x16 of generation 1 and x8 of generation 2: the two are not told apart). ``None``: not known.
     """
 
     kind: str = "pcie"
@@ -53,9 +53,9 @@ class Gpu:
     """A GPU; ``index`` counts in PCI bus order over all the node's GPUs, visible or not.
 
     ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that
-    uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes to other
-    GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it ("lost").
-    ``None``: not known.
+    uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes
+    to other GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it
+    ("GPU is lost"). ``None``: not known.
     """
 
     index: int

@@ -26,6 +26,15 @@ def bus_order(bus_id: str) -> tuple[int, ...]:
     return tuple(int(part, 16) for part in re.split("[:.]", bus_id))
 
 
+def is_gpu(pci_class: str, vendor: str, device: str) -> bool:
+    """Whether a PCI function is a GPU to measure, from its four-digit class, vendor and device ids in lower case.
+
+    NVIDIA's display and 3D controllers, and a display controller without any id: so POWER9 shows a GPU whose
+    configuration space is closed.
+    """
+    return pci_class in ("0300", "0302") and (vendor == "10de" or (vendor, device) == ("0000", "0000"))
+
+
 def generation(speed: str) -> int | None:
     """The PCI Express generation of what sysfs says (``16.0 GT/s PCIe``); ``None`` where it says ``Unknown``."""
     match = re.match(r"\s*(\d+(?:\.\d+)?) GT/s", speed)
