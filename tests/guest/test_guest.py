@@ -1,0 +1,144 @@
+"""Binding, placement and topology on real kernels with several NUMA nodes (guests under QEMU)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from nearfar import topology
+
+from .guest import Guest, NoGuest, NumaNode
+
+pytestmark = pytest.mark.guest
+
+LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
+STREAM = "nearfar-stream --json --budget 1 c0:n0/triad c0:n1/triad"
+#: A PCIe root of its own on NUMA node 1, with a network card behind it.
+CARD = ["-device", "pxb-pcie,id=root1,bus_nr=64,numa_node=1"]
+CARD += ["-device", "pcie-root-port,id=port1,bus=root1,chassis=1", "-device", "e1000e,bus=port1"]
+
+Outcomes = dict[str, tuple[int, str]]
+
+
+def boot(build_folder: Path, folder: Path, nodes: list[NumaNode], commands: list[str]) -> Outcomes:
+    """Run the commands in a guest of two packages; skips, with the reason, where no guest can be had."""
+    files = {
+        f"bin/{name}": build_folder / "bin" / name for name in ("placement_test", "nearfar-stream", "nearfar-copy")
+    }
+    lstopo = [path for path in map(Path, ("/usr/bin/lstopo-no-graphics", "/usr/bin/lstopo")) if path.exists()]
+    if not lstopo:
+        pytest.skip("lstopo is not in /usr/bin")
+    files["bin/lstopo"] = lstopo[0].resolve()
+    for plugin in Path("/usr/lib").glob("*/hwloc/hwloc_pci.so"):
+        files[f"lib/hwloc/{plugin.name}"] = plugin
+    guest = Guest(nodes, 2, {path: file for path, file in files.items() if file.exists()}, CARD)
+    try:
+        return guest.run(commands, folder)
+    except NoGuest as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="module")
+def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """A guest of two packages with one NUMA node each; CPUs 0-1 and 2-3."""
+    nodes = [NumaNode("0-1", 512), NumaNode("2-3", 512)]
+    commands = [
+        LSTOPO,
+        "placement_test",
+        "taskset 0x4 placement_test",
+        "nearfar-stream --list",
+        "nearfar-copy --list",
+        STREAM,
+    ]
+    return boot(build_folder, tmp_path_factory.mktemp("two_nodes"), nodes, commands)
+
+
+@pytest.fixture(scope="module")
+def four_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """Four NUMA nodes: 0 and 1 as usual, 2 without memory, 3 without CPUs."""
+    nodes = [NumaNode("0", 192), NumaNode("1", 192), NumaNode("2-3", 0), NumaNode("", 192)]
+    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list"]
+    return boot(build_folder, tmp_path_factory.mktemp("four_nodes"), nodes, commands)
+
+
+def xml(outcomes: Outcomes) -> str:
+    """The topology that lstopo printed in the guest."""
+    status, said = outcomes[LSTOPO]
+    assert status == 0, said
+    return said[said.index("<?xml") :]
+
+
+def placement(outcomes: Outcomes, command: str = "placement_test") -> str:
+    """What the placement test said; it must have held."""
+    status, said = outcomes[command]
+    assert status == 0, said
+    assert "WRONG" not in said
+    return said
+
+
+def test_two_nodes_are_parsed(two_nodes: Outcomes) -> None:
+    node = topology.parse_hwloc_xml(xml(two_nodes))
+    document = topology.node_to_document(node)
+    assert [(numa["index"], numa["package"], numa["cpus"]) for numa in document["numa_nodes"]] == [
+        (0, 0, "0-1"),
+        (1, 1, "2-3"),
+    ]
+    assert [package["cpus"] for package in document["packages"]] == ["0-1", "2-3"]
+    assert all(numa["memory"] > 300 << 20 for numa in document["numa_nodes"])
+
+
+def test_pages_lie_where_they_are_bound(two_nodes: Outcomes) -> None:
+    said = placement(two_nodes)
+    assert "node 0: pages on 0, filled from cpus 0-1" in said
+    assert "node 1: pages on 1, filled from cpus 2-3" in said
+    assert "interleaved over 0 and 1: seen on 2 nodes" in said
+
+
+def test_a_node_whose_cpus_are_forbidden_is_refused(two_nodes: Outcomes) -> None:
+    said = placement(two_nodes, "taskset 0x4 placement_test")
+    assert "node 0: not_allowed: the cpuset forbids every CPU of NUMA node 0 (0-1)" in said
+    assert "node 1: pages on 1, filled from cpus 2" in said
+
+
+def test_stream_of_two_nodes(two_nodes: Outcomes) -> None:
+    status, said = two_nodes["nearfar-stream --list"]
+    assert status == 0, said
+    assert [line for line in said.split() if "+" not in line] == [
+        f"c{cores}:n{memory}/triad" for cores in (0, 1) for memory in (0, 1)
+    ]
+    status, said = two_nodes[STREAM]
+    document = json.loads(said[said.index("{") : said.rindex("}") + 1])
+    placed = {result["cell"]: result["flows"][0] for result in document["results"]}
+    for cell, memory in (("c0:n0/triad", 0), ("c0:n1/triad", 1)):
+        assert placed[cell]["cpus"] == "0-1"
+        assert placed[cell]["memory_nodes"] == [memory]
+
+
+def test_a_node_without_memory_and_one_without_cpus(four_nodes: Outcomes) -> None:
+    document = topology.node_to_document(topology.parse_hwloc_xml(xml(four_nodes)))
+    numa = {numa["index"]: numa for numa in document["numa_nodes"]}
+    assert numa[0]["cpus"] == "0" and numa[1]["cpus"] == "1" and numa[3]["cpus"] == ""
+    assert numa.get(2, {"memory": 0})["memory"] == 0
+    said = placement(four_nodes)
+    assert "node 0: pages on 0, filled from cpus 0" in said
+    assert "node 1: pages on 1, filled from cpus 1" in said
+    assert re.search(r"^node 3: pages on 3, filled from cpus [0-3,-]+$", said, re.M)
+    assert "node 2: pages" not in said
+
+
+def test_cells_leave_out_the_node_without_memory(four_nodes: Outcomes) -> None:
+    status, said = four_nodes["nearfar-stream --list"]
+    assert status == 0, said
+    cells = re.findall(r"c\d+:n\d+/triad", said)
+    assert {"c0:n0/triad", "c2:n0/triad", "c0:n3/triad"} <= set(cells)
+    assert not [cell for cell in cells if ":n2" in cell or cell.startswith("c3")]
+
+
+@pytest.mark.parametrize("guest", ["two_nodes", "four_nodes"])
+def test_copy_without_gpus_says_so(guest: str, request: pytest.FixtureRequest) -> None:
+    status, said = request.getfixturevalue(guest)["nearfar-copy --list"]
+    assert "Traceback" not in said and "not found" not in said
+    assert status in (0, 3), said
