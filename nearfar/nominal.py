@@ -1,0 +1,99 @@
+"""What a link that is as it should be must carry at least: its payload ceiling times a floor.
+
+A floor is the fraction of the payload ceiling below which no healthy machine is known. It belongs to a kind of link, its
+generation, the engine that moves the bytes and the kind of cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.cells import Cell, Flow
+from nearfar.measurement import Metric
+from nearfar.prediction import link_ceiling
+from nearfar.topology import Gpu, Link, Node
+
+#: (kind, generation): (a copy engine alone, each direction of both at once and kernels). PCIe 4 and 5: current GPUs with copy
+#: engines reach 0.95 alone and 0.87 in both directions. PCIe 2: 5.7 of 7.3 GB/s (Spafford et al. 2011). NVLink 2 to the host: 45.9 of 50
+#: alone, 38.7 in each direction of both (Joubert 2019, GPU 2). PCIe 3 lies between its neighbours; PCIe 6 is taken as 5.
+FLOORS = {
+    ("pcie", 1): (0.70, 0.65),
+    ("pcie", 2): (0.78, 0.72),
+    ("pcie", 3): (0.82, 0.76),
+    ("pcie", 4): (0.92, 0.85),
+    ("pcie", 5): (0.92, 0.85),
+    ("pcie", 6): (0.92, 0.85),
+    ("nvlink", 2): (0.88, 0.75),
+}
+#: Below this fraction of the ceiling a path is broken, not slow.
+BROKEN = 0.6
+#: The same where the way leads through a package link, or may, whose capacity nobody states. The lowest healthy figure that is
+#: published is 0.43 (Sierra, both directions at once, across the X-Bus).
+BROKEN_OFF_SOCKET = 0.4
+#: The least healthy ratio of a far path to the near one: 0.50 off socket (Sierra, both directions); on socket nothing slower is known.
+LEAST_RATIO = {"off_socket_over_near": 0.45, "on_socket_over_near": 0.6}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """``ceiling`` GB/s of payload; DEGRADED below ``floor`` × ceiling (None: not judged), FAIL below ``broken`` × ceiling."""
+
+    ceiling: float
+    floor: float | None
+    broken: float
+    words: str
+
+
+def host_load(cell: Cell) -> str | None:
+    """``lone`` or ``both`` (both directions between one NUMA node and one GPU); None for any other cell."""
+    flows = cell.flows
+    if any(flow.kind != "host" or flow.tasks > 1 or flow.pageable or flow.huge for flow in flows):
+        return None
+    if cell.lone:
+        return "lone"
+    paths = {(flow.numa_node, flow.gpus) for flow in flows}
+    directions = sorted(flow.direction for flow in flows)
+    return "both" if len(paths) == 1 and directions == ["d2h", "h2d"] else None
+
+
+def nominal_link(gpu: Gpu) -> Link:
+    """The link as device and slot allow it, whatever its present state (an idle GPU shows a low generation)."""
+    link = gpu.link
+    return replace(link, gen=link.max_gen or link.gen, width=link.max_width or link.width)
+
+
+def expectation(metric: Metric, node: Node) -> Expectation | None:
+    """What the GPU's nominal link lets one expect of a metric; None where no ceiling or no floor is known."""
+    load = host_load(metric.cell)
+    if load is None or metric.unit != "GB/s":
+        return None
+    gpu = node.gpu(metric.cell.flows[0].gpus[0])
+    if gpu is None:
+        return None
+    link = nominal_link(gpu)
+    floors = FLOORS.get((link.kind, link.gen or 0))
+    flows: Sequence[Flow] = metric.cell.flows if metric.total or metric.flow is None else [metric.flow]
+    ceilings = [link_ceiling(link, flow.direction) for flow in flows]
+    known = [ceiling for ceiling in ceilings if ceiling is not None]
+    if floors is None or len(known) < len(ceilings):
+        return None
+    alone, shared = floors
+    off_socket = metric.path_class in ("off_socket", "unknown")
+    floor = alone if load == "lone" and not any(flow.sm for flow in flows) else shared
+    ways = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
+    return Expectation(
+        ceiling=sum(known),
+        floor=None if off_socket else floor,
+        broken=BROKEN_OFF_SOCKET if off_socket else BROKEN,
+        words=f"{link_words(link)} carries {sum(known):.1f} GB/s of payload"
+        + (", the package link is not described" if off_socket else f", {floor:g} of it is expected {ways}"),
+    )
+
+
+def link_words(link: Link) -> str:
+    """A link as people name it: ``PCIe 5.0 x16``, ``NVLink 2 x2``."""
+    if link.kind == "pcie":
+        return f"PCIe {link.gen}.0 x{link.width}" if link.gen and link.width else "PCIe"
+    name = {"nvlink": "NVLink", "c2c": "NVLink-C2C"}.get(link.kind, link.kind)
+    return f"{name} {link.gen or ''}{f' x{link.width}' if link.width else ''}".strip()

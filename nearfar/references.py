@@ -1,0 +1,314 @@
+"""The one place that says what a figure should be, and how that is known.
+
+In this order: the site's tuned reference, the published value of the same node type, the prediction from nominal links, and
+siblings (the same figure of the node's other GPUs). A modelled document is compared with published values only.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from nearfar import catalogue, nominal
+from nearfar.cells import Cell, Endpoint, Flow
+from nearfar.files import CHECKOUT
+from nearfar.measurement import Metric
+from nearfar.prediction import NodeType, line_rate, predict
+from nearfar.sitefile import SiteFile, nearest, site_files
+from nearfar.topology import Link, Node
+
+#: So many siblings beside the one judged are needed before they say anything.
+LEAST_SIBLINGS = 3
+#: How far below its siblings a figure may lie: alone, and in windows of several flows; or three deviations, if more.
+SIBLING_SLACK = {True: 0.05, False: 0.10}
+#: Three times the standard deviation that a median absolute deviation stands for in normal data.
+_THREE_SIGMA_PER_MAD = 3 * 1.4826
+#: How far a measured ratio may lie from the predicted one where the package link limits.
+RATIO_SLACK = 0.15
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no bound).
+
+    Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is. ``stale``:
+    measured with other software.
+    """
+
+    value: float
+    lower: float | None
+    upper: float | None
+    unit: str
+    origin: str
+    note: str
+    degraded_below: float | None = None
+    degraded_words: str = ""
+    stale: bool = False
+    file: str | None = None
+
+    @property
+    def lowest(self) -> float | None:
+        """The least good value, by the same arithmetic as ReFrame's."""
+        return None if self.lower is None else self.value * (1 + self.lower)
+
+    @property
+    def highest(self) -> float | None:
+        return None if self.upper is None else self.value * (1 + self.upper)
+
+
+class ReferenceFile:
+    """One file of ``site/references/``: ReFrame's ``$ref`` form and a ``provenance``."""
+
+    def __init__(self, path: Path, checks: Iterable[str]) -> None:
+        self.file = SiteFile(path)
+        self.file.check("references-1")
+        known = list(checks)
+        for name in self._checks:
+            if name not in known:
+                raise self.file.error(f"references for '{name}', a check that does not exist{nearest(name, known)}", name)
+        self.provenance: Mapping[str, Any] = self.file.data["provenance"]
+        self.origin = "tuned" if "tuned" in self.provenance else "published"
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    @property
+    def _checks(self) -> list[str]:
+        return [name for name in self.file.data if name != "provenance"]
+
+    def row(self, check: str, model: str | None, keys: Sequence[str]) -> list[Any] | None:
+        """The first of ``keys`` that ``check`` has a row for, under the GPU model where the check is indexed."""
+        steps = self._rows(check, model)
+        rows = self._at(steps)
+        return next((rows[key] for key in keys if key in rows and key != "$index"), None)
+
+    def _rows(self, check: str, model: str | None) -> tuple[str, ...]:
+        rows = self.file.data.get(check, {})
+        if "$index" not in rows:
+            return (check,)
+        # As ReFrame looks them up: the exact key, then keys as anchored expressions.
+        for key in rows:
+            if key == model:
+                return (check, key)
+        for key in rows:
+            if key != "$index" and model is not None and re.fullmatch(key, model):
+                return (check, key)
+        return (check, model or "")
+
+    def _at(self, steps: Sequence[str]) -> Mapping[str, Any]:
+        found: Any = self.file.data
+        for step in steps:
+            found = found.get(step, {}) if isinstance(found, Mapping) else {}
+        return found if isinstance(found, Mapping) else {}
+
+    def check_line_rates(self, links: Mapping[str, Link]) -> None:
+        """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is known."""
+        for check in self._checks:
+            for model, link in links.items():
+                rate = line_rate(link)
+                steps = self._rows(check, model)
+                for key, row in self._at(steps).items():
+                    ways = _directions(key)
+                    if rate is None or not ways or not isinstance(row, list) or row[3] != "GB/s":
+                        continue
+                    if row[0] > rate * ways:
+                        words = f"{row[0]:g} GB/s is above the line rate of {nominal.link_words(link)}, {rate * ways:.1f} GB/s"
+                        raise self.file.error(f"{check}: {key}: {words}", *steps, key)
+
+    def reference(self, row: Sequence[Any], stamp: Mapping[str, str]) -> Reference:
+        """A row as a reference; stale when the software differs from what the values were tuned with."""
+        value, lower, upper, unit = row
+        tuned = self.provenance.get("tuned", {})
+        then = {key: str(version) for key, version in (tuned.get("stamp") or {}).items()}
+        changed = [f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version]
+        if self.origin == "tuned":
+            note = f"tuned {tuned['date']}, n = {tuned['n']}{', provisional' if tuned.get('provisional') else ''}"
+        else:
+            note = str(self.provenance["published"]["source"])
+        if changed:
+            note += f"; stale: {', '.join(changed)}"
+        return Reference(float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.path))
+
+
+def _directions(key: str) -> int:
+    """How many directions of a host link a row's figure is the sum of; 0 for ratios and other rows."""
+    words = key.split(".")
+    if words[0].endswith("_over_near"):
+        return 0
+    return 2 if words[1:] == ["both", "total"] else 1 if words[1:] in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"]) else 0
+
+
+@lru_cache(maxsize=None)
+def known_checks(directory: Path = CHECKOUT / catalogue.CHECKS) -> tuple[str, ...]:
+    """The names of the checks, broken files' included: their references are not to blame."""
+    return tuple(check.name for check in catalogue.read(directory))
+
+
+@lru_cache(maxsize=None)
+def load(path: Path, checks: tuple[str, ...]) -> ReferenceFile:
+    """A reference file, read once in a process."""
+    return ReferenceFile(path, checks)
+
+
+def find(name: str | None, node_type: str | None, directories: Sequence[Path]) -> list[ReferenceFile]:
+    """The files that speak of a partition: its own first, then its node type's."""
+    files = site_files("references", list(directories))
+    names = [each for each in dict.fromkeys((name, node_type)) if each is not None and each in files]
+    return sorted((load(files[each], known_checks()) for each in names), key=lambda file: file.origin != "tuned")
+
+
+def row_keys(metric: Metric) -> list[str]:
+    """The rows that may hold a metric's reference, the most precise first: its own name, then its class's."""
+    keys = [metric.name]
+    load = "lone" if metric.cell.lone else nominal.host_load(metric.cell)
+    flow = metric.flow or metric.cell.flows[0]
+    what = ".".join([flow.direction, *(option for option in flow.options if option != flow.kernel)])
+    if load == "lone":
+        keys.append(f"{metric.path_class}.{what}")
+    elif load == "both":
+        keys.append(f"{metric.path_class}.both.{'total' if metric.total else what}")
+    elif metric.quantity == "stream":
+        keys.append(f"all.{flow.kernel}" if metric.total else f"all.{flow.kernel}.{metric.path_class}")
+    return keys
+
+
+def resolve(
+    metrics: Sequence[Metric],
+    check: str,
+    files: Sequence[ReferenceFile],
+    node: Node,
+    *,
+    kind: str = "measured",
+    node_type: NodeType | None = None,
+    stamp: Mapping[str, str] | None = None,
+) -> dict[str, Reference | None]:
+    """The reference of every metric by name; None where nothing says what it should be.
+
+    ``node`` is the expected node (the site's), ``kind`` the document's. Raises ``NearfarError`` for a reference above a line rate.
+    """
+    links = {gpu.name: nominal.nominal_link(gpu) for gpu in node.gpus if gpu.name}
+    for file in files:
+        file.check_line_rates(links)
+    found: dict[str, Reference | None] = {}
+    for metric in metrics:
+        reference = _from_files(metric, check, files, node, kind, stamp or {})
+        if kind == "measured":
+            siblings = _from_siblings(metric, metrics, node)
+            reference = _stricter(reference or _from_links(metric, node, node_type), siblings)
+        found[metric.name] = reference
+    return found
+
+
+def _from_files(
+    metric: Metric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str]
+) -> Reference | None:
+    model = _model(metric, node)
+    for file in files:
+        if kind == "modelled" and file.origin != "published":
+            continue
+        row = file.row(check, model, row_keys(metric))
+        if row is not None and row[3] == metric.unit:
+            return file.reference(row, stamp)
+    return None
+
+
+def _model(metric: Metric, node: Node) -> str | None:
+    gpus = metric.cell.flows[0].gpus
+    gpu = node.gpu(gpus[0]) if gpus else next(iter(node.gpus), None)
+    return None if gpu is None else gpu.name
+
+
+def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Reference | None:
+    least = nominal.LEAST_RATIO.get(metric.path_class)
+    if least is not None:
+        return _ratio(metric, least, node_type)
+    expected = nominal.expectation(metric, node)
+    if expected is None:
+        return None
+    degraded = None if expected.floor is None else expected.ceiling * expected.floor
+    words = "" if degraded is None else f"at least {degraded:.1f} (prediction: {expected.words})"
+    return Reference(
+        expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.words, degraded, words
+    )
+
+
+def _ratio(metric: Metric, least: float, node_type: NodeType | None) -> Reference:
+    """A far path over the near one: a lower bound always, an upper one only where the package link is known to limit."""
+    limited = None if node_type is None else _limited_ratio(metric, node_type)
+    if limited is not None:
+        ratio, link = limited
+        note = f"limited by the package link {link}"
+        return Reference(ratio, -RATIO_SLACK, RATIO_SLACK, metric.unit, "prediction", note)
+    return Reference(1.0, least - 1, None, metric.unit, "prediction", "no healthy node is known below the lower bound")
+
+
+def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str] | None:
+    """The predicted ratio and the package link that limits the far path; None where the prediction does not say so."""
+    gpu = node_type.node.gpu(metric.cell.flows[0].gpus[0])
+    if gpu is None or gpu.numa_node is None:
+        return None
+    far = predict(metric.cell, node_type)
+    links = [name for name in far.limited_by if re.fullmatch(r"p\d+-p\d+", name)]
+    if not links or not all(node_type.capacities[name].published for name in links):
+        return None
+    beside = {flow: _from_memory(flow, gpu.numa_node) for flow in metric.cell.flows}
+    near = predict(Cell(tuple(beside.values())), node_type)
+    if metric.flow is None:
+        rates = (sum(far.flows.values()), sum(near.flows.values()))
+    else:
+        rates = (far.flows[metric.flow], near.flows[beside[metric.flow]])
+    return (rates[0] / rates[1], links[0]) if rates[1] > 0 else None
+
+
+def _from_memory(flow: Flow, numa_node: int) -> Flow:
+    """The same host flow with the memory of another NUMA node, driven from there."""
+    memory = Endpoint("n", numa_node)
+    if flow.direction == "h2d":
+        return replace(flow, source=memory, driver=None)
+    return replace(flow, destination=memory, driver=None)
+
+
+def _from_siblings(metric: Metric, metrics: Sequence[Metric], node: Node) -> Reference | None:
+    """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
+    if metric.quantity == "ratio":
+        return None
+    group = _sibling_group(metric, node)
+    others = [m.value for m in metrics if m.name != metric.name and _sibling_group(m, node) == group]
+    if len(others) < LEAST_SIBLINGS:
+        return None
+    middle = statistics.median(others)
+    deviation = statistics.median(abs(value - middle) for value in others)
+    slack = max(SIBLING_SLACK[metric.cell.lone] * middle, _THREE_SIGMA_PER_MAD * deviation)
+    note = f"median of {len(others)} like it in this node"
+    words = f"{middle:.1f} ± {slack:.1f} (siblings)"
+    return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)
+
+
+def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
+    """A reference with what its siblings say, where that is more: inside the bounds and clearly worse than they is DEGRADED."""
+    if reference is None or siblings is None:
+        return reference or siblings
+    if siblings.degraded_below is None or siblings.degraded_below <= (reference.degraded_below or 0):
+        return reference
+    if reference.lowest is not None and siblings.degraded_below <= reference.lowest:
+        return reference
+    return replace(reference, degraded_below=siblings.degraded_below, degraded_words=siblings.degraded_words)
+
+
+def _sibling_group(metric: Metric, node: Node) -> object:
+    """What siblings have in common; the metric's own name where it can have none."""
+    keys = row_keys(metric)
+    if len(keys) == 1:
+        return metric.name
+    gpus = metric.cell.flows[0].gpus
+    gpu = node.gpu(gpus[0]) if gpus else None
+    if gpu is None:
+        return keys[1], metric.unit
+    sharing = [len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks]
+    return keys[1], metric.unit, gpu.name, nominal.nominal_link(gpu), tuple(sharing)

@@ -1,0 +1,67 @@
+"""Run a program under a time limit; one that hangs is ended with its whole group and tried once more.
+
+What ReFrame's job starts on the node: ``python -m nearfar.supervise --limit 60 -- nearfar-copy --json …``. Standard output
+is the program's own, from the attempt that ended by itself; ``supervise.json`` beside it says how each attempt went.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from nearfar import process
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_WRONG_USE, NearfarError
+from nearfar.files import write_atomically
+
+#: Where the account of the attempts is left, in the working directory.
+ACCOUNT = "supervise.json"
+#: A program that hangs is tried this often in all.
+ATTEMPTS = 2
+#: The exit code after the last attempt hung (as timeout(1) has it).
+EXIT_HANG = 124
+
+
+def supervise(command: Sequence[str], limit: float) -> int:
+    """Run ``command``; returns its exit code, or ``EXIT_HANG``."""
+    attempts: list[dict[str, object]] = []
+    for attempt in range(1, ATTEMPTS + 1):
+        began = time.time()
+        done = process.run(command, limit, on_stderr=lambda line: print(line, file=sys.stderr, flush=True))
+        attempts.append({"began": began, "seconds": round(done.seconds, 4), "returncode": done.returncode,
+                         "timed_out": done.timed_out, "last_line": done.last_line})  # fmt: skip
+        write_atomically(Path(ACCOUNT), json.dumps({"limit": limit, "command": list(command), "attempts": attempts}))
+        if not done.timed_out:
+            sys.stdout.write(done.stdout)
+            return done.returncode if done.returncode >= 0 else 128 - done.returncode
+        print(f"nearfar: no end within {limit:g} s (attempt {attempt} of {ATTEMPTS}); ended", file=sys.stderr, flush=True)
+    return EXIT_HANG
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``--limit SECONDS -- PROGRAM [ARGUMENT…]``."""
+    if len(arguments) < 4 or arguments[0] != "--limit" or arguments[2] != "--":
+        print("usage: python -m nearfar.supervise --limit SECONDS -- PROGRAM [ARGUMENT...]", file=sys.stderr)
+        return EXIT_WRONG_USE
+    # A scheduler's termination ends the program's group too: it has a session of its own.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return supervise(arguments[3:], float(arguments[1]))
+    except NearfarError as error:
+        print(f"nearfar: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("nearfar: interrupted", file=sys.stderr)
+        return EXIT_COULD_NOT_JUDGE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

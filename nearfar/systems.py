@@ -1,0 +1,218 @@
+"""The systems of a site: which hosts belong to them, their partitions, and what their nodes should be.
+
+A system file claims hosts by name (``hosts``, bracket patterns) or by DMI product (``product``), never by the GPUs that happen
+to be alive. ``local`` exists only where no file claims the host; its node is observed when it is selected.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Optional
+
+from nearfar.errors import NearfarError
+from nearfar.prediction import NodeType, load_node_type
+from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
+
+DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
+#: The published system that stands in for the GPUs of a machine that has none.
+STAND_IN = "keeneland"
+#: The programming environment that every partition has unless its file says otherwise: what the system offers.
+DEFAULT_ENVIRONMENT = "system"
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Nodes of one kind. ``node_type`` is a file of ``site/nodes/``; None: observed (``local``), or not described.
+
+    ``expect`` holds the site's own words about the nodes, system and partition merged (the partition's count).
+    """
+
+    name: str
+    description: str = ""
+    scheduler: str = "local"
+    launcher: str = "local"
+    node_type: str | None = None
+    features: tuple[str, ...] = ()
+    environs: tuple[str, ...] = (DEFAULT_ENVIRONMENT,)
+    expect: Mapping[str, Any] = field(default_factory=dict)
+    references: str | None = None
+    #: Keys that pass unchanged to ReFrame's partition: access, modules, prepare_cmds, max_jobs, time_limit, …
+    reframe: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def modelled(self) -> bool:
+        return "modelled" in self.features
+
+    def load_node_type(self, directories: list[Path]) -> NodeType | None:
+        """The node type with capacities and nominal links, or None where none is named."""
+        return None if self.node_type is None else load_node_type(self.node_type, directories)
+
+
+@dataclass(frozen=True)
+class System:
+    """A system file. ``file`` is None for ``local``."""
+
+    name: str
+    partitions: Mapping[str, Partition]
+    description: str = ""
+    hosts: tuple[str, ...] = ()
+    product: str | None = None
+    unreviewed: bool = False
+    file: Path | None = None
+    environments: tuple[Mapping[str, Any], ...] = ()
+
+
+def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:
+    """All systems of a site by name. Raises ``NearfarError`` with file and line for the first fault found."""
+    directories = site_directories(environ) if directories is None else directories
+    node_types = site_files("nodes", directories)
+    files = site_files("systems", directories)
+    return {name: load(path, node_types, environ) for name, path in files.items()}
+
+
+def load(path: Path, node_types: Mapping[str, Path], environ: Mapping[str, str] | None = None) -> System:
+    """One system file, checked against its schema and the names that exist."""
+    file = SiteFile(path, environ)
+    file.check("system-1")
+    data = file.data
+    if data["system"] != path.stem:
+        raise file.error(f"system: '{data['system']}' in a file called {path.name}; use one name for both", "system")
+    if data["system"] == "local":
+        raise file.error("system: 'local' is the machine that no file describes; choose another name", "system")
+    known = {DEFAULT_ENVIRONMENT, *(e["name"] for e in data.get("environments", []))}
+    partitions: dict[str, Partition] = {}
+    for index, entry in enumerate(data["partitions"]):
+        steps = ("partitions", index)
+        if entry["name"] in partitions:
+            raise file.error(f"two partitions called '{entry['name']}'", *steps, "name")
+        node_type = entry.get("node_type")
+        if node_type is not None and node_type not in node_types:
+            hint = nearest(node_type, list(node_types))
+            raise file.error(f"unknown node type '{node_type}'{hint}; node types are files of site/nodes/", *steps, "node_type")
+        if "modelled" in entry.get("features", []) and node_type is None:
+            raise file.error("a modelled partition needs a node_type", *steps)
+        for position, environment in enumerate(entry.get("environs", [])):
+            if environment not in known:
+                hint = nearest(environment, sorted(known))
+                raise file.error(f"unknown environment '{environment}'{hint}", *steps, "environs", position)
+        partitions[entry["name"]] = _partition(data, entry)
+    if "hosts" in data:
+        _check_host_patterns(file, data["hosts"])
+    return System(
+        name=data["system"], partitions=partitions, description=data.get("description", ""), hosts=tuple(data.get("hosts", ())),
+        product=data.get("product"), unreviewed=data.get("unreviewed", False), file=path,
+        environments=tuple(data.get("environments", ())),
+    )  # fmt: skip
+
+
+def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition:
+    own = {"name", "description", "scheduler", "launcher", "node_type", "features", "environs", "expect", "references"}
+    return Partition(
+        name=entry["name"], description=entry.get("description", system.get("description", "")),
+        scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
+        features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (DEFAULT_ENVIRONMENT,))),
+        expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
+        reframe={key: value for key, value in entry.items() if key not in own},
+    )  # fmt: skip
+
+
+def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """One layer of expectations laid over another; mappings merge key by key, anything else is replaced."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def _node_set(pattern: str) -> Any:
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+
+    return NodeSet(pattern, resolver=RESOLVER_NOGROUP)
+
+
+def _check_host_patterns(file: SiteFile, patterns: list[str]) -> None:
+    from ClusterShell.NodeSet import NodeSetException
+
+    for index, pattern in enumerate(patterns):
+        try:
+            _node_set(pattern)
+        except NodeSetException as error:
+            raise file.error(f"hosts: '{pattern}' is not a host pattern such as kid[001-120]: {error}", "hosts", index) from None
+
+
+def claims(hostname: str, product: str | None, systems: Mapping[str, System]) -> System | None:
+    """The system that claims a host: by name (full or short), else by product; None where no file does.
+
+    Raises ``NearfarError`` when two files claim it in the same way.
+    """
+    short = hostname.split(".")[0]
+    by_name = [s for s in systems.values() if any(h in _node_set(p) for p in s.hosts for h in (hostname, short))]
+    by_product = [s for s in systems.values() if product and s.product == product]
+    for found, what in ((by_name, f"host {hostname}"), (by_product, f"product '{product}'")):
+        if len(found) > 1:
+            files = " and ".join(str(s.file) for s in found)
+            raise NearfarError(f"{what} is claimed by {files}; take it out of one, or set NEARFAR_SYSTEM")
+        if found:
+            return found[0]
+    return None
+
+
+def dmi_product() -> str | None:
+    """The machine's product name as its firmware gives it."""
+    try:
+        return DMI_PRODUCT.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def local_system(gpus: bool, systems: Mapping[str, System]) -> System:
+    """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition."""
+    partitions = {"default": Partition(name="default", description="this machine", features=("gpu",) if gpus else ())}
+    stand_in = systems.get(STAND_IN)
+    if not gpus and stand_in is not None:
+        model = next((p for p in stand_in.partitions.values() if p.modelled), None)
+        if model is not None:
+            partitions[STAND_IN] = Partition(
+                name=STAND_IN, description=f"{stand_in.description} (modelled)", node_type=model.node_type,
+                features=model.features, expect=model.expect, references=model.references,
+            )  # fmt: skip
+    return System(name="local", partitions=partitions, description="this machine, which no system file claims")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Everything a run needs to know about the site: its systems, and which of them this host is."""
+
+    directories: tuple[Path, ...]
+    systems: Mapping[str, System]
+    here: str
+
+    def partition(self, system: str, partition: str) -> Partition:
+        return self.systems[system].partitions[partition]
+
+
+@lru_cache(maxsize=1)
+def site() -> Site:
+    """This host's view of the site, read once in a process.
+
+    ``NEARFAR_SYSTEM`` names the system instead of the host's name or product.
+    """
+    directories = site_directories()
+    systems = load_all(directories)
+    wanted: Optional[str] = os.environ.get("NEARFAR_SYSTEM") or None
+    if wanted is None:
+        claimed = claims(socket.gethostname(), dmi_product(), systems)
+        wanted = "local" if claimed is None else claimed.name
+    elif wanted != "local" and wanted not in systems:
+        raise NearfarError(f"NEARFAR_SYSTEM: no system file called '{wanted}'{nearest(wanted, ['local', *systems])}")
+    if wanted == "local":
+        from nearfar.inventory import gpu_pci_devices
+
+        systems["local"] = local_system(bool(gpu_pci_devices()), systems)
+    return Site(tuple(directories), systems, wanted)

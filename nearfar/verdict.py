@@ -1,0 +1,310 @@
+"""The judge: what was measured × what it should be × the past → verdicts with reasons. Pure; nothing else judges.
+
+ReFrame gets the same bounds, and pages, exit codes and drains read what this wrote.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.cells import Cell, CellError, Flow, parse
+from nearfar.measurement import Document, Metric
+from nearfar.references import Reference
+
+SCHEMA = "nearfar-verdict/1"
+#: Worst first.
+ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+#: Why a cell may be skipped without making anything indeterminate.
+EXPECTED_SKIPS = ("representative", "unsupported")
+#: Failures that prove nothing about the hardware; all other codes are hard evidence.
+SOFT_FAILURES = ("placement", "error")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run."""
+
+    item: str
+    verdict: str
+    reason: str
+    hard: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose verdict it is: the names that stand in ``verdict.json``."""
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    node: str
+    time: str
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """The worst of some verdicts; PASS for none."""
+    return min(verdicts, key=ORDER.index, default="PASS")
+
+
+def passes(verdict: str) -> bool:
+    """Whether ReFrame's case passes with this verdict."""
+    return verdict in ("PASS", "DEGRADED")
+
+
+def judge(
+    document: Document | None,
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Sequence[float]] | None = None,
+    *,
+    subject: Subject,
+    metrics: Sequence[Metric] = (),
+    asked: Sequence[Cell] = (),
+    findings: Sequence[Finding] = (),
+    acceptance: bool = False,
+) -> dict[str, Any]:
+    """The verdict on one check of one node, as ``nearfar-verdict/1``.
+
+    ``asked`` are the cells that should have been measured, ``findings`` what the check found out by other means,
+    ``past`` earlier values by metric name (from the last healthy runs). ``acceptance``: what cannot be judged is INDETERMINATE.
+    """
+    missing = _missing(document, asked)
+    found = [*findings, *_from_document(document), *_from_missing(missing)]
+    judged = [_judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics]
+    ranked = sorted(
+        [(f.verdict, f.reason) for f in found] + [(m["verdict"], m["reason"]) for m in judged],
+        key=lambda pair: ORDER.index(pair[0]),
+    )
+    raw = {} if document is None else document.raw
+    files = sorted({r.file for r in references.values() if r is not None and r.file is not None})
+    return {
+        "schema": SCHEMA,
+        "check": subject.check,
+        "system": subject.system,
+        "partition": subject.partition,
+        "environ": subject.environ,
+        "node": subject.node,
+        "kind": raw.get("kind", "measured"),
+        "time": subject.time,
+        "verdict": worst(verdict for verdict, _ in ranked),
+        "reasons": [reason for verdict, reason in ranked if verdict != "PASS"],
+        "metrics": judged,
+        "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
+        "missing": missing,
+        "skipped": [{"cell": s.cell, "reason": s.reason, "code": s.code} for s in (document.skipped if document else ())],
+        "provenance": {
+            "document": None if document is None else "document.json",
+            "references": files,
+            "software": raw.get("node", {}).get("software", {}),
+        },
+    }
+
+
+def needs_sanity(verdict: Mapping[str, Any]) -> bool:
+    """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say it."""
+    beyond_bounds = any(not passes(f["verdict"]) for f in verdict["findings"])
+    return beyond_bounds or any(m["verdict"] == "INDETERMINATE" for m in verdict["metrics"])
+
+
+def _missing(document: Document | None, asked: Sequence[Cell]) -> list[str]:
+    """The cells that a document says nothing about."""
+    accounted: set[Cell] = set()
+    if document is not None:
+        accounted |= {result.cell for result in document.results if result.cell is not None}
+        for entry in (*document.skipped, *document.failed):
+            try:
+                accounted.add(parse(entry.cell))
+            except CellError:
+                continue
+    return [str(cell) for cell in asked if cell not in accounted]
+
+
+def _from_missing(missing: Sequence[str]) -> list[Finding]:
+    if not missing:
+        return []
+    shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
+    return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
+
+
+def _from_document(document: Document | None) -> list[Finding]:
+    if document is None:
+        return []
+    found = []
+    for failure in document.failed:
+        soft = failure.code in SOFT_FAILURES
+        verdict = "INDETERMINATE" if soft else "FAIL"
+        found.append(Finding(failure.cell or "program", verdict, _of_cell(failure.cell, failure.reason), not soft))
+    for reason, cells in _grouped(document).items():
+        # One sentence for a reason that many cells share.
+        named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
+        found.append(Finding(cells[0], "INDETERMINATE", f"not measured: {named}: {reason}"))
+    return found
+
+
+def _grouped(document: Document) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for skip in document.skipped:
+        if skip.code not in EXPECTED_SKIPS:
+            groups.setdefault(skip.reason, []).append(skip.cell)
+    return groups
+
+
+def _of_cell(cell: str, reason: str) -> str:
+    return f"{cell}: {reason}" if cell and cell not in reason else reason
+
+
+def _judge_metric(
+    metric: Metric,
+    reference: Reference | None,
+    metrics: Sequence[Metric],
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Sequence[float]] | None,
+    acceptance: bool,
+) -> dict[str, Any]:
+    verdict, reason = _verdict(metric, reference, acceptance)
+    if verdict == "PASS" and past is not None:
+        verdict, reason = _against_past(metric, past.get(metric.name, ()))
+    if verdict in ("FAIL", "DEGRADED"):
+        reason = f"{reason}{_other_direction(metric, metrics, references)}"
+    return {
+        "name": metric.name,
+        "cell": str(metric.cell),
+        "flow": None if metric.flow is None else str(metric.flow),
+        "class": metric.path_class,
+        "quantity": metric.quantity,
+        "value": metric.value,
+        "unit": metric.unit,
+        "ci": None if metric.ci is None else list(metric.ci),
+        "ceiling": metric.ceiling,
+        "limited_by": list(metric.limited_by),
+        "reference": None if reference is None else {
+            "value": reference.value, "lower": reference.lowest, "upper": reference.highest, "unit": reference.unit,
+            "origin": reference.origin, "note": reference.note, "stale": reference.stale,
+        },
+        "degraded_below": None if reference is None else reference.degraded_below,
+        "verdict": verdict,
+        "reason": reason,
+    }  # fmt: skip
+
+
+def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> tuple[str, str | None]:
+    what = describe(metric)
+    if not math.isfinite(metric.value):
+        return "INDETERMINATE", f"{what}: {metric.value} is no figure"
+    # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
+    if metric.verified is False:
+        return "INDETERMINATE", f"{what}: the data that arrived was not verified"
+    if reference is None:
+        words = f"{what}: {_amount(metric)}, not judged: no reference"
+        return ("INDETERMINATE" if acceptance else "PASS"), words
+    settled = metric.converged or metric.ci is None
+    for bound, below in ((reference.lowest, True), (reference.highest, False)):
+        if bound is None:
+            continue
+        outside = metric.value < bound if below else metric.value > bound
+        ci = metric.ci or (metric.value, metric.value)
+        if not settled and ci[0] < bound < ci[1]:
+            words = f"did not settle: its interval {_range(ci, metric.unit)} holds the bound {_number(bound, metric.unit)}"
+            return "INDETERMINATE", f"{what}: {_amount(metric)} {words}"
+        if outside:
+            expected = _bound_words(reference, below)
+            if below and reference.degraded_words:
+                expected = f"{reference.degraded_words}; below {_number(bound, reference.unit)} it is broken"
+            return "FAIL", f"{what}: {_amount(metric)}, expected {expected}"
+    if reference.degraded_below is not None and metric.value < reference.degraded_below:
+        return "DEGRADED", f"{what}: {_amount(metric)}, expected {reference.degraded_words or _bound_words(reference, True)}"
+    if reference.origin == "siblings" and acceptance:
+        return "INDETERMINATE", f"{what}: {_amount(metric)}, like its siblings, which alone accept nothing"
+    return "PASS", None
+
+
+#: How far below the median of its past a figure may lie: alone, and in windows of several flows.
+_PAST_SLACK = {True: 0.03, False: 0.06}
+
+
+def _against_past(metric: Metric, values: Sequence[float]) -> tuple[str, str | None]:
+    if len(values) < 3 or metric.unit not in ("GB/s", "1"):
+        return "PASS", None
+    middle = sorted(values)[len(values) // 2]
+    slack = _PAST_SLACK[metric.cell.lone] * middle
+    if metric.value >= middle - slack:
+        return "PASS", None
+    was = f"{_number(middle, metric.unit)} ± {_number(slack, metric.unit)} in its last {len(values)} runs"
+    return "DEGRADED", f"{describe(metric)}: {_amount(metric)}, was {was}"
+
+
+def _other_direction(metric: Metric, metrics: Sequence[Metric], references: Mapping[str, Reference | None]) -> str:
+    """What the opposite direction of a host path says: a direction alone points at another part than both."""
+    if metric.quantity == "ratio" or metric.total:
+        return ""
+    flow = metric.flow or metric.cell.flows[0]
+    if flow.kind != "host":
+        return ""
+    for other in metrics:
+        beside = other.flow or other.cell.flows[0]
+        same_path = (beside.numa_node, beside.gpus, beside.options) == (flow.numa_node, flow.gpus, flow.options)
+        same_load = other.cell == metric.cell or (other.cell.lone and metric.cell.lone)
+        if same_path and same_load and not other.total and other.quantity == metric.quantity and beside.direction != flow.direction:
+            verdict, _ = _verdict(other, references.get(other.name), False)
+            return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
+    return ""
+
+
+def describe(metric: Metric) -> str:
+    """The figure in a technician's words: ``GPU 2, device to host from NUMA node 0``."""
+    words = _load_words(metric.cell, metric.flow, metric.total)
+    ratio = metric.path_class.partition("_over_")
+    return f"{words}: {ratio[0].replace('_', ' ')} over {ratio[2]}" if ratio[1] else words
+
+
+def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
+    if cell.lone:
+        return _flow_words(cell.flows[0])
+    if flow is not None:
+        rest = "both directions at once" if len(cell.flows) == 2 and _one_path(cell) else f"while {cell} runs"
+        return f"{_flow_words(flow)}, {rest}"
+    if _one_path(cell):
+        first = cell.flows[0]
+        return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (", together" if total else "")
+    if all(f.kind == "stream" for f in cell.flows):
+        return f"memory of all {len(cell.flows)} NUMA nodes at once, STREAM {cell.flows[0].kernel}"
+    return f"{cell}, together"
+
+
+def _one_path(cell: Cell) -> bool:
+    return all(flow.kind == "host" for flow in cell.flows) and len({(f.numa_node, f.gpus) for f in cell.flows}) == 1
+
+
+def _flow_words(flow: Flow) -> str:
+    options = [option for option in flow.options if option != flow.kernel]
+    extra = f" ({', '.join('/' + option for option in options)})" if options else ""
+    if flow.kind == "stream":
+        return f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
+    if flow.kind == "peer":
+        return f"GPU {flow.source.index} to GPU {flow.destination.index}{extra}"
+    way = "host to device" if flow.direction == "h2d" else "device to host"
+    return f"GPU {flow.gpus[0]}, {way} from NUMA node {flow.numa_node}{extra}"
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.3f}" if unit == "1" else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def _amount(metric: Metric) -> str:
+    return _number(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
+
+
+def _range(ci: tuple[float, float], unit: str) -> str:
+    return f"{_number(ci[0], unit)} to {_number(ci[1], unit)}"
+
+
+def _bound_words(reference: Reference, below: bool) -> str:
+    """``at least 52.6 (tuned 55.5; …)``; the origin always stands in it."""
+    bound = reference.lowest if below else reference.highest
+    least = "at least" if below else "at most"
+    amount = "" if bound is None else f"{least} {_number(bound, reference.unit)} "
+    stale = "" if not reference.stale else ", stale"
+    return f"{amount}({reference.origin}{stale}: {_number(reference.value, reference.unit)}; {reference.note})"
