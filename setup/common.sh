@@ -38,7 +38,7 @@ numactl|numactl|numactl|numactl|numactl|numactl
 # What only the tests use.
 WANTED_BY_TESTS='
 qemu|QEMU for the guests|qemu-system-x86 seabios ipxe-qemu|||
-guest_tools|tools for the guests|busybox-static cpio|||
+busybox|busybox for the guests|busybox-static|||
 '
 
 find_python() { # prints the first Python 3.9 or newer; with the argument venv, one that can make a virtual environment
@@ -67,7 +67,7 @@ need_hwloc_h() { probe_python && "$PROBE" "$CHECKOUT/setup/toolchain.py" hwloc; 
 need_mpi() { have mpicc && have mpirun; }
 need_numactl() { have numactl; }
 need_qemu() { have qemu-system-x86_64; }
-need_guest_tools() { [[ -n ${NEARFAR_TEST_NO_GUEST-} ]] || { have busybox && have cpio && have dpkg; }; }
+need_busybox() { have busybox; }
 
 probe_python() { # a Python for the probes, once
     [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python)
@@ -258,5 +258,5 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) 
 
 run_nearfar() { # replaces this process by nearfar
     if [[ -x ${PYTHON%/*}/nearfar && $PYTHON == "$(venv_folder)/bin/python" ]]; then exec "${PYTHON%/*}/nearfar" "$@"; fi
-    PYTHONPATH=$CHECKOUT${PYTHONPATH:+:$PYTHONPATH} exec "$PYTHON" -m nearfar.cli "$@"
+    PYTHONPATH=$CHECKOUT${PYTHONPATH:+:$PYTHONPATH} exec "$PYTHON" "$CHECKOUT/setup/run_nearfar.py" "$@"
 }

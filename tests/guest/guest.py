@@ -91,7 +91,7 @@ class Guest:
     def _initrd(self, commands: list[str]) -> bytes:
         busybox = shutil.which("busybox")
         if not busybox:
-            raise NoGuest("busybox (static) is not installed")
+            raise NoGuest("busybox is not installed")
         applets = ["sh", "mount", "mkdir", "ls", "cat", "grep", "poweroff", "taskset", "dd", "env", "timeout"]
         script = "\n".join(
             f"echo '=== {number}'; {command} 2>&1; echo \"=== {number} ended $?\""
@@ -99,9 +99,8 @@ class Guest:
         )
         entries: dict[str, tuple[int, bytes]] = dict.fromkeys(("bin", "lib", "proc", "sys", "dev", "tmp"), (16877, b""))
         entries["init"] = (0o100755, INIT.format(commands=script).encode())
-        entries["bin/busybox"] = (0o100755, Path(busybox).read_bytes())
         entries.update({f"bin/{applet}": (0o120777, b"busybox") for applet in applets})
-        for path, source in self.files.items():
+        for path, source in {"bin/busybox": Path(busybox), **self.files}.items():
             for parent in reversed(Path(path.lstrip("/")).parents[:-1]):
                 entries.setdefault(str(parent), (0o040755, b""))
             entries[path.lstrip("/")] = (0o100755, source.read_bytes())
