@@ -1,0 +1,33 @@
+"""Runs shown to people and to machines: the page, ``report.json``, JUnit XML, and ten lines for a terminal.
+
+Everything here reads what a run left; nothing here judges again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nearfar.files import write_atomically
+
+from . import digest, junit, page, rundir, terminal
+
+__all__ = ["build", "summary"]
+
+
+def build(run_directory: Path) -> Path:
+    """Write ``index.html``, ``report.json`` and ``junit.xml`` of a run, each whole or not at all; returns the page's path.
+
+    Raises ``NearfarError`` that names the file which is missing, cut short, or written by a newer nearfar.
+    """
+    run = rundir.read(run_directory)
+    write_atomically(run_directory / "report.json", json.dumps(digest.digest(run), indent=1) + "\n")
+    write_atomically(run_directory / "junit.xml", junit.document(run))
+    index = run_directory / "index.html"
+    write_atomically(index, page.render(run).encode("utf-8", "replace"))
+    return index
+
+
+def summary(run_directory: Path, colour: bool = False) -> str:
+    """The run in at most ten lines: each check's verdict and figures, the worst reasons, the page. ``colour``: with ANSI codes."""
+    return terminal.summarise(rundir.read(run_directory), colour)

@@ -1,0 +1,39 @@
+"""``report.json``: what a run found, for machines that need no samples and no drawings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .rundir import Check, NodeRun, Run
+from .wording import shown_verdict
+
+SCHEMA = "nearfar-report/1"
+
+
+def digest(run: Run) -> dict[str, Any]:
+    """System, nodes, verdicts and metrics of a run; ``shown`` is MODELLED where a modelled document would pass."""
+    raw = run.raw
+    return {
+        "schema": SCHEMA,
+        **{key: raw.get(key) for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")},
+        "nodes": [_node(node) for node in run.nodes],
+        "missing_cases": run.missing_cases,
+    }
+
+
+def _node(node: NodeRun) -> dict[str, Any]:
+    kind = "modelled" if node.modelled else "measured"
+    return {"node": node.hostname, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
+            "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks]}  # fmt: skip
+
+
+def _check(node: NodeRun, check: Check) -> dict[str, Any]:
+    verdict = check.verdict or {}
+    wanted = ("name", "cell", "flow", "class", "quantity", "value", "unit", "ci", "ceiling", "reference", "degraded_below", "verdict", "reason")
+    return {
+        "check": check.name, "partition": verdict.get("partition"), "environ": verdict.get("environ"), "time": verdict.get("time"),
+        "verdict": check.word, "shown": shown_verdict(check.word, node.modelled), "problem": check.problem,
+        "reasons": verdict.get("reasons") or [], "metrics": [{key: m.get(key) for key in wanted} for m in verdict.get("metrics") or []],
+        "findings": verdict.get("findings") or [], "missing": verdict.get("missing") or [], "skipped": verdict.get("skipped") or [],
+        "document": f"{node.folder.name}/{check.name}/document.json" if check.document is not None else None,
+    }  # fmt: skip

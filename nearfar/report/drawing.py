@@ -1,0 +1,405 @@
+"""The node drawn as SVG: packages, NUMA nodes, PCIe switches, GPUs, NICs and the links between them, each GPU's link with its rates.
+
+A device stands below the NUMA node that the system says it belongs to; where the system does not say, below its package, or
+apart. Switches are drawn where devices come together first; those further out are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Union
+
+from markupsafe import Markup
+
+from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list, shared_uplinks
+
+from .figures import Figure
+from .svg import element, markup, text
+from .wording import SIGNS, gib, link_words, number, plural
+
+GPU_WIDTH, NIC_WIDTH, DEVICE_HEIGHT, GAP = 108, 74, 62, 12
+NUMA_HEIGHT, HEADER, PADDING = 52, 24, 12
+BETWEEN_PACKAGES, ROW_WIDTH = 96, 1500
+LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
+FABRIC_HEIGHT = 54
+_MOST_ARCS = 16
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One direction of a GPU's link: its near figure, or the sentence that says why there is none."""
+
+    figure: Figure | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each."""
+
+    lanes: dict[int, dict[str, Lane]] = field(default_factory=dict)
+    links: dict[int, str] = field(default_factory=dict)
+    absent: dict[int, str] = field(default_factory=dict)
+    faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
+    limits: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """A GPU that should be there and is not."""
+
+    index: int
+    reason: str
+
+
+Device = Union[Gpu, Nic, Ghost]
+
+
+def draw(node: Node, findings: Findings, name: str) -> Markup:
+    """The whole drawing; ``name`` makes its ids unique on a page."""
+    return _Drawing(node, findings, name).markup()
+
+
+@dataclass
+class _Column:
+    numa: NumaNode | None
+    devices: list[Device]
+    least: float
+
+    @property
+    def width(self) -> float:
+        widths = [_width(device) for device in self.devices]
+        return max(self.least, sum(widths) + GAP * (len(widths) - 1) + 8 if widths else 0)
+
+
+@dataclass
+class _Block:
+    """A package, or (index None) the devices whose place is not known."""
+
+    index: int | None
+    title: str
+    columns: list[_Column]
+
+    @property
+    def width(self) -> float:
+        return sum(c.width for c in self.columns) + GAP * (len(self.columns) - 1) + 2 * PADDING
+
+
+def _width(device: Device) -> float:
+    return NIC_WIDTH if isinstance(device, Nic) else GPU_WIDTH
+
+
+def _key(device: Device) -> str:
+    return device.name if isinstance(device, Nic) else f"g{device.index}"
+
+
+class _Drawing:
+    def __init__(self, node: Node, findings: Findings, name: str) -> None:
+        self.node, self.findings, self.name = node, findings, name
+        self.switches = self._switches()
+        self.centre: dict[int, tuple[float, int]] = {}  # of each GPU: x, row
+        self.root = element("svg", class_="node", role="img", aria_labelledby=f"{name}-title {name}-desc")
+        self.root.append(element("title", f"Node {node.hostname}", id=f"{name}-title"))
+        self.root.append(element("desc", self._description(), id=f"{name}-desc"))
+
+    def markup(self) -> Markup:
+        rows = self._rows()
+        drop = LINK_HEIGHT + (SWITCH_DROP + SWITCH_HEIGHT if self.switches else 0)
+        has_devices = [any(c.devices for b in row for c in b.columns) for row in rows]
+        fabric = FABRIC_HEIGHT if any(link.startswith("NV") for link in self.node.peers.values()) else 0
+        y, width = 4.0, max(self._row_width(row) for row in rows) + 8
+        bottoms = []
+        for number_, row in enumerate(rows):
+            x = (width - self._row_width(row)) / 2
+            for position, block in enumerate(row):
+                if position:
+                    self._package_link(row[position - 1], block, x - BETWEEN_PACKAGES, y)
+                self._block(block, x, y, drop, number_)
+                x += block.width + BETWEEN_PACKAGES
+            y += HEADER + NUMA_HEIGHT + PADDING + (drop + DEVICE_HEIGHT if has_devices[number_] else 0)
+            bottoms.append(y)
+            y += fabric + 20
+        self._fabric(bottoms)
+        height = bottoms[-1] + fabric + 6
+        self.root.set("viewBox", f"0 0 {width:.0f} {height:.0f}")
+        self.root.set("style", f"max-width:{width:.0f}px;min-width:{min(width, 0.72 * width):.0f}px")
+        return markup(self.root)
+
+    # The plan: which device stands where.
+
+    def _switches(self) -> list[tuple[str, frozenset[str]]]:
+        """Bridges where devices come together first, each device below one of them."""
+        taken: set[str] = set()
+        found = []
+        for bridge, names in shared_uplinks(self.node).items():
+            if not taken & set(names):
+                taken |= set(names)
+                found.append((bridge, frozenset(names)))
+        return found
+
+    def _rows(self) -> list[list[_Block]]:
+        rows: list[list[_Block]] = [[]]
+        for block in self._blocks():
+            if rows[-1] and self._row_width([*rows[-1], block]) > ROW_WIDTH:
+                rows.append([])
+            rows[-1].append(block)
+        return rows
+
+    @staticmethod
+    def _row_width(row: list[_Block]) -> float:
+        return sum(block.width for block in row) + BETWEEN_PACKAGES * (len(row) - 1)
+
+    def _blocks(self) -> list[_Block]:
+        node = self.node
+        hosts = [n for n in node.numa_nodes if n.kind == "host"]
+        devices: list[Device] = [*node.gpus, *node.nics]
+        present = {gpu.index for gpu in node.gpus}
+        ghosts: list[Device] = [Ghost(i, why) for i, why in sorted(self.findings.absent.items()) if i not in present]
+        homes = sorted({p.index for p in node.packages} | {n.package for n in hosts if n.package is not None})
+        least = 76.0 if len(hosts) > 10 else 124.0
+        blocks, placed = [], set()
+        for package in homes or [0]:
+            sole_home = len(homes) <= 1
+            mine = [n for n in hosts if n.package == package or (sole_home and n.package is None)]
+            below = {n.index: [d for d in devices if getattr(d, "numa_node", None) == n.index] for n in mine}
+            known = {id(d) for each in below.values() for d in each}
+            loose = [d for d in devices if id(d) not in known and self._belongs(d, package, sole_home)]
+            if sole_home:
+                loose += ghosts
+                ghosts = []
+            if len(mine) == 1:
+                below[mine[0].index] += loose
+                loose = []
+            columns = [_Column(n, self._ordered(below[n.index]), least) for n in sorted(mine, key=lambda n: n.index)]
+            if loose or not columns:
+                columns.append(_Column(None, self._ordered(loose), least if not loose else 0))
+            placed |= {id(d) for column in columns for d in column.devices}
+            cpus = sum(len(p.cpus) for p in node.packages if p.index == package) or sum(len(n.cpus) for n in mine)
+            title = f"Package {package}" + (f" · {plural(cpus, 'CPU')}" if cpus else "")
+            blocks.append(_Block(package, title, columns))
+        rest = [d for d in devices if id(d) not in placed] + ghosts
+        if rest:
+            blocks.append(_Block(None, "place unknown", [_Column(None, self._ordered(rest), 0)]))
+        return blocks
+
+    @staticmethod
+    def _belongs(device: Device, package: int, sole_home: bool) -> bool:
+        home = getattr(device, "package", None)
+        return home == package or (home is None and sole_home)
+
+    def _ordered(self, devices: list[Device]) -> list[Device]:
+        """By PCI address, devices behind one switch side by side, absent GPUs at their number."""
+        behind = {name: position for position, (_, names) in enumerate(self.switches) for name in names}
+        first = {behind.get(_key(d), -1): _key_order(d) for d in sorted(devices, key=_key_order, reverse=True)}
+        return sorted(devices, key=lambda d: (first[behind[_key(d)]] if _key(d) in behind else _key_order(d), _key_order(d)))
+
+    # The drawing.
+
+    def _block(self, block: _Block, x: float, y: float, drop: float, row: int) -> None:
+        height = HEADER + NUMA_HEIGHT + PADDING
+        known = block.index is not None
+        self.root.append(element("rect", x=x, y=y, width=block.width, height=height, rx=8, class_="package" if known else "package unknown"))
+        self.root.append(text(x + PADDING, y + 17, block.title, "label"))
+        left = x + PADDING
+        for column in block.columns:
+            if column.numa is not None:
+                self._numa(column.numa, left, y + HEADER, column.width)
+            elif not known:
+                self.root.append(text(left, y + HEADER + 22, "the system does not say where", "small"))
+            start = y + HEADER + NUMA_HEIGHT if column.numa is not None else y + height
+            self._devices(column, left, start, y + height, drop, row)
+            left += column.width + GAP
+
+    def _numa(self, numa: NumaNode, x: float, y: float, width: float) -> None:
+        usable = numa.memory > 0
+        restricted = self.node.allowed_numa_nodes is not None and numa.index not in self.node.allowed_numa_nodes
+        group = element("g", class_="numa" if usable else "numa empty")
+        cpus = format_cpu_list(numa.cpus) if numa.cpus else "no CPUs"
+        size = gib(numa.memory) if usable else "no memory"
+        words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
+        group.append(element("title", words))
+        group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
+        group.append(text(x + 10, y + 20, f"NUMA {numa.index}", "strong"))
+        narrow = width < 120
+        limited = self.findings.limits.get(f"n{numa.index}.memory", 0)
+        if narrow:
+            group.append(text(x + 10, y + 38, size, "small"))
+        else:
+            group.append(text(x + width - 10, y + 20, size, "small", "end"))
+            below = f"memory limits {plural(limited, 'cell')}" if limited else "not allowed here" if restricted else f"CPUs {cpus}"
+            group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small limit" if limited else "small"))
+        self.root.append(group)
+
+    def _devices(self, column: _Column, x: float, start: float, package_bottom: float, drop: float, row: int) -> None:
+        total = sum(_width(d) for d in column.devices) + GAP * (len(column.devices) - 1)
+        left = x + (column.width - total) / 2
+        top = package_bottom + drop
+        bars: dict[str, list[float]] = {}
+        for device in column.devices:
+            middle = left + _width(device) / 2
+            bridge = next((b for b, names in self.switches if _key(device) in names), None)
+            if bridge is not None:
+                bars.setdefault(bridge, []).append(middle)
+            above = package_bottom + SWITCH_DROP + SWITCH_HEIGHT if bridge is not None else start
+            if isinstance(device, Nic):
+                self._nic(device, left, middle, above, top)
+            else:
+                self._gpu(device, left, middle, above, top)
+                self.centre[device.index] = (middle, row)
+            left += _width(device) + GAP
+        for bridge, centres in bars.items():
+            self._switch(bridge, centres, start, package_bottom + SWITCH_DROP)
+
+    def _switch(self, bridge: str, centres: list[float], start: float, y: float) -> None:
+        low, high = min(centres) - 26, max(centres) + 26
+        middle = (low + high) / 2
+        limited = self.findings.limits.get(f"switch:{bridge}.up", 0) + self.findings.limits.get(f"switch:{bridge}.down", 0)
+        words = f"PCIe switch {bridge}" + (f", limits {plural(limited, 'cell')}" if limited else "")
+        self.root.append(element("line", x1=middle, x2=middle, y1=start, y2=y, class_="trunk"))
+        group = element("g", element("title", words), class_="switch limited" if limited else "switch")
+        group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
+        short = bridge.split(":", 1)[-1]
+        group.append(text(middle, y + 12, f"switch {short}" if high - low > 100 else short, "small", "middle"))
+        self.root.append(group)
+
+    def _nic(self, nic: Nic, x: float, middle: float, above: float, top: float) -> None:
+        self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=top, class_="wire"))
+        group = element("g", element("title", f"NIC {nic.name} at {nic.pci}, {link_words(nic.link)}"), class_="nic")
+        group.append(element("rect", x=x, y=top, width=NIC_WIDTH, height=DEVICE_HEIGHT, rx=5))
+        group.append(text(middle, top + 19, "NIC", "strong", "middle"))
+        group.append(text(middle, top + 36, _cut(nic.name, 11), "small", "middle"))
+        group.append(text(middle, top + 52, _cut(link_words(nic.link), 11) if nic.link.gen else "", "small", "middle"))
+        self.root.append(group)
+
+    def _gpu(self, gpu: Gpu | Ghost, x: float, middle: float, above: float, top: float) -> None:
+        if isinstance(gpu, Ghost):
+            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=top, class_="wire gone"))
+            group = element("g", element("title", gpu.reason), class_="gpu ghost")
+            lines = [f"GPU {gpu.index}", f"{SIGNS['FAIL']} absent", "expected here"]
+        else:
+            self._lanes(gpu.index, middle, above, top)
+            verdict, sentence = self.findings.faults.get(gpu.index, ("", ""))
+            name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
+            link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
+            words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
+            group = element("g", element("title", f"{words}. {sentence}" if sentence else words), class_=f"gpu {verdict}".strip())
+            head = f"GPU {gpu.index}" + (f" {SIGNS[verdict]}" if verdict else "")
+            lines = [head, _cut(name, 17), "hidden from this process" if not gpu.visible else link]
+        group.append(element("rect", x=x, y=top, width=GPU_WIDTH, height=DEVICE_HEIGHT, rx=5))
+        for offset, words, class_ in zip((19, 36, 52), lines, ("strong", "small", "small")):
+            group.append(text(middle, top + offset, words, class_, "middle"))
+        self.root.append(group)
+
+    def _lanes(self, index: int, middle: float, above: float, top: float) -> None:
+        lanes = self.findings.lanes.get(index, {})
+        if not lanes:
+            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=top, class_="wire"))
+            return
+        label = top - LINK_HEIGHT / 2 + 12
+        for direction, shift, anchor in (("h2d", -5.0, "end"), ("d2h", 5.0, "start")):
+            lane = lanes.get(direction, Lane(reason="not measured"))
+            x = middle + shift
+            state = lane.figure.shown if lane.figure else "none"
+            words = lane.figure.sentence if lane.figure else lane.reason
+            group = element("g", element("title", words), class_=f"lane {state}")
+            group.append(element("line", x1=x, x2=x, y1=above, y2=top))
+            tip, back = (top - 1, top - 9) if direction == "h2d" else (above + 1, above + 9)
+            group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
+            sign = SIGNS[state] if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
+            value = number(lane.figure.value, lane.figure.unit) if lane.figure else "none"
+            group.append(text(x + (-7 if anchor == "end" else 7), label, f"{sign}{value}" if anchor == "end" else f"{value}{sign}", "rate", anchor))
+            self.root.append(group)
+
+    def _package_link(self, a: _Block, b: _Block, x: float, y: float) -> None:
+        if a.index is None or b.index is None:
+            return
+        middle = y + HEADER + NUMA_HEIGHT / 2
+        ways = (f"p{a.index}-p{b.index}", f"p{b.index}-p{a.index}")
+        limited = sum(self.findings.limits.get(way, 0) for way in ways)
+        group = element("g", class_="package-link limited" if limited else "package-link")
+        group.append(element("title", f"The link between packages {a.index} and {b.index}" + (f" limits {plural(limited, 'cell')}" if limited else "")))
+        for shift in (-3, 3):
+            group.append(element("line", x1=x, x2=x + BETWEEN_PACKAGES, y1=middle + shift, y2=middle + shift))
+        centre = x + BETWEEN_PACKAGES / 2
+        group.append(text(centre, middle - 10, "package link", "small", "middle"))
+        if limited:
+            group.append(text(centre, middle + 20, f"limits {plural(limited, 'cell')}", "small limit", "middle"))
+        self.root.append(group)
+
+    def _fabric(self, bottoms: list[float]) -> None:
+        links = {pair: link for pair, link in self.node.peers.items() if link.startswith("NV") and set(pair) <= set(self.centre)}
+        for members in _components(links):
+            mine = {pair: link for pair, link in links.items() if pair[0] in members}
+            rows = {self.centre[g][1] for g in members}
+            if len(rows) > 1:
+                continue
+            y = bottoms[rows.pop()]
+            if len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1:
+                self._bar(sorted(members), next(iter(mine.values())), y)
+            elif len(mine) <= _MOST_ARCS:
+                self._arcs(mine, y)
+
+    def _bar(self, members: list[int], link: str, y: float) -> None:
+        centres = [self.centre[g][0] for g in members]
+        generation = next((g.nvlink_generation for g in self.node.gpus if g.index in members and g.nvlink_generation), None)
+        words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
+        group = element("g", element("title", words), class_="fabric")
+        for x in centres:
+            group.append(element("line", x1=x, x2=x, y1=y, y2=y + 22))
+        low, high = min(centres) - 30, max(centres) + 30
+        group.append(element("rect", x=low, y=y + 22, width=high - low, height=22, rx=5))
+        long = high - low > 8 * len(words) * 0.8
+        group.append(text((low + high) / 2, y + 37, words if long else f"{link} between every pair", "small", "middle"))
+        self.root.append(group)
+
+    def _arcs(self, links: dict[tuple[int, int], str], y: float) -> None:
+        for (a, b), link in sorted(links.items()):
+            xa, xb = self.centre[a][0], self.centre[b][0]
+            depth = min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
+            group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
+            group.append(element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"))
+            group.append(text((xa + xb) / 2, y + depth * 0.75 + 11, link, "small", "middle"))
+            self.root.append(group)
+
+    def _description(self) -> str:
+        node = self.node
+        hosts = [n for n in node.numa_nodes if n.kind == "host"]
+        parts = [plural(len(node.packages), "package"), plural(len(hosts), "host NUMA node"), plural(len(node.gpus), "GPU"), plural(len(node.nics), "NIC")]
+        words = ", ".join(parts) + "."
+        for index, why in sorted(self.findings.absent.items()):
+            words += f" GPU {index} is absent: {why}."
+        for index, (verdict, why) in sorted(self.findings.faults.items()):
+            words += f" GPU {index} {verdict}: {why}."
+        return words
+
+
+def _key_order(device: Device) -> tuple[int, int, str]:
+    if isinstance(device, Nic):
+        return 1, 0, device.pci
+    return 0, device.index, ""
+
+
+def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
+    found: list[set[int]] = []
+    for pair in links:
+        touching = [group for group in found if group & set(pair)]
+        found = [group for group in found if group not in touching] + [set(pair).union(*touching)]
+    return found
+
+
+def _gpu_list(members: list[int]) -> str:
+    if len(members) > 2 and members == list(range(members[0], members[-1] + 1)):
+        return f"GPUs {members[0]} to {members[-1]}"
+    return "GPUs " + ", ".join(map(str, members))
+
+
+def _cut(words: str, length: float) -> str:
+    return words if len(words) <= length else words[: max(1, int(length) - 1)] + "…"
+
+
+#: Items of findings that speak of one GPU: ``g2``, ``g2.link.width``.
+GPU_ITEM = re.compile(r"g(\d+)(?:\.|$)")
+

@@ -1,0 +1,176 @@
+"""A check's metrics as pages show them: the verdict's words and bounds joined with the document's samples and bindings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from nearfar import cells
+from nearfar.errors import NearfarError
+
+from .rundir import VERDICTS, Check
+from .wording import expectation, number, shown_verdict, unit_words
+
+_RATIO = "_over_near"
+_NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def slug(text: str) -> str:
+    """``text`` as part of an HTML id."""
+    return _NOT_A_WORD.sub("-", text)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric. ``samples``, ``n``, ``converged`` and ``verified`` come from the document and are empty without one."""
+
+    name: str
+    cell: cells.Cell | None
+    flow: cells.Flow | None
+    written: str
+    path_class: str
+    quantity: str
+    value: float | None
+    unit: str
+    interval: tuple[float, float] | None
+    reference: dict[str, Any] | None
+    degraded_below: float | None
+    ceiling: float | None
+    limited_by: tuple[str, ...]
+    verdict: str
+    reason: str | None
+    modelled: bool
+    anchor: str
+    n: int | None = None
+    samples: tuple[float, ...] = ()
+    converged: bool = True
+    verified: bool = True
+
+    @property
+    def shown(self) -> str:
+        """The verdict's word on a page."""
+        return shown_verdict(self.verdict, self.modelled)
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether this is far over near, not a rate."""
+        return self.path_class.endswith(_RATIO)
+
+    @property
+    def expected(self) -> float | None:
+        """The reference's value."""
+        return _number(self.reference.get("value")) if self.reference else None
+
+    @property
+    def share(self) -> float | None:
+        """The value over the reference's."""
+        return self.value / self.expected if self.value is not None and self.expected else None
+
+    @property
+    def least(self) -> float | None:
+        """What a good figure reaches: the mark below which it is DEGRADED, else the lower bound."""
+        lower = _number(self.reference.get("lower")) if self.reference else None
+        return self.degraded_below if self.degraded_below is not None else lower
+
+    @property
+    def pretty(self) -> str:
+        """The cell with arrows; for one flow of several, that flow and what ran beside it."""
+        if self.cell is None:
+            return self.written
+        if self.flow is None or self.cell.lone:
+            return cells.pretty(self.cell)
+        others = [flow for flow in self.cell.flows if flow != self.flow]
+        return f"{cells.pretty(cells.Cell((self.flow,)))} beside {cells.pretty(cells.Cell(tuple(others)))}"
+
+    @property
+    def is_total(self) -> bool:
+        """Whether this is the sum over a cell of several flows."""
+        return self.cell is not None and not self.cell.lone and self.flow is None
+
+    @property
+    def sentence(self) -> str:
+        """Value, expectation and reason, as a tooltip says them."""
+        parts = [f"{self.pretty}: {number(self.value, self.unit)} {unit_words(self.unit)}".rstrip()]
+        parts.append(f"expected {expectation(self.reference)}" if self.reference else "no reference applies")
+        if self.reason:
+            parts.append(self.reason)
+        if self.modelled:
+            parts.append("MODELLED, not measured")
+        return "; ".join(parts)
+
+
+def parsed(text: Any) -> cells.Cell | None:
+    """The cell that ``text`` names; None where it names none (MPI and kernels have subjects of other kinds)."""
+    try:
+        return cells.parse(str(text))
+    except NearfarError:
+        return None
+
+
+def figures(check: Check, prefix: str) -> list[Figure]:
+    """The figures of a check, in the verdict's order. ``prefix`` makes their anchors unique on a page."""
+    if check.verdict is None:
+        return []
+    modelled = check.verdict.get("kind") == "modelled"
+    rates = _rates(check.document)
+    return [_figure(m, rates, modelled, prefix) for m in check.verdict["metrics"] if isinstance(m, dict)]
+
+
+def worst_first(found: list[Figure]) -> list[Figure]:
+    """FAIL first; within a verdict the order of the run."""
+    return sorted(found, key=lambda figure: VERDICTS.index(figure.verdict))
+
+
+@dataclass(frozen=True)
+class _Rate:
+    raw: dict[str, Any] = field(default_factory=dict)
+    converged: bool = True
+    verified: bool = True
+
+
+def _rates(document: dict[str, Any] | None) -> dict[tuple[str, cells.Cell, cells.Flow | None], _Rate]:
+    """The document's rates by quantity, cell and flow; None for a cell's total, or its only flow."""
+    found: dict[tuple[str, cells.Cell, cells.Flow | None], _Rate] = {}
+    for result in (document or {}).get("results", []):
+        cell = parsed(result.get("cell"))
+        if cell is None:
+            continue
+        flags = bool(result.get("converged", True)), bool(result.get("verified", True))
+        quantity = str(result.get("quantity"))
+        for entry in result.get("flows", []):
+            flow = parsed(entry.get("flow"))
+            if flow is not None:
+                key = None if cell.lone else flow.flows[0]
+                found[quantity, cell, key] = _Rate(entry.get("rate") or {}, *flags)
+        if result.get("total"):
+            found[quantity, cell, None] = _Rate(result["total"], *flags)
+    return found
+
+
+def _figure(metric: dict[str, Any], rates: dict[Any, _Rate], modelled: bool, prefix: str) -> Figure:
+    name = str(metric.get("name", ""))
+    cell = parsed(metric.get("cell"))
+    lone = parsed(metric["flow"]) if metric.get("flow") else None
+    flow = lone.flows[0] if lone else None
+    ratio = name.partition(".")[0].endswith(_RATIO)
+    quantity = str(metric.get("quantity", ""))
+    key = flow if cell is not None and not cell.lone else None
+    rate = _Rate() if ratio else rates.get((quantity, cell, key), _Rate())
+    interval = metric.get("ci")
+    verdict = str(metric.get("verdict"))
+    return Figure(
+        name=name, cell=cell, flow=flow, written=str(metric.get("cell", name)),
+        path_class=name.partition(".")[0] if ratio else str(metric.get("class", "")), quantity=quantity,
+        value=_number(metric.get("value")), unit=str(metric.get("unit", "")),
+        interval=(float(interval[0]), float(interval[1])) if isinstance(interval, list) and len(interval) == 2 else None,
+        reference=metric.get("reference") or None, degraded_below=_number(metric.get("degraded_below")),
+        ceiling=_number(metric.get("ceiling")), limited_by=tuple(map(str, metric.get("limited_by") or ())),
+        verdict=verdict if verdict in VERDICTS else "INDETERMINATE", reason=metric.get("reason"), modelled=modelled,
+        anchor=slug(f"{prefix}.{name}"), n=rate.raw.get("n"), samples=tuple(rate.raw.get("samples") or ()),
+        converged=rate.converged, verified=rate.verified,
+    )  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -1,0 +1,201 @@
+"""One line for a check, one sentence for a run: what terminals and the top of a page say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .figures import Figure, figures
+from .matrices import load_of
+from .rundir import VERDICTS, Check, NodeRun, Run
+from .wording import class_words, link_words, plural, shown_verdict, span
+
+_TITLES = {"topology_check": "Topology", "host_memory_check": "Host memory", "host_device_check": "Host ↔ GPU"}
+_CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
+_LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence of a verdict, and what it speaks of. ``anchor`` is the place on the page, if the sentence has one."""
+
+    verdict: str
+    text: str
+    node: NodeRun | None
+    check: Check | None
+    anchor: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The verdict's word on a page."""
+        return shown_verdict(self.verdict, self.node is not None and self.node.modelled)
+
+
+def title(check: str) -> str:
+    """``host_device_check`` → ``Host ↔ GPU``."""
+    return _TITLES.get(check, short_name(check).replace("_", " ").capitalize())
+
+
+def short_name(check: str) -> str:
+    """``host_device_check`` → ``host_device``."""
+    return check[: -len("_check")] if check.endswith("_check") else check
+
+
+def check_line(check: Check, node: NodeRun) -> str:
+    """Best and worst figures of a check in one line, with where its expectation comes from."""
+    if check.verdict is None:
+        return "left no verdict: it did not finish"
+    found = figures(check, "")
+    copies = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_of(f.cell) is not None]
+    streams = [f for f in found if f.quantity == "stream" and f.cell is not None]
+    if copies:
+        return _host_device(copies)
+    if streams:
+        return _host_memory(streams)
+    if found:
+        shares = [f.share for f in found if f.share is not None]
+        worst = f", the worst at {min(shares) * 100:.0f} % of its reference" if shares else ""
+        return plural(len(found), "figure") + worst
+    return _topology(check, node)
+
+
+def _host_device(copies: list[Figure]) -> str:
+    places = [(load_of(f.cell), f) for f in copies if f.flow is None]
+    gpus = sorted({p[1] for p, _ in places if p})
+    numa = sorted({p[2] for p, _ in places if p})
+    groups = []
+    classes = _present(f.path_class for _, f in places)
+    for path_class in classes:
+        words = []
+        for load, label in _LOADS:
+            values = [f.value for p, f in places if p and p[0] == load and f.path_class == path_class and f.value is not None]
+            if values:
+                words.append(f"{label} {span(values)}")
+        groups.append((f"{class_words(path_class)} " if len(classes) > 1 else "") + ", ".join(words))
+    lone = [f for p, f in places if p and p[0] != "both"]
+    only = f"{class_words(classes[0])}; " if len(classes) == 1 else ""
+    return f"{_names('g', gpus)} × {_names('n', numa)}: {'; '.join(groups)} GB/s ({only}{_expected(lone)})"
+
+
+def _host_memory(streams: list[Figure]) -> str:
+    parts = []
+    kernels = _present((f.cell.flows[0].direction for f in streams if f.cell), ("triad", "copy", "scale", "add"))[:1]
+    for kernel in kernels:
+        mine = [f for f in streams if f.cell and f.cell.flows[0].direction == kernel]
+        for path_class in _present(f.path_class for f in mine if f.cell and f.cell.lone):
+            values = [f.value for f in mine if f.cell and f.cell.lone and f.path_class == path_class and f.value is not None]
+            parts.append(f"{class_words(path_class)} {span(values)}")
+        together = [f.value for f in mine if f.is_total and f.value is not None]
+        if together:
+            parts.append(f"all NUMA nodes at once {span(together)}")
+        return f"STREAM {kernel}: {', '.join(parts)} GB/s ({_expected([f for f in mine if f.cell and f.cell.lone])})"
+    return "no figures"
+
+
+def _topology(check: Check, node: NodeRun) -> str:
+    machine = node.node
+    findings = (check.verdict or {}).get("findings") or []
+    words = []
+    if machine is not None:
+        names = _present((gpu.name or "GPU" for gpu in machine.gpus), ())
+        words.append(" + ".join(f"{sum((g.name or 'GPU') == n for g in machine.gpus)} × {n}" for n in names) or "no GPU")
+        words.append(plural(sum(n.kind == "host" for n in machine.numa_nodes), "NUMA node"))
+        links = _present((link_words(gpu.link, most=True) for gpu in machine.gpus), ())
+        if links:
+            words.append(" or ".join(links))
+    drift = [f for f in findings if f.get("verdict") != "PASS"]
+    words.append(plural(len(drift), "finding") if drift else "nothing to object to")
+    return ", ".join(words)
+
+
+def _expected(found: list[Figure]) -> str:
+    known = [f for f in found if f.reference]
+    if not known:
+        return "no reference"
+    origins = "/".join(_present((str(f.reference.get("origin")) for f in known if f.reference), ()))
+    least = [f.least for f in known if f.least is not None]
+    return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"
+
+
+def _present(words: Iterable[str], order: tuple[str, ...] = _CLASS_ORDER) -> list[str]:
+    """The words that occur, in a given order, others after them as they come."""
+    seen = list(dict.fromkeys(words))
+    return [w for w in order if w in seen] + [w for w in seen if w not in order]
+
+
+def _names(letter: str, numbers: list[int]) -> str:
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{letter}{numbers[0]}–{letter}{numbers[-1]}"
+    return ",".join(f"{letter}{n}" for n in numbers)
+
+
+def reasons(run: Run) -> list[Reason]:
+    """Every reason of a run, worst first; what is modelled after all that is measured."""
+    found = [
+        Reason("INDETERMINATE", f"{title(str(c.get('check')))} on {c.get('node') or c.get('system')} should have run and did not ({c.get('name')})", None, None)
+        for c in run.missing_cases
+    ]  # fmt: skip
+    for number_, node in enumerate(run.nodes):
+        for check in node.checks:
+            found += _check_reasons(node, check, anchor_prefix(number_, check))
+    return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, VERDICTS.index(r.verdict)))
+
+
+def anchor_prefix(node_number: int, check: Check) -> str:
+    """What the anchors of a check's figures begin with."""
+    return f"s{node_number}.{short_name(check.name)}"
+
+
+def finding_anchor(prefix: str, position: int) -> str:
+    """The anchor of a check's finding."""
+    return f"{prefix}.finding-{position}"
+
+
+def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
+    if check.problem is not None:
+        lost = Reason("INDETERMINATE", f"{check.problem} ({node.hostname})", node, check, prefix)
+        if check.verdict is None:
+            return [lost]
+    else:
+        lost = None
+    verdict = check.verdict or {}
+    places: dict[str, tuple[str, str]] = {}
+    for figure in figures(check, prefix):
+        if figure.reason:
+            places.setdefault(figure.reason, (figure.verdict, figure.anchor))
+    for position, finding in enumerate(verdict.get("findings") or []):
+        word = str(finding.get("verdict"))
+        places.setdefault(str(finding.get("reason")), (word if word in VERDICTS else "INDETERMINATE", finding_anchor(prefix, position)))
+    found = []
+    for text in map(str, verdict.get("reasons") or []):
+        word, anchor = places.get(text, (check.word, prefix))
+        found.append(Reason(word, text, node, check, anchor))
+    return found + ([lost] if lost else [])
+
+
+def modelled_notice(run: Run) -> str | None:
+    """The sentence that must not be missed where any part is modelled."""
+    modelled = [node for node in run.nodes if node.modelled]
+    names = ", ".join(dict.fromkeys(node.system for node in modelled)) or ", ".join(map(str, run.raw.get("modelled") or []))
+    if not names:
+        return None
+    real = [node for node in run.nodes if not node.modelled]
+    if not real:
+        return f"Everything here is MODELLED ({names} node): nothing was measured."
+    if not any(node.node is not None and node.node.gpus for node in real):
+        return f"No GPU on this machine: the GPU figures below are MODELLED ({names} node). None of them was measured."
+    return f"Part of this is MODELLED ({names} node): those figures were not measured and count for nothing in the verdict."
+
+
+def lead(run: Run, found: list[Reason]) -> str:
+    """The run in a sentence: the worst reason, or that all is well."""
+    measured = [r for r in found if not (r.node and r.node.modelled)]
+    if measured:
+        more = f" And {len(measured) - 1} more." if len(measured) > 1 else ""
+        return f"{measured[0].text.rstrip('.')}.{more}"
+    if run.raw.get("verdict") != "PASS":
+        return "No reason was recorded; the raw documents below may say more."
+    count = sum(len(figures(check, "")) for node in run.nodes if not node.modelled for check in node.checks)
+    return f"All {plural(count, 'measured figure')} are where they should be." if count != 1 else "The one measured figure is where it should be."
+
+

@@ -1,0 +1,57 @@
+"""A run in at most ten lines for a terminal."""
+
+from __future__ import annotations
+
+from .headline import Reason, check_line, modelled_notice, reasons, short_name
+from .rundir import VERDICTS, Run
+from .wording import plural, shown_verdict
+
+MOST_LINES = 10
+_COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
+
+
+def summarise(run: Run, colour: bool = False) -> str:
+    """Verdict and figures of each check, the worst reasons, what is modelled, and where the page is."""
+
+    def paint(word: str, width: int = 0) -> str:
+        padded = f"{word:<{width}}"
+        return f"\033[1;{_COLOURS[word]}m{padded}\033[0m" if colour and word in _COLOURS else padded
+
+    checks = [(shown_verdict(check.word, node.modelled), node, check) for node in run.nodes for check in node.checks]
+    width = max((len(word) for word, _, _ in checks), default=4)
+    names = max((len(short_name(check.name)) for _, _, check in checks), default=0)
+    several = len({node.hostname for _, node, _ in checks}) > 1
+    places = max((len(node.hostname) for _, node, _ in checks), default=0)
+    lines = []
+    for word, node, check in checks:
+        where = f"{_plain(node.hostname):<{places}}  " if several else ""
+        lines.append(f"{paint(word, width)}  {where}{short_name(check.name):<{names}}  {_plain(check_line(check, node))}")
+
+    notice = modelled_notice(run)
+    tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
+    verdict = str(run.raw["verdict"])
+    tail.append(f"{paint(verdict)}  {run.folder / 'index.html'}")
+    found = [r for r in reasons(run) if not (r.node and r.node.modelled)]
+    room = MOST_LINES - len(tail)
+    told = min(len(found), max(2, room - len(lines)))
+    if len(lines) + told > room:
+        lines = _fewer(lines, [word for word, _, _ in checks], room - told)
+    return "\n".join([*lines, *_told(found, room - len(lines)), *tail])
+
+
+def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
+    """The worst checks, in their order, and a line that counts the others."""
+    rank = {word: position for position, word in enumerate([*VERDICTS, "MODELLED"])}
+    kept = sorted(sorted(range(len(lines)), key=lambda i: rank.get(words[i], 1))[: max(0, room - 1)])
+    return [lines[i] for i in kept] + [f"… and {plural(len(lines) - len(kept), 'more check')}, none worse"]
+
+
+def _told(found: list[Reason], room: int) -> list[str]:
+    if len(found) <= room:
+        return [f"  · {_plain(reason.text)}" for reason in found]
+    return [f"  · {_plain(reason.text)}" for reason in found[: room - 1]] + [f"  · and {len(found) - room + 1} more on the page"]
+
+
+def _plain(words: str) -> str:
+    """Without control characters: a host name or a reason must not drive the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in words)
