@@ -26,9 +26,10 @@ NEEDS='
 python|Python 3.9 or newer with venv|python3 python3-venv|python3.11|python311|python py-pip
 compiler|a C++17 compiler|g++|gcc-c++|gcc12-c++|gcc
 make|make or ninja|make|make|make|gmake
-cmake|CMake 3.18 or newer|cmake|cmake|cmake|cmake
+cmake|CMake 3.20 or newer|cmake|cmake|cmake|cmake
+pkg_config|pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
 lstopo|hwloc 2 (lstopo)|hwloc libhwloc-plugins|hwloc|hwloc|hwloc
-hwloc_h|headers of hwloc|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
+hwloc_headers|headers of hwloc 2|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
 '
 # Brought along where that is easy, never waited for: nothing that nearfar measures today starts with them.
 WANTED='
@@ -36,6 +37,9 @@ mpi|an MPI|openmpi-bin libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
 numactl|numactl|numactl|numactl|numactl|numactl
 '
 # What only the tests use.
+NEEDED_BY_TESTS='
+gtest|GoogleTest|libgtest-dev|gtest-devel|gtest|googletest
+'
 WANTED_BY_TESTS='
 qemu|QEMU for the guests|qemu-system-x86 seabios ipxe-qemu|||
 busybox|busybox for the guests|busybox-static|||
@@ -51,19 +55,21 @@ find_python() { # prints the first Python 3.9 or newer; with the argument venv, 
 }
 
 need_python() { usable_python >/dev/null || find_python venv >/dev/null; }
-need_compiler() { probe_python && "$PROBE" "$CHECKOUT/setup/toolchain.py" compiler; }
+need_compiler() { probe_python && "$PROBE" "$CHECKOUT/setup/toolchain.py"; }
 need_make() { have ninja || have make; }
 need_cmake() {
     local version
     version=$(cmake --version 2>/dev/null) || return
-    [[ $version =~ ([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 100 + BASH_REMATCH[2] >= 318))
+    [[ $version =~ ([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 100 + BASH_REMATCH[2] >= 320))
 }
 need_lstopo() {
     local version
     version=$(lstopo-no-graphics --version 2>/dev/null || lstopo --version 2>/dev/null) || return
     [[ $version =~ \ ([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 2))
 }
-need_hwloc_h() { probe_python && "$PROBE" "$CHECKOUT/setup/toolchain.py" hwloc; }
+need_pkg_config() { have pkg-config; }
+need_hwloc_headers() { pkg-config --atleast-version=2.0 hwloc; }
+need_gtest() { pkg-config --exists gtest; }
 need_mpi() { have mpicc && have mpirun; }
 need_numactl() { have numactl; }
 need_qemu() { have qemu-system-x86_64; }
@@ -142,9 +148,10 @@ list_missing() { # tells what is missing and every line that brings it, exit 2
 }
 
 system_needs() { # what must be there: brought by apt-get, or listed
-    local packages
+    local packages needs=$NEEDS
     read_system
-    what_is_missing "$NEEDS"
+    [[ $LEVEL == test ]] && needs+=$NEEDED_BY_TESTS
+    what_is_missing "$needs"
     if ((${#MISSING[@]})); then
         can_install || list_missing
         local missing=("${MISSING[@]}")
@@ -153,7 +160,7 @@ system_needs() { # what must be there: brought by apt-get, or listed
         # shellcheck disable=SC2086
         apt_install $packages || say "apt-get failed; the end of its log: $(tail -n 1 "$LOGS/apt.log")"
         hash -r
-        what_is_missing "$NEEDS"
+        what_is_missing "$needs"
         ((${#MISSING[@]} == 0)) || list_missing
     fi
     wanted "$WANTED"
@@ -225,10 +232,10 @@ make_venv() { # creates or completes .venv for LEVEL (base or test), prints noth
 
 system_key() { # everything that the answer of system_needs hangs on; bash alone
     local tool driver=''
-    for tool in python3 c++ g++ make ninja cmake lstopo lstopo-no-graphics mpicc numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
+    for tool in python3 c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicc numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
     [[ -e /proc/driver/nvidia/version ]] && driver=$(</proc/driver/nvidia/version)
-    [[ -e /usr/include/hwloc.h ]] && printf 'hwloc.h\n'
-    printf '%s\n' "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${CPATH-}" "${CUDACXX-}" "${CUDA_HOME-}" \
+    for tool in /usr/include/hwloc.h /usr/include/gtest/gtest.h; do [[ -e $tool ]] && printf '%s\n' "$tool"; done
+    printf '%s\n' "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${CUDACXX-}" "${CUDA_HOME-}" \
         "$NEARFAR_CUDA" "$driver" "$(<"$OS_RELEASE")" "$(<"$CHECKOUT/setup/common.sh")"
 }
 

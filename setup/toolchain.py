@@ -174,33 +174,25 @@ def fingerprint(source: Path, chain: Toolchain) -> str:
         )
         if path.is_file() and not made_by_spack:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
-    for tool in (chain.cxx, chain.cmake, chain.nvcc, hwloc_header()):
+    for tool in (chain.cxx, chain.cmake, chain.nvcc):
         if tool:
             real = os.path.realpath(tool)
             status = os.stat(real)
             digest.update(f"{tool} {real} {status.st_size} {status.st_mtime_ns}\n".encode())
-    options = [chain.generator, chain.cuda_architectures, platform.machine(), *platform.libc_ver()]
+    options = [chain.generator, chain.cuda_architectures, platform.machine(), *platform.libc_ver(), hwloc_as_found()]
     options += [os.environ.get(name, "") for name in ("CXXFLAGS", "CUDAFLAGS", "LDFLAGS", "CMAKE_PREFIX_PATH")]
     digest.update(repr(options).encode())
     return digest.hexdigest()[:12]
 
 
-def hwloc_header() -> str:
-    """The path of hwloc.h where a compiler and CMake would find it; the empty string when it is nowhere."""
-    folders = [folder for name in ("CPATH", "CPLUS_INCLUDE_PATH") for folder in os.environ.get(name, "").split(":")]
-    prefixes = re.split("[:;]", os.environ.get("CMAKE_PREFIX_PATH", ""))
-    lstopo = shutil.which("lstopo") or shutil.which("lstopo-no-graphics")
-    prefixes += [str(Path(lstopo).parents[1])] if lstopo else []
-    folders += [f"{prefix}/include" for prefix in prefixes if prefix]
-    if not os.environ.get("NEARFAR_TEST_NO_SYSTEM_HWLOC"):  # lets the tests hide the system's headers
-        folders += ["/usr/local/include", "/usr/include"]
-    for folder in folders:
-        if folder and os.path.exists(f"{folder}/hwloc.h"):
-            return f"{folder}/hwloc.h"
-    return ""
+def hwloc_as_found() -> str:
+    """The version and flags of the hwloc that the build uses; empty when pkg-config does not know it."""
+    command = ["pkg-config", "--modversion", "--cflags", "--libs", "hwloc"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout
+    except OSError:
+        return ""
 
 
 if __name__ == "__main__":
-    # The probes of setup/common.sh: exit 0 when the compiler, or hwloc's header, is there.
-    present = compiler() if sys.argv[1:] == ["compiler"] else hwloc_header()
-    sys.exit(not present)
+    sys.exit(not compiler())  # the probe of setup/common.sh

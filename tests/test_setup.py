@@ -48,8 +48,7 @@ class Machine:
         self.source = self.checkout / "src" / "CMakeLists.txt"
         self.source.write_text(
             "cmake_minimum_required(VERSION 3.18)\nproject(tiny LANGUAGES NONE)\n"
-            "add_custom_target(programs ALL\n"
-            "  COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})\n"
+            "add_custom_target(programs ALL COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin)\n"
         )
         (self.checkout / "nearfar").mkdir()
         (self.checkout / "nearfar" / "__init__.py").touch()
@@ -69,19 +68,28 @@ class Machine:
             NEARFAR_TEST_OS_RELEASE=str(release),
             NEARFAR_TEST_UID=str(user),
             NEARFAR_TEST_MACHINE=machine,
-            NEARFAR_TEST_NO_SYSTEM_HWLOC="1",
         )
 
     def has_everything(self) -> None:
         """Put the needed tools on PATH, each of which notes its calls, and name a Python that has the packages."""
-        for tool in ("cmake", "make", "c++", "lstopo", "lstopo-no-graphics", "ninja", "numactl", "mpicc", "mpirun"):
+        for tool in (
+            "cmake",
+            "make",
+            "c++",
+            "lstopo",
+            "lstopo-no-graphics",
+            "ninja",
+            "pkg-config",
+            "numactl",
+            "mpicc",
+            "mpirun",
+        ):
             real = shutil.which(tool)
             if real:
                 script(self.bin / tool, f'echo "{tool} $*" >>{self.calls}; exec {real} "$@"')
         for tool in ("apt-get", "pip"):
             script(self.bin / tool, f'echo "{tool} $*" >>{self.calls}; exit 1')
         self.environment["NEARFAR_PYTHON"] = sys.executable
-        self.environment.pop("NEARFAR_TEST_NO_SYSTEM_HWLOC", None)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run ./validate with these arguments."""
@@ -116,12 +124,12 @@ def test_what_is_missing_is_listed(machine: Machine, system: str, user: int, arc
     done = machine.run()
     assert done.returncode == 2
     assert not machine.called(), "nothing is installed here"
-    for words in ("a C++17 compiler", "CMake 3.18", "hwloc 2 (lstopo)", "Python 3.9", "headers of hwloc"):
+    for words in ("a C++17 compiler", "CMake 3.20", "hwloc 2 (lstopo)", "Python 3.9", "headers of hwloc"):
         assert f"- {words}" in done.stderr
     lines = {
         line.split("  ")[1]: line for line in done.stderr.splitlines() if line.startswith("  ") and "install" in line
     }
-    assert "apt-get install python3 python3-venv g++ make cmake hwloc" in lines["Debian, Ubuntu"]
+    assert "apt-get install python3 python3-venv g++ make cmake pkg-config hwloc" in lines["Debian, Ubuntu"]
     assert "dnf install python3.11 gcc-c++" in lines["RHEL 8, 9"] and "hwloc-devel" in lines["RHEL 8, 9"]
     assert "zypper install python311 gcc12-c++" in lines["SLES 15"]
     assert "spack install --add" in lines["Spack"]
@@ -160,7 +168,7 @@ def test_a_second_run_starts_nothing_and_is_quick(machine: Machine) -> None:
     took = time.monotonic() - began
     assert done.returncode == 0
     assert done.stderr == ""
-    assert [call for call in machine.called() if not call.startswith("c++ -std=c++17 -E")] == []
+    assert [call for call in machine.called() if not call.startswith(("c++ -std=c++17 -E", "pkg-config"))] == []
     assert took < 2
 
 
