@@ -4,6 +4,7 @@ Pure: built from hwloc XML text or from a document's ``node`` object, never from
 """
 
 from nearfar.topology.bitmaps import format_cpu_list, parse_cpu_list
+from nearfar.topology.comparison import Difference, compare
 from nearfar.topology.document import node_from_document, node_to_document
 from nearfar.topology.hwloc_xml import parse_hwloc_xml
 from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
@@ -12,12 +13,14 @@ from nearfar.topology.path_classes import HOST_CLASSES, PEER_CLASSES, host_class
 __all__ = [
     "HOST_CLASSES",
     "PEER_CLASSES",
+    "Difference",
     "Gpu",
     "Link",
     "Nic",
     "Node",
     "NumaNode",
     "Package",
+    "compare",
     "format_cpu_list",
     "host_class",
     "nic_class",

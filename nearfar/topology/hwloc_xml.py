@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 from nearfar.errors import NearfarError
-from nearfar.topology.bitmaps import parse_bitmap, parse_number
+from nearfar.topology.bitmaps import format_cpu_list, parse_bitmap, parse_number
 from nearfar.topology.hwloc_nvlink import nvlinks_from_distances
 from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
 from nearfar.topology.pci import bus_order, is_gpu, normal_bus_id
@@ -135,9 +135,20 @@ class _Reader:
                     self.packages.append(Package(index, tuple(sorted(place.cpus or ()))))
                     place = replace(place, package=index)
             stack.extend((child, place) for child in reversed(element.findall("object")))
+        self._whole()
         _no_repeats([p.index for p in self.packages], "package")
         _no_repeats([index for _, index, _ in self.numa], "NUMA node")
         _no_repeats([device.pci for device in self.devices], "PCI device")
+
+    def _whole(self) -> None:
+        """Refuse a file that leaves out what a cpuset disallowed: it would show one NUMA node where there are several."""
+        hidden = (_bitmap(self.machine, "complete_nodeset") or frozenset()) - {index for _, index, _ in self.numa}
+        cpus, complete = _bitmap(self.machine, "cpuset"), _bitmap(self.machine, "complete_cpuset")
+        if hidden and cpus is not None and complete is not None and complete > cpus:
+            raise NearfarError(
+                f"hwloc XML: NUMA nodes {format_cpu_list(hidden)} are left out, disallowed by a cpuset; write it with: "
+                f"lstopo --of xml --whole-io --disallowed FILE.xml"
+            )
 
     def _device(self, element: ElementTree.Element, place: _Place) -> None:
         match = _PCI_TYPE.match(element.get("pci_type", "").lower())

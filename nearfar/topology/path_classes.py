@@ -48,10 +48,13 @@ def nic_class(node: Node, gpu: int, nic_name: str) -> str:
 def shared_uplinks(node: Node) -> dict[str, tuple[str, ...]]:
     """The PCI bridges with several devices behind them: bus id -> their names (``g0``, NICs by name), outermost last.
 
-    A bridge whose devices are those of one below it is left out: the nearest is where they come together.
+    A bridge whose devices are those of one below it is left out: the nearest is where they come together. So are GPUs
+    that reach the host another way than over PCI Express.
     """
     behind: dict[str, list[str]] = {}
-    devices: list[tuple[str, tuple[str, ...]]] = [(f"g{g.index}", g.uplinks) for g in node.gpus]
+    devices: list[tuple[str, tuple[str, ...]]] = [
+        (f"g{g.index}", g.uplinks) for g in node.gpus if g.link.kind == "pcie"
+    ]
     devices += [(n.name, n.uplinks) for n in node.nics]
     depth: dict[str, int] = {}
     for name, uplinks in devices:
