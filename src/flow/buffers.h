@@ -1,0 +1,76 @@
+// The memory that cells move data between: planned for all cells, allocated and registered once, reused by every cell.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "flow/cell.h"
+#include "flow/gpu_device.h"
+#include "flow/host_memory.h"
+
+namespace nearfar {
+
+// Bytes of every buffer: a lone copy's size, and the ring of a windowed flow.
+constexpr std::size_t buffer_bytes = std::size_t{256} << 20;
+
+// Which of a cell's buffers on one place; flows of a cell never share one.
+struct BufferKey {
+    Endpoint place;   // numa_memory or gpu_memory
+    bool written;     // the destination of a flow
+    bool pageable;
+    bool huge;
+    int ordinal;
+    bool operator<(const BufferKey& other) const;
+};
+
+// The two buffers of each flow of a cell, sources and destinations.
+struct FlowBuffers {
+    BufferKey source;
+    BufferKey destination;
+};
+std::vector<FlowBuffers> buffers_of(const Cell& cell);
+
+// A buffer as both sides address it.
+struct Buffer {
+    void* on_host = nullptr;    // host memory only
+    int gpu_ordinal = -1;       // device memory only
+    void* on_device = nullptr;  // device memory only
+    std::uint64_t seed = 0;     // of the pattern that a source holds
+    std::vector<int> memory_nodes;
+    bool mapped = false;        // registered: every GPU addresses it
+};
+
+class Buffers {
+public:
+    Buffers(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus) {}
+    ~Buffers();
+    Buffers(const Buffers&) = delete;
+    Buffers& operator=(const Buffers&) = delete;
+
+    void plan(const Cell& cell);
+    // Host memory, bound, filled and verified; needs no context yet. What cannot be had is told when it is asked for.
+    void allocate_host();
+    // Device memory, and host memory registered with CUDA.
+    void allocate_device_and_register();
+    // Throws why the buffer is not to be had.
+    const Buffer& at(const BufferKey& key) const;
+
+private:
+    struct Entry {
+        Buffer buffer;
+        std::unique_ptr<HostBuffer> host;
+        bool registered = false;
+        std::exception_ptr trouble;
+    };
+    const Node& node_;
+    const std::vector<GpuDevice>& gpus_;
+    std::map<BufferKey, Entry> entries_;
+
+    void make_device(const BufferKey& key, Entry& entry) const;
+};
+
+}  // namespace nearfar

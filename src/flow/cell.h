@@ -1,0 +1,63 @@
+// The notation of cells: flows that run at the same time. docs/notation.md defines it, tests/vectors/cells.txt holds
+// what this parser and the Python one must agree on.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nearfar {
+
+enum class Place { numa_memory, gpu_memory, cores };
+
+struct Endpoint {
+    Place place;
+    int index;  // the operating system's NUMA node number, or the GPU's position in PCI bus order
+    bool operator==(const Endpoint& other) const { return place == other.place && index == other.index; }
+    std::string text() const;
+};
+
+enum class Kernel { none, copy, scale, add, triad };
+
+// One stream of bytes. `driver` is set only where it differs from the default.
+struct Flow {
+    Endpoint source;
+    Endpoint destination;
+    std::optional<Endpoint> driver;
+    Kernel kernel = Kernel::none;
+    bool sm = false;
+    bool staged = false;
+    bool pageable = false;
+    bool huge = false;
+    int tasks = 1;
+    bool threads = false;
+
+    bool is_host_flow() const;
+    bool is_peer_flow() const;
+    bool is_stream_flow() const { return source.place == Place::cores; }
+    bool to_gpu() const { return destination.place == Place::gpu_memory; }
+    // The NUMA node of a host or stream flow's memory; the GPU of a host flow.
+    int numa_node() const;
+    int gpu() const;
+    // The canonical form: options in order, no driver where it is the default.
+    std::string text() const;
+    // The same flow by one task.
+    Flow alone() const;
+};
+
+struct Cell {
+    std::vector<Flow> flows;
+    std::string text() const;
+};
+
+// A cell that does not follow the notation; `column` counts from 1.
+struct CellError : std::runtime_error {
+    CellError(std::string_view cell, std::size_t column, const std::string& problem);
+    std::size_t column;
+};
+
+Cell parse_cell(std::string_view text);
+
+}  // namespace nearfar

@@ -1,0 +1,14 @@
+// Seconds of CLOCK_MONOTONIC, which all processes of a node share.
+#pragma once
+
+#include <ctime>
+
+namespace nearfar {
+
+inline double now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace nearfar

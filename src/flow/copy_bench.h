@@ -1,0 +1,53 @@
+// Measures copy cells on this machine's GPUs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "flow/buffers.h"
+#include "flow/gpu_device.h"
+#include "flow/measure.h"
+#include "flow/node.h"
+#include "flow/nvml.h"
+#include "flow/route.h"
+#include "flow/windowed.h"
+
+namespace nearfar {
+
+// Called before each cell with its position, its text and how many there are; for a progress line.
+using Progress = std::function<void(std::size_t position, std::size_t count, const std::string& cell)>;
+
+class CopyBench {
+public:
+    CopyBench(const Node& node, const Nvml& nvml, const Policy& policy);
+
+    const std::vector<GpuDevice>& gpus() const { return gpus_; }
+
+    // Measures the cells in order into `session`, which `mutex` guards: what cannot be measured is skipped or failed with its
+    // reason, and the rest goes on.
+    void measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress);
+
+private:
+    const Node& node_;
+    const Nvml& nvml_;
+    Policy policy_;
+    std::vector<GpuDevice> gpus_;
+    std::map<int, std::uint64_t> replays_before_;
+    std::map<std::string, Summary> solos_;   // windowed rate of a flow alone, by its text
+    std::map<std::string, double> probed_;   // rough rates, for chunks
+
+    void set_up(const std::vector<Cell>& cells, Buffers& buffers, Session& session);
+    CellResult measure_cell(const Cell& cell, const Buffers& buffers, double seconds);
+    void measure_latched(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
+    void measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
+    std::vector<Route> routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers) const;
+    double probed_rate(const Route& route);
+    const Summary& solo(const Flow& flow, const Buffers& buffers, double seconds);
+    std::vector<GpuUnderLoad> gpus_under_load(const std::vector<int>& wanted) const;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,202 @@
+#include "flow/document.h"
+
+#include <sys/utsname.h>
+
+#include <ctime>
+
+#include "flow/cpus.h"
+
+namespace nearfar {
+namespace {
+
+template <typename T>
+void optional_field(Json& json, const char* name, const std::optional<T>& content) {
+    json.key(name);
+    if (content)
+        json.value(*content);
+    else
+        json.null();
+}
+
+void text_field(Json& json, const char* name, const std::string& content) {
+    json.key(name);
+    if (content.empty())
+        json.null();
+    else
+        json.value(content);
+}
+
+void write_link(Json& json, const PcieLink& link) {
+    json.begin_object().field("kind", "pcie");
+    optional_field(json, "max_gen", link.gen);
+    optional_field(json, "max_width", link.width);
+    json.end_object();
+}
+
+void write_state(Json& json, const LinkState& link) {
+    json.begin_object();
+    optional_field(json, "gen", link.gen);
+    optional_field(json, "width", link.width);
+    json.end_object();
+}
+
+void write_gpu(Json& json, int index, const DocumentGpu& gpu) {
+    json.begin_object().field("index", index).field("pci", gpu.on_bus.pci).field("visible", gpu.visible);
+    json.field("on_bus", gpu.on_bus.on_bus);
+    text_field(json, "uuid", gpu.management.uuid);
+    text_field(json, "name", gpu.management.name);
+    optional_field(json, "numa_node", gpu.on_bus.numa_node);
+    optional_field(json, "package", gpu.on_bus.package);
+    json.key("uplinks").begin_array();
+    for (const std::string& bridge : gpu.on_bus.uplinks) json.value(bridge);
+    json.end_array().key("link");
+    PcieLink link = gpu.on_bus.max_link;
+    if (!link.gen) link.gen = gpu.management.max_link.gen;
+    if (!link.width) link.width = gpu.management.max_link.width;
+    write_link(json, link);
+    optional_field(json, "nvlink_generation", gpu.management.nvlink_generation);
+    optional_field(json, "nvlinks", gpu.management.nvlinks);
+    optional_field(json, "memory", gpu.management.memory);
+    optional_field(json, "mig", gpu.management.mig);
+    optional_field(json, "ecc", gpu.management.ecc);
+    json.end_object();
+}
+
+void write_node(Json& json, const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) {
+    json.begin_object().field("hostname", node.hostname);
+    text_field(json, "product", node.product);
+    json.key("packages").begin_array();
+    for (const Package& package : node.packages)
+        json.begin_object().field("index", package.index).field("cpus", cpu_list(package.cpus)).end_object();
+    json.end_array().key("numa_nodes").begin_array();
+    for (const NumaNode& numa : node.numa_nodes) {
+        json.begin_object().field("index", numa.index);
+        optional_field(json, "package", numa.package);
+        json.field("cpus", cpu_list(numa.cpus)).field("memory", numa.memory);
+        json.field("kind", numa.is_gpu_memory ? "gpu" : "host").end_object();
+    }
+    json.end_array().key("gpus").begin_array();
+    for (std::size_t i = 0; i < gpus.size(); ++i) write_gpu(json, static_cast<int>(i), gpus[i]);
+    json.end_array().key("distances").begin_object().key("nodes").begin_array();
+    for (const NumaNode& numa : node.numa_nodes) json.value(numa.index);
+    json.end_array().key("values").begin_array();
+    for (const NumaNode& from : node.numa_nodes) {
+        json.begin_array();
+        for (const NumaNode& to : node.numa_nodes) {
+            const auto known = node.distances.find({from.index, to.index});
+            if (known == node.distances.end())
+                json.null();
+            else
+                json.value(known->second);
+        }
+        json.end_array();
+    }
+    json.end_array().end_object().key("allowed").begin_object().field("cpus", cpu_list(node.allowed_cpus));
+    json.key("numa_nodes").begin_array();
+    for (const NumaNode& numa : node.numa_nodes)
+        if (numa.allowed) json.value(numa.index);
+    json.end_array().end_object().key("software").begin_object();
+    utsname system{};
+    if (uname(&system) == 0) json.field("kernel", std::string(system.release));
+    if (!run.driver.empty()) json.field("driver", run.driver);
+    if (!run.cuda.empty()) json.field("cuda", run.cuda);
+    json.end_object().end_object();
+}
+
+void write_rate(Json& json, const Summary& rate) {
+    json.begin_object().field("unit", "GB/s").field("median", rate.median).field("mad", rate.mad);
+    json.key("ci").begin_array().value(rate.low).value(rate.high).end_array();
+    json.field("min", rate.min).field("max", rate.max).field("n", static_cast<std::uint64_t>(rate.n()));
+    json.key("samples").begin_array();
+    for (const double sample : rate.samples) json.value(sample);
+    json.end_array().end_object();
+}
+
+void write_flow(Json& json, const FlowResult& flow) {
+    json.begin_object().field("flow", flow.flow.text()).key("rate");
+    write_rate(json, flow.rate);
+    if (flow.solo) {
+        json.key("solo");
+        write_rate(json, *flow.solo);
+    }
+    if (flow.tasks) {
+        json.key("tasks");
+        write_rate(json, *flow.tasks);
+    }
+    optional_field(json, "ceiling", flow.ceiling);
+    if (flow.best) json.field("best", *flow.best);
+    json.field("cpus", cpu_list(flow.cpus)).key("memory_nodes").begin_array();
+    for (const int node : flow.memory_nodes) json.value(node);
+    json.end_array();
+    if (flow.link.gen || flow.link.width) {
+        json.key("link");
+        write_state(json, flow.link);
+    }
+    json.end_object();
+}
+
+void write_result(Json& json, const CellResult& result) {
+    json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
+    json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
+    json.field("converged", result.converged).field("verified", result.verified);
+    json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
+    for (const FlowResult& flow : result.flows) write_flow(json, flow);
+    json.end_array().key("total");
+    write_rate(json, result.total);
+    json.end_object();
+}
+
+void write_not_measured(Json& json, const char* name, const std::vector<NotMeasured>& cells) {
+    json.key(name).begin_array();
+    for (const NotMeasured& cell : cells)
+        json.begin_object().field("cell", cell.cell).field("code", cell.code).field("reason", cell.reason).end_object();
+    json.end_array();
+}
+
+void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
+    json.key("gpus_under_load").begin_array();
+    for (const GpuUnderLoad& gpu : gpus) {
+        json.begin_object().field("index", gpu.gpu).key("link");
+        write_state(json, gpu.link);
+        json.key("throttle").begin_array();
+        for (const std::string& reason : gpu.throttle) json.value(reason);
+        json.end_array();
+        optional_field(json, "replays", gpu.replays);
+        optional_field(json, "uncorrected_errors", gpu.uncorrected_errors);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace
+
+std::string utc_now() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+std::string document(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus, const Session& session) {
+    Json json;
+    json.begin_object().field("schema", "nearfar-measurement/1").field("kind", "measured").key("program").begin_object();
+    json.field("name", run.name).field("version", NEARFAR_VERSION).key("command").begin_array();
+    for (const std::string& word : run.command) json.value(word);
+    json.end_array().end_object().field("started", run.started).field("seconds", run.seconds);
+    json.key("setup_seconds").begin_object();
+    for (const auto& [name, seconds] : session.setup_seconds) json.field(name, seconds);
+    json.end_object().key("node");
+    write_node(json, run, node, gpus);
+    json.key("results").begin_array();
+    for (const CellResult& result : session.results) write_result(json, result);
+    json.end_array();
+    write_not_measured(json, "skipped", session.skipped);
+    write_not_measured(json, "failed", session.failed);
+    write_under_load(json, session.gpus_under_load);
+    json.end_object();
+    return json.text() + "\n";
+}
+
+}  // namespace nearfar

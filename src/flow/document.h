@@ -1,0 +1,32 @@
+// The measurement document: what every program prints with --json. docs/document.md defines it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flow/json.h"
+#include "flow/measure.h"
+#include "flow/node.h"
+
+namespace nearfar {
+
+struct ProgramRun {
+    std::string name;
+    std::vector<std::string> command;
+    std::string started;  // 2026-11-20T09:00:00Z
+    double seconds = 0;
+    std::string driver;   // versions; empty where there is none
+    std::string cuda;
+};
+
+// A GPU as the document shows it: what the bus says and what NVML adds.
+struct DocumentGpu {
+    PciGpu on_bus;
+    NvmlGpu management;
+    bool visible = true;
+};
+
+std::string utc_now();
+std::string document(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus, const Session& session);
+
+}  // namespace nearfar

@@ -1,0 +1,26 @@
+// What can go wrong, sorted by who has to act: the user, the site, or the hardware.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace nearfar {
+
+// The command was used wrongly (exit code 2).
+struct WrongUse : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Measuring was prevented: the cell is `skipped` with this code (see docs/document.md) and reason.
+struct Prevented : std::runtime_error {
+    Prevented(std::string code_, const std::string& reason) : std::runtime_error(reason), code(std::move(code_)) {}
+    std::string code;
+};
+
+// The node did something wrong: the cell is `failed` with this code and reason.
+struct Failure : std::runtime_error {
+    Failure(std::string code_, const std::string& reason) : std::runtime_error(reason), code(std::move(code_)) {}
+    std::string code;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,31 @@
+// The kernels that measuring needs; each is queued on a stream of the current device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nearfar {
+
+// What host and latch kernel share, in mapped host memory.
+struct LatchFlag {
+    volatile int open;
+    volatile int timed_out;
+};
+
+// Holds the stream until flag->open is set, at most `seconds` (then flag->timed_out is set).
+void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream);
+
+// Moves bytes (a multiple of 16) by a kernel, from and to anything that the device can address.
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, cudaStream_t stream);
+
+void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t stream);
+
+// Adds to *wrong the number of words that do not follow the pattern.
+void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong, cudaStream_t stream);
+
+// Loads every kernel now: a kernel that is loaded lazily behind a closed latch waits for it for ever.
+void load_kernels();
+
+}  // namespace nearfar

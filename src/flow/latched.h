@@ -1,0 +1,41 @@
+// One flow alone on pinned or device memory: copies queued behind a latch, so that the host's part is never measured.
+#pragma once
+
+#include <functional>
+
+#include "flow/gpu_kernels.h"
+#include "flow/measure.h"
+#include "flow/route.h"
+
+namespace nearfar {
+
+class LatchedSampler {
+public:
+    LatchedSampler(const Route& route, const Policy& policy);
+    ~LatchedSampler();
+    LatchedSampler(const LatchedSampler&) = delete;
+    LatchedSampler& operator=(const LatchedSampler&) = delete;
+
+    struct Outcome {
+        Summary rate;
+        bool converged = false;
+    };
+
+    // Samples until the interval of the median is narrow enough, at most `seconds`. `under_load` is called once, while copies
+    // are under way. The calling thread is the one that drives.
+    Outcome measure(double seconds, const std::function<void()>& under_load);
+
+private:
+    const Route& route_;
+    const Policy& policy_;
+    LatchFlag* flag_ = nullptr;       // as the host addresses it
+    LatchFlag* flag_device_ = nullptr;
+    cudaEvent_t start_ = nullptr;
+    cudaEvent_t stop_ = nullptr;
+
+    // Rate of `copies` copies in GB/s.
+    double sample(int copies, const std::function<void()>& under_load);
+    double warm_up(const std::function<void()>& under_load);
+};
+
+}  // namespace nearfar

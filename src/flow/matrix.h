@@ -1,0 +1,20 @@
+// What a program measures when it is given no cells.
+#pragma once
+
+#include <vector>
+
+#include "flow/cell.h"
+#include "flow/node.h"
+
+namespace nearfar {
+
+// Each GPU with each NUMA node of host memory that may be used: to the GPU, back, both at once.
+std::vector<Cell> host_device_matrix(const Node& node);
+
+// STREAM triad of each NUMA node's cores on each NUMA node's memory, and of all nodes on their own at once.
+std::vector<Cell> stream_matrix(const Node& node);
+
+// Throws WrongUse where a cell names what this node does not have.
+void require_endpoints(const std::vector<Cell>& cells, const Node& node);
+
+}  // namespace nearfar

@@ -1,0 +1,76 @@
+// The core: cells in, results out. Everything that a program says of a cell is in these values.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flow/cell.h"
+#include "flow/node.h"
+#include "flow/nvml.h"
+#include "flow/statistics.h"
+
+namespace nearfar {
+
+struct FlowResult {
+    Flow flow;
+    Summary rate;                   // GB/s
+    std::optional<Summary> solo;    // the same flow alone, on the same code path
+    std::optional<double> ceiling;  // GB/s, physical
+    std::vector<int> cpus;          // the driving thread's binding in effect
+    std::vector<int> memory_nodes;  // where the host pages are, in effect
+    LinkState link;                 // under load
+    std::optional<double> best;     // GB/s, STREAM only
+    std::optional<Summary> tasks;   // spread over the tasks of /xK: each task's median, GB/s
+};
+
+struct CellResult {
+    std::string quantity = "copy";
+    Cell cell;
+    std::size_t bytes = 0;  // in one copy (latched) or chunk (windowed), the largest of the flows
+    bool converged = false;
+    bool verified = false;
+    std::string method;  // "latched" or "windowed"
+    std::vector<FlowResult> flows;
+    Summary total;  // GB/s
+    double seconds = 0;
+    double verify_seconds = 0;
+};
+
+struct NotMeasured {
+    std::string cell;
+    std::string code;
+    std::string reason;
+};
+
+struct GpuUnderLoad {
+    int gpu;
+    LinkState link;
+    std::vector<std::string> throttle;
+    std::optional<std::uint64_t> replays;  // during this run
+    std::optional<std::uint64_t> uncorrected_errors;
+};
+
+struct Policy {
+    double budget = 0;              // seconds for all cells together; 0: each takes what it needs
+    double target = 0.005;          // half-width of the median's interval, relative
+    double latched_seconds = 0.5;   // the most for one lone flow
+    double windowed_seconds = 2.0;  // the most for one window
+    double warm_up_seconds = 0.3;
+    double latch_seconds = 2.0;     // a latch that is not opened by then opens itself
+    double hang_seconds = 30.0;     // a cell that takes longer hangs
+    bool even_if_busy = false;      // measure GPUs that other processes use
+};
+
+// What has been measured so far; complete after measure(), readable by a watchdog before.
+struct Session {
+    std::vector<CellResult> results;
+    std::vector<NotMeasured> skipped;
+    std::vector<NotMeasured> failed;
+    std::vector<GpuUnderLoad> gpus_under_load;
+    std::map<std::string, double> setup_seconds;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,64 @@
+// NVIDIA's management library, opened at run time: a node without it is still measured, with less said about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nearfar {
+
+struct LinkState {
+    std::optional<int> gen;
+    std::optional<int> width;
+    bool operator==(const LinkState& other) const { return gen == other.gen && width == other.width; }
+};
+
+// What NVML says of one GPU; everything may be unknown.
+struct NvmlGpu {
+    bool found = false;        // NVML lists a device at this address
+    bool lost = false;         // NVML says that the GPU is lost
+    std::string trouble;       // NVML's words where it is not found or lost
+    std::string uuid;
+    std::string name;
+    LinkState max_link;
+    std::optional<int> nvlink_generation;
+    std::optional<int> nvlinks;  // active lanes
+    std::optional<std::uint64_t> memory;
+    std::optional<bool> mig;
+    std::optional<bool> ecc;
+    std::optional<bool> c2c;   // the host is reached over NVLink-C2C
+    std::optional<std::uint64_t> uncorrected_errors;  // volatile: since the last reset
+    std::optional<int> processes;  // compute processes that hold a context now
+};
+
+class Nvml {
+public:
+    Nvml();
+    ~Nvml();
+    Nvml(const Nvml&) = delete;
+    Nvml& operator=(const Nvml&) = delete;
+
+    bool available() const { return library_ != nullptr; }
+    // Why it is not available.
+    const std::string& trouble() const { return trouble_; }
+    std::string driver_version() const;
+    NvmlGpu gpu(const std::string& pci) const;
+    LinkState present_link(const std::string& pci) const;
+    // The link's replays since boot, where the driver counts them.
+    std::optional<std::uint64_t> replays(const std::string& pci) const;
+    std::optional<std::uint64_t> uncorrected_errors(const std::string& pci) const;
+    // Why clocks are held down now, in NVML's words ("sw_power_cap"); idle is not a reason.
+    std::vector<std::string> throttle_reasons(const std::string& pci) const;
+    bool lost(const std::string& pci) const;
+
+private:
+    void* library_ = nullptr;
+    std::string trouble_;
+
+    template <typename F>
+    F* symbol(const char* name) const;
+    void* device(const std::string& pci, int* result = nullptr) const;
+};
+
+}  // namespace nearfar

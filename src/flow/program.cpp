@@ -1,0 +1,121 @@
+#include "flow/program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+
+#include "flow/clock.h"
+#include "flow/error.h"
+
+namespace nearfar {
+namespace {
+
+constexpr int wrong_use = 2;
+
+bool expected_skip(const NotMeasured& cell) { return cell.code == "representative" || cell.code == "unsupported"; }
+
+void print_row(const std::string& name, const Summary& rate, const std::optional<double>& ceiling, bool converged) {
+    std::printf("%-28s %9.2f  %9.2f – %-9.2f %3zu ", name.c_str(), rate.median, rate.low, rate.high, rate.n());
+    if (ceiling)
+        std::printf("%8.1f %3.0f%%", *ceiling, 100 * rate.median / *ceiling);
+    else
+        std::printf("%8s %4s", "-", "-");
+    std::printf("%s\n", converged ? "" : "  not converged");
+}
+
+void print_table(const Session& session) {
+    if (!session.results.empty())
+        std::printf("%-28s %9s  %9s   %-9s %3s %8s\n", "cell", "GB/s", "interval", "", "n", "ceiling");
+    for (const CellResult& result : session.results) {
+        if (result.flows.size() == 1) {
+            print_row(result.cell.text(), result.total, result.flows[0].ceiling, result.converged);
+            continue;
+        }
+        print_row(result.cell.text(), result.total, {}, result.converged);
+        for (const FlowResult& flow : result.flows) print_row("  " + flow.flow.text(), flow.rate, flow.ceiling, result.converged);
+    }
+    for (const NotMeasured& cell : session.skipped) std::printf("%-28s skipped: %s\n", cell.cell.c_str(), cell.reason.c_str());
+    for (const NotMeasured& cell : session.failed) std::printf("%-28s FAILED: %s\n", cell.cell.c_str(), cell.reason.c_str());
+}
+
+}  // namespace
+
+int exit_code(const Session& session) {
+    if (!session.failed.empty()) return 1;
+    return std::all_of(session.skipped.begin(), session.skipped.end(), expected_skip) ? 0 : 3;
+}
+
+void print_session(const CommandLine& line, const std::string& json, const Session& session) {
+    if (!line.json) {
+        print_table(session);
+    } else if (line.json_file.empty()) {
+        std::fwrite(json.data(), 1, json.size(), stdout);
+    } else {
+        const std::string beside = line.json_file + ".part";
+        std::ofstream file(beside);
+        file << json;
+        file.close();
+        if (!file || std::rename(beside.c_str(), line.json_file.c_str()) != 0)
+            throw WrongUse("--json=" + line.json_file + ": the file cannot be written");
+    }
+    std::fflush(stdout);
+}
+
+void print_progress(std::size_t position, std::size_t count, const std::string& cell) {
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    std::fprintf(stderr, terminal ? "\r\033[K%zu/%zu %s" : "%zu/%zu %s\n", position + 1, count, cell.c_str());
+    std::fflush(stderr);
+}
+
+void end_progress() {
+    if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+}
+
+Watchdog::Watchdog(double seconds, Session& session, std::mutex& mutex, std::function<void()> print)
+    : seconds_(seconds), session_(session), mutex_(mutex), print_(std::move(print)), since_(now()), thread_([this] { watch(); }) {}
+
+Watchdog::~Watchdog() {
+    done_ = true;
+    thread_.join();
+}
+
+void Watchdog::begin(const std::string& cell) {
+    const std::lock_guard<std::mutex> lock(state_);
+    cell_ = cell;
+    since_ = now();
+}
+
+void Watchdog::watch() {
+    while (!done_) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        std::string cell;
+        {
+            const std::lock_guard<std::mutex> lock(state_);
+            if (now() - since_ < seconds_) continue;
+            cell = cell_;
+        }
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::string where = cell.empty() ? "set-up" : cell;
+        session_.failed.push_back({where, "hang", where + " did not end within " + std::to_string(static_cast<int>(seconds_)) + " s"});
+        std::fprintf(stderr, "hang: %s\n", session_.failed.back().reason.c_str());
+        print_();
+        std::fflush(nullptr);
+        _exit(1);  // the thread that hangs in the driver cannot be joined
+    }
+}
+
+int run_program(const std::string& name, const std::function<int()>& body) {
+    try {
+        return body();
+    } catch (const std::exception& error) {
+        end_progress();
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        return wrong_use;
+    }
+}
+
+}  // namespace nearfar

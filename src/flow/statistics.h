@@ -1,0 +1,35 @@
+// What is said of a set of samples: the median with its interval, and when there are enough of them.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace nearfar {
+
+struct Summary {
+    double median = 0;
+    double mad = 0;  // median absolute deviation from the median, unscaled
+    double low = 0;  // interval of the median
+    double high = 0;
+    double min = 0;
+    double max = 0;
+    std::vector<double> samples;  // in the order in which they were taken
+    std::size_t n() const { return samples.size(); }
+    // Half the width of the interval over the median.
+    double half_width() const;
+};
+
+// The numbers of samples at which sampling may stop: at each the interval of order statistics covers at least 95 %.
+extern const std::vector<std::size_t> looks;
+
+// The positions, from 0, of the two order statistics that hold the median of n >= 6 samples with at least 95 %.
+std::pair<std::size_t, std::size_t> median_interval(std::size_t n);
+
+// Needs at least one sample; below six the interval is the range.
+Summary summarise(std::vector<double> samples);
+
+// Correlation of each sample with the next; 0 for fewer than four samples or no spread.
+double lag_one_autocorrelation(const std::vector<double>& samples);
+
+}  // namespace nearfar

@@ -1,0 +1,34 @@
+// Rates of several flows over common sub-windows of time, from the times at which their chunks were complete.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace nearfar {
+
+// One flow's completions: times in seconds of CLOCK_MONOTONIC, ascending, each after `chunk_bytes` more bytes.
+struct CompletionLog {
+    double chunk_bytes = 0;
+    std::vector<double> times;
+
+    // Bytes complete at a time, edges interpolated; the time lies between the first and the last completion.
+    double bytes_at(double time) const;
+    // Median time between completions, in seconds; 0 for fewer than two.
+    double chunk_seconds() const;
+    // Longest time between completions inside a window, in seconds.
+    double longest_gap(double begin, double end) const;
+};
+
+struct SubWindows {
+    double begin = 0;
+    double length = 0;
+    std::size_t count = 0;
+    std::vector<std::vector<double>> rates;  // [flow][sub-window], GB/s
+    std::vector<double> total;               // [sub-window], GB/s
+};
+
+// The rates in as many consecutive sub-windows of `length` seconds as fit between the last flow's first completion plus
+// `settle` seconds and the first flow's last completion.
+SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length);
+
+}  // namespace nearfar
