@@ -213,6 +213,7 @@ make_venv() { # creates or completes .venv for LEVEL (base or test), prints noth
     venv=$(venv_folder)
     [[ $LEVEL == test ]] && extra=(--test)
     mkdir -p "$LOGS"
+    : >"$LOGS/pip.log"
     if [[ ! -x $venv/bin/python ]]; then
         python=$(find_python venv) || finish 'no Python 3.9 with venv found'
         say "making a virtual environment: $venv   (log: $LOGS/pip.log)"
@@ -222,7 +223,7 @@ make_venv() { # creates or completes .venv for LEVEL (base or test), prints noth
     say "installing Python packages: ${requirements[*]%%[<>=]*}   (log: $LOGS/pip.log)"
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input -c "$CHECKOUT/setup/constraints.txt" \
         "${requirements[@]}" >>"$LOGS/pip.log" 2>&1 </dev/null ||
-        finish "pip failed: $(grep -m 1 ERROR "$LOGS/pip.log" || tail -n 1 "$LOGS/pip.log")   (log: $LOGS/pip.log)"
+        finish "pip failed: $(grep -m 1 -E 'connection broken|ERROR' "$LOGS/pip.log" | cut -c 1-200)   (log: $LOGS/pip.log)"
     "$venv/bin/python" "$CHECKOUT/setup/python_needs.py" --install-checkout
     stamp_text >"$venv/nearfar-$LEVEL.stamp"
     [[ $LEVEL == base ]] || stamp_text >"$venv/nearfar-base.stamp"
