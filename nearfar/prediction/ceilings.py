@@ -1,0 +1,67 @@
+"""Physical ceilings of a link between a GPU and its host: what it signals, and what of that can be payload.
+
+All rates are GB/s (1e9 bytes per second) in one direction. ``None`` wherever a figure is not known: nothing is
+guessed.
+"""
+
+from __future__ import annotations
+
+from nearfar.topology import Link
+
+#: PCIe: transfers per second and lane (GT/s), and the part of them that the encoding leaves. Generation 6 sends flits
+#: of 256 bytes, of which 236 are transaction packets.
+_PCIE = {
+    1: (2.5, 8 / 10),
+    2: (5.0, 8 / 10),
+    3: (8.0, 128 / 130),
+    4: (16.0, 128 / 130),
+    5: (32.0, 128 / 130),
+    6: (64.0, 236 / 256),
+}
+#: Bytes around the payload of a packet. D2H are memory writes: framing 4, header of four words 16, CRC 4. H2D are
+#: completions of the GPU's reads: their header has three words. Flits frame and protect packets themselves.
+_PCIE_OVERHEAD = {"d2h": 24, "h2d": 20}
+_PCIE_OVERHEAD_IN_FLITS = {"d2h": 16, "h2d": 12}
+_FIRST_GENERATION_WITH_FLITS = 6
+#: NVLink: GB/s of a lane ("brick") in one direction, by generation.
+_NVLINK = {1: 20.0, 2: 25.0, 3: 25.0, 4: 25.0, 5: 50.0}
+
+
+def line_rate(link: Link) -> float | None:
+    """What the link carries in one direction, packet headers included: no figure can be above it.
+
+    Generation and width are the greatest that device and slot allow where those are known, else those given.
+    """
+    generation, width = _nominal(link)
+    if link.kind == "c2c":
+        return link.speed
+    if generation is None or width is None:
+        return None
+    if link.kind == "nvlink":
+        return _NVLINK[generation] * width if generation in _NVLINK else None
+    if generation not in _PCIE:
+        return None
+    transfers, encoding = _PCIE[generation]
+    return transfers * encoding * width / 8
+
+
+def link_ceiling(link: Link, direction: str, payload: int | None = None) -> float | None:
+    """What of the line rate can be payload in ``direction`` (``h2d`` or ``d2h``).
+
+    ``payload`` is the bytes in a packet. Where it is not known: 256 on PCIe 3 and later; 128 on PCIe 1 and 2, whose
+    GPUs (up to the Fermi generation) announce no more. NVLink packs 256 bytes into 16 flits with one flit of header,
+    from generation 4 on with two. C2C: the rate that the driver states.
+    """
+    rate = line_rate(link)
+    if rate is None or link.kind == "c2c":
+        return rate
+    generation = _nominal(link)[0] or 0
+    if link.kind == "nvlink":
+        return rate * 16 / (17 if generation < 4 else 18)
+    overhead = _PCIE_OVERHEAD if generation < _FIRST_GENERATION_WITH_FLITS else _PCIE_OVERHEAD_IN_FLITS
+    payload = payload or (128 if generation <= 2 else 256)
+    return rate * payload / (payload + overhead[direction])
+
+
+def _nominal(link: Link) -> tuple[int | None, int | None]:
+    return link.max_gen or link.gen, link.max_width or link.width
