@@ -322,10 +322,10 @@ def dl160() -> Machine:
 
 def power9(name: str, product: str, gpus_a_package: int, bricks: int, memory: int, nics: bool, source: str) -> Machine:
     packages, nvlink, number = [], [], 0
-    for index, domain, first_bus, fabric in ((0, "0004", 4, "0003"), (8, "0035", 3, "0033")):
+    for index, domain, first_bus, fabric in ((0, "0004", 4, "0003"), (1, "0035", 3, "0033")):
         io, buses = [], []
         if nics:
-            ports = [mlx5(f"{fabric}:01:00.{port}", 2 * (index // 8) + port) for port in range(2)]
+            ports = [mlx5(f"{fabric}:01:00.{port}", 2 * index + port) for port in range(2)]
             io.append(Bridge(f"{fabric}:[00-01]", [Bridge(f"{fabric}:00:00.0", list(ports), "0604 [1014:04c1]")]))
         below: list[Bridge | Pci] = []
         for n in range(gpus_a_package):
@@ -337,7 +337,7 @@ def power9(name: str, product: str, gpus_a_package: int, bricks: int, memory: in
         io.append(Bridge(f"{domain}:[00-{first_bus + gpus_a_package - 1:02x}]", below))
         nvlink += [(bus, f"package{index}", 25000 * bricks) for bus in buses]
         nvlink += [(a, b, 25000 * bricks) for i, a in enumerate(buses) for b in buses[i + 1 :]]
-        cpus = f"{88 * (index // 8)}-{88 * (index // 8) + 87}"
+        cpus = f"{88 * index}-{88 * index + 87}"
         packages.append(Package(index, [Numa(index, cpus, memory, io)]))
     return Machine(
         name, product, source, packages, distances=[[10, 40], [40, 10]], architecture="ppc64le", threads=4, nvlink=nvlink
@@ -347,15 +347,16 @@ def power9(name: str, product: str, gpus_a_package: int, bricks: int, memory: in
 def summit() -> Machine:
     return power9(
         "summit", "8335-GTX", 3, 2, 256 * GiB, True,
-        "from Joubert, Summit Node Bandwidths, 2019, after Vazhkudai et al., SC18; PCI addresses stand for any",
+        "from Joubert, Summit Node Bandwidths, 2019, after Vazhkudai et al., SC18; PCI addresses and "
+        "NUMA node numbers (the system had 0 and 8) stand for any",
     )  # fmt: skip
 
 
 def sierra() -> Machine:
     return power9(
         "sierra", "8335-GTW", 2, 3, 128 * GiB, False,
-        "from Joubert, Summit Node Bandwidths, 2019, after Vazhkudai et al., SC18; memory sizes and PCI addresses "
-        "stand for any",
+        "from Joubert, Summit Node Bandwidths, 2019, after Vazhkudai et al., SC18; memory sizes, PCI addresses "
+        "and NUMA node numbers (the system had 0 and 8) stand for any",
     )  # fmt: skip
 
 
