@@ -1,12 +1,18 @@
-"""Is this the node that the site's file describes? Differences, item by item, in sentences that a technician can act on."""
+"""Is this the node that the site's file describes? Differences, item by item, in sentences that a technician can use."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.topology.parts import Gpu, Link, Nic, Node
+from nearfar.topology.parts import Gpu, Link, Node
+
+_LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}
+_FIRMWARE = "look at the firmware's NUMA settings (nodes per socket, sub-NUMA clustering)"
+_GIB = 1 << 30
+#: The system keeps some of the modules' memory for itself; a missing module is a larger part of a node's.
+_LEAST_MEMORY = 0.95
 
 
 @dataclass(frozen=True)
@@ -22,75 +28,94 @@ class Difference:
 def compare(
     expected: Node,
     observed: Node,
-    under_load: Sequence[Mapping[str, Any]] | None = None,
+    under_load: Mapping[int, Mapping[str, Any]] | None = None,
     expectation: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
     """Where ``observed`` is not ``expected``.
 
-    ``under_load`` is a measurement document's ``gpus_under_load``: links of idle GPUs say nothing, so without it only what
-    device and slot allow at most is compared. What is not known on either side is not compared, except a locality that
-    should be known. ``expectation`` overrides the expected node, by these keys:
+    ``under_load`` maps a GPU's index to its entry of a measurement document's ``gpus_under_load``: links of idle GPUs
+    say nothing, so without it only what device and slot allow at most is compared. What is not known on either side is
+    not compared, except a locality that should be known.
 
-    - ``gpus`` (their number), ``gpu_model``, ``numa_nodes`` (numbers of the host NUMA nodes), ``gpu_numa_nodes``
-      (``{g0: 0}``), ``links`` (``{g0: {kind, gen, width}}``), ``nvlinks`` (lanes of each GPU);
-    - ``pci: false``: addresses differ from node to node, GPUs are matched in their order; ``nics: false``: not compared.
+    ``expectation`` (the ``expect`` of a system file, see its schema) overrides the expected node by: ``gpus``,
+    ``gpu_model``, ``packages``, ``numa_nodes``, ``memory``, ``link``, ``nvlinks``, ``nvlink_generation``, ``mig``,
+    ``ecc``, ``nics``.
     """
-    return _Comparison(expected, observed, under_load or (), expectation or {}).differences()
+    return _Comparison(expected, observed, under_load or {}, expectation or {}).differences()
 
 
 class _Comparison:
+    """The differences found so far; the methods add to them, each about one kind of part."""
+
     def __init__(
-        self, expected: Node, observed: Node, under_load: Sequence[Mapping[str, Any]], expectation: Mapping[str, Any]
+        self,
+        expected: Node,
+        observed: Node,
+        under_load: Mapping[int, Mapping[str, Any]],
+        expectation: Mapping[str, Any],
     ) -> None:
         self.expected, self.observed, self.expectation = expected, observed, expectation
-        self.loaded = {entry.get("index"): entry.get("link") or {} for entry in under_load}
-        self.by_address = expectation.get("pci", True)
+        self.loaded = {index: entry.get("link") or {} for index, entry in under_load.items()}
         self.found: list[Difference] = []
 
     def differences(self) -> list[Difference]:
+        self._packages()
         self._numa_nodes()
+        self._memory()
         pairs = self._match_gpus()
         for wanted, present in pairs:
             self._gpu(wanted, present)
-        self._nvlinks(pairs)
-        if self.expectation.get("nics", True):
-            self._nics()
+        self._peers(pairs, self._lanes(pairs))
+        self._nics()
         return self.found
 
     def _differ(self, item: str, expected: object, observed: object, sentence: str) -> None:
         self.found.append(Difference(item, str(expected), str(observed), sentence))
 
+    def _packages(self) -> None:
+        wanted = self.expectation.get("packages", len(self.expected.packages))
+        present = len(self.observed.packages)
+        if wanted and present and wanted != present:
+            sentence = f"{_number(present, 'processor package')}, the site's file says {wanted}"
+            self._differ("packages", wanted, present, sentence)
+
     def _numa_nodes(self) -> None:
         listed = self.expectation.get("numa_nodes")
-        wanted = {n.index for n in self.expected.host_numa_nodes} if listed is None else set(listed)
         present = {n.index for n in self.observed.host_numa_nodes}
+        if isinstance(listed, int):
+            if len(present) != listed:
+                count = _number(len(present), "NUMA node")
+                sentence = f"{count} with host memory, the site's file says {listed}: {_FIRMWARE}"
+                self._differ("numa_nodes", listed, len(present), sentence)
+            return
+        wanted = {n.index for n in self.expected.host_numa_nodes} if listed is None else set(listed)
         for index in sorted(wanted - present):
             known = self.observed.numa_node(index)
             if known is not None and known.kind == "host":
                 sentence = f"NUMA node {index} has no memory: look at its memory modules"
                 self._differ(f"n{index}.memory", "memory", "none", sentence)
             else:
-                sentence = (
-                    f"NUMA node {index} is missing: look at the firmware's NUMA settings (nodes per socket, sub-NUMA "
-                    f"clustering) and at the processors"
-                )
+                sentence = f"NUMA node {index} is missing: {_FIRMWARE}, and at the processors"
                 self._differ(f"n{index}", "present", "absent", sentence)
         for index in sorted(present - wanted):
-            sentence = f"NUMA node {index} is not in the site's file: the firmware's NUMA settings have changed"
+            sentence = f"NUMA node {index} is not in the site's file: {_FIRMWARE}"
             self._differ(f"n{index}", "absent", "present", sentence)
-        packages = len(self.expected.packages), len(self.observed.packages)
-        if all(packages) and packages[0] != packages[1]:
-            self._differ("packages", *packages, f"{packages[1]} processor packages, the site's file says {packages[0]}")
+
+    def _memory(self) -> None:
+        wanted = self.expectation.get("memory")
+        present = sum(n.memory for n in self.observed.host_numa_nodes)
+        if wanted and present < _LEAST_MEMORY * wanted:
+            has, should = f"{present / _GIB:.0f} GiB", f"{wanted / _GIB:.0f} GiB"
+            sentence = f"{has} of host memory, the site's file says {should}: look at the memory modules"
+            self._differ("memory", should, has, sentence)
 
     def _match_gpus(self) -> list[tuple[Gpu, Gpu]]:
-        """Pair expected with observed GPUs; say which are missing, new, moved or swapped."""
+        """Pair expected with observed GPUs; say which are missing, new or in another slot."""
         wanted, present = self.expected.gpus, self.observed.gpus
         count = self.expectation.get("gpus", len(wanted))
         if len(present) != count:
             sentence = f"{_number(len(present), 'GPU')} on this node, the site's file says {count}"
             self._differ("gpus.count", count, len(present), sentence)
-        if not self.by_address:
-            return list(zip(wanted, present))
         by_address = {gpu.pci: gpu for gpu in present}
         pairs = [(gpu, by_address[gpu.pci]) for gpu in wanted if gpu.pci in by_address]
         missing = [gpu for gpu in wanted if gpu.pci not in by_address]
@@ -120,7 +145,8 @@ class _Comparison:
             )
             self._differ(f"{name}.driver", "answers", present.fault, sentence)
         self._identity(name, wanted, present)
-        self._gpu_locality(name, wanted, present)
+        self._modes(name, wanted, present)
+        self._locality(name, wanted, present)
         self._link(name, wanted, present)
 
     def _identity(self, name: str, wanted: Gpu, present: Gpu) -> None:
@@ -128,94 +154,102 @@ class _Comparison:
         if model and present.name and _plain(model) != _plain(present.name):
             sentence = f"GPU {wanted.index} at {present.pci} is a {present.name}, the site's file says {model}"
             self._differ(f"{name}.model", model, present.name, sentence)
-        owners = {gpu.uuid: gpu for gpu in self.expected.gpus if gpu.uuid}
-        owner = owners.get(present.uuid) if present.uuid and present.uuid != wanted.uuid else None
-        if owner is not None and wanted.uuid:
+        owner = next((g for g in self.expected.gpus if g.uuid and g.uuid == present.uuid), None)
+        if owner is not None and owner.index != wanted.index:
             sentence = f"the GPU at {present.pci} is the one that was GPU {owner.index} at {owner.pci}: swapped"
             self._differ(f"{name}.uuid", wanted.uuid, present.uuid, sentence)
 
-    def _gpu_locality(self, name: str, wanted: Gpu, present: Gpu) -> None:
-        declared = self.expectation.get("gpu_numa_nodes") or {}
-        numa = declared.get(name, wanted.numa_node)
+    def _modes(self, name: str, wanted: Gpu, present: Gpu) -> None:
+        for mode, what, on in (("mig", "MIG mode", present.mig), ("ecc", "ECC", present.ecc)):
+            expected = self.expectation.get(mode, getattr(wanted, mode))
+            if expected is not None and on is not None and on != expected:
+                sentence = (
+                    f"GPU {wanted.index} at {present.pci}: {what} is {_on(on)}, the site's file says {_on(expected)}: "
+                    f"set it with nvidia-smi"
+                )
+                self._differ(f"{name}.{mode}", _on(expected), _on(on), sentence)
+
+    def _locality(self, name: str, wanted: Gpu, present: Gpu) -> None:
+        numa = wanted.numa_node
         if numa is None or present.numa_node == numa or len(self.observed.host_numa_nodes) < 2:
             return
-        said = "the system does not say which" if present.numa_node is None else f"it is on node {present.numa_node}"
-        sentence = f"GPU {wanted.index} at {present.pci} should be on NUMA node {numa}, {said}"
-        self._differ(f"{name}.numa_node", numa, "unknown" if present.numa_node is None else present.numa_node, sentence)
+        known = present.numa_node is not None
+        said = f"it is on node {present.numa_node}" if known else "the system does not say which it is on"
+        sentence = f"GPU {wanted.index} at {present.pci} should be on NUMA node {numa}, {said}: {_FIRMWARE}"
+        self._differ(f"{name}.numa_node", numa, present.numa_node if known else "unknown", sentence)
 
     def _link(self, name: str, wanted: Gpu, present: Gpu) -> None:
-        declared = (self.expectation.get("links") or {}).get(name)
-        nominal = _nominal(Link(**declared) if declared else wanted.link)
-        if present.link.kind != nominal.kind:
+        should, declared = _nominal(wanted.link), self.expectation.get("link") or {}
+        should = Link(**{"kind": should.kind, "gen": should.gen, "width": should.width, **declared})
+        gpu = f"GPU {wanted.index} at {present.pci}"
+        if present.link.kind != should.kind:
+            # A link of which nothing is known shows the default kind, and is no evidence.
             if present.link != Link(speed=present.link.speed):
-                sentence = (
-                    f"GPU {wanted.index} reaches the host over {present.link.kind}, the site's file says {nominal.kind}"
-                )
-                self._differ(f"{name}.link.kind", nominal.kind, present.link.kind, sentence)
+                has, says = _LINKS[present.link.kind], _LINKS[should.kind]
+                sentence = f"{gpu} reaches the host over {has}, the site's file says {says}"
+                self._differ(f"{name}.link.kind", should.kind, present.link.kind, sentence)
             return
         loaded = self.loaded.get(present.index)
-        state = (
-            _nominal(present.link)
-            if loaded is None
-            else Link(present.link.kind, loaded.get("gen"), loaded.get("width"))
+        state, when = _nominal(present.link), "can run at most at"
+        if loaded is not None:
+            state, when = Link(present.link.kind, loaded.get("gen"), loaded.get("width")), "runs under load at"
+        start, advice = (
+            f"{gpu}: its {_LINKS[should.kind]} link {when}",
+            "reseat it and look at its slot, riser and cable",
         )
-        when = "can run at most at" if loaded is None else "runs under load at"
-        what = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}[nominal.kind]
-        advice = "reseat it and look at its slot, riser and cable"
-        if nominal.gen and state.gen and state.gen < nominal.gen:
-            sentence = (
-                f"GPU {wanted.index} at {present.pci}: its {what} link {when} generation {state.gen}, the site's file "
-                f"says {nominal.gen}: {advice}"
-            )
-            self._differ(f"{name}.link.gen", nominal.gen, state.gen, sentence)
-        if nominal.width and state.width and state.width < nominal.width:
-            sentence = (
-                f"GPU {wanted.index} at {present.pci}: its {what} link {when} x{state.width}, the site's file says "
-                f"x{nominal.width}: {advice}"
-            )
-            self._differ(f"{name}.link.width", f"x{nominal.width}", f"x{state.width}", sentence)
+        if should.gen and state.gen and state.gen < should.gen:
+            sentence = f"{start} generation {state.gen}, the site's file says {should.gen}: {advice}"
+            self._differ(f"{name}.link.gen", should.gen, state.gen, sentence)
+        if should.width and state.width and state.width < should.width:
+            sentence = f"{start} x{state.width}, the site's file says x{should.width}: {advice}"
+            self._differ(f"{name}.link.width", f"x{should.width}", f"x{state.width}", sentence)
 
-    def _nvlinks(self, pairs: list[tuple[Gpu, Gpu]]) -> None:
-        """Lanes of each GPU; pairs only where both their GPUs have all lanes, or both lack some (the lanes between them)."""
+    def _lanes(self, pairs: list[tuple[Gpu, Gpu]]) -> set[int]:
+        """Compare the NVLink lanes of each GPU; returns those that lack some."""
         short = set()
         for wanted, present in pairs:
+            name, gpu = f"g{wanted.index}", f"GPU {wanted.index} at {present.pci}"
+            generation = self.expectation.get("nvlink_generation", wanted.nvlink_generation)
+            if generation and present.nvlink_generation and present.nvlink_generation != generation:
+                sentence = f"{gpu} has NVLink {present.nvlink_generation}, the site's file says NVLink {generation}"
+                self._differ(f"{name}.nvlink_generation", generation, present.nvlink_generation, sentence)
             lanes = self.expectation.get("nvlinks", wanted.nvlinks)
             if lanes and present.nvlinks is not None and present.nvlinks < lanes:
                 short.add(wanted.index)
-                sentence = (
-                    f"GPU {wanted.index} at {present.pci} has {_number(present.nvlinks, 'active NVLink lane')}, the "
-                    f"site's file says {lanes}: look at nvidia-smi nvlink --status"
-                )
-                self._differ(f"g{wanted.index}.nvlinks", lanes, present.nvlinks, sentence)
-        if not self.observed.peers:
-            return
+                has = _number(present.nvlinks, "active NVLink lane")
+                sentence = f"{gpu} has {has}, the site's file says {lanes}: look at nvidia-smi nvlink --status"
+                self._differ(f"{name}.nvlinks", lanes, present.nvlinks, sentence)
+        return short
+
+    def _peers(self, pairs: list[tuple[Gpu, Gpu]], short: set[int]) -> None:
+        """Pairs where both GPUs have all their lanes, or both lack some (those between them): one that lacks some alone,
+        behind a switch, explains all its pairs."""
         now = {wanted.index: present.index for wanted, present in pairs}
-        for (a, b), link in sorted(self.expected.peers.items()):
+        for (a, b), link in sorted(self.expected.peers.items() if self.observed.peers else ()):
             if a not in now or b not in now or (a in short) != (b in short):
                 continue
             first, second = sorted((now[a], now[b]))
-            present_link = self.observed.peers.get((first, second), "no NVLink")
-            if present_link != link:
-                sentence = f"GPUs {a} and {b} are joined by {present_link}, the site's file says {link}"
-                self._differ(f"g{a}-g{b}", link, present_link, sentence)
+            has = self.observed.peers.get((first, second), "no NVLink")
+            if has != link:
+                self._differ(
+                    f"g{a}-g{b}", link, has, f"GPUs {a} and {b} are joined by {has}, the site's file says {link}"
+                )
 
     def _nics(self) -> None:
-        by_key = {self._nic_key(nic): nic for nic in self.observed.nics}
+        """By address: the names of network devices depend on drivers and on the order in which they start."""
+        count = self.expectation.get("nics")
+        if count is not None and len(self.observed.nics) != count:
+            sentence = f"{_number(len(self.observed.nics), 'NIC')} on this node, the site's file says {count}"
+            self._differ("nics.count", count, len(self.observed.nics), sentence)
+        by_address = {nic.pci: nic for nic in self.observed.nics}
         for wanted in self.expected.nics:
-            present = by_key.get(self._nic_key(wanted))
-            where = f" at {wanted.pci}" if self.by_address else ""
+            nic, present = f"the NIC {wanted.name} at {wanted.pci}", by_address.get(wanted.pci)
             if present is None:
-                sentence = f"the NIC {wanted.name}{where} is missing: look at its driver, then reseat it"
+                sentence = f"{nic} is missing: look at its driver, then reseat it"
                 self._differ(wanted.name, "present", "absent", sentence)
             elif wanted.numa_node is not None and present.numa_node not in (None, wanted.numa_node):
-                sentence = (
-                    f"the NIC {wanted.name}{where} is on NUMA node {present.numa_node}, the site's file says "
-                    f"{wanted.numa_node}"
-                )
+                sentence = f"{nic} is on NUMA node {present.numa_node}, the site's file says {wanted.numa_node}"
                 self._differ(f"{wanted.name}.numa_node", wanted.numa_node, present.numa_node, sentence)
-
-    def _nic_key(self, nic: Nic) -> str:
-        return nic.pci if self.by_address else nic.name
 
 
 def _nominal(link: Link) -> Link:
@@ -233,3 +267,7 @@ def _model(gpu: Gpu) -> str:
 
 def _number(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count or 'no'} {what}s"
+
+
+def _on(mode: bool) -> str:
+    return "on" if mode else "off"

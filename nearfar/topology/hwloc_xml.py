@@ -141,7 +141,7 @@ class _Reader:
         _no_repeats([device.pci for device in self.devices], "PCI device")
 
     def _whole(self) -> None:
-        """Refuse a file that leaves out what a cpuset disallowed: it would show one NUMA node where there are several."""
+        """Refuse a file that leaves out what a cpuset disallowed: it may show one NUMA node where there are several."""
         hidden = (_bitmap(self.machine, "complete_nodeset") or frozenset()) - {index for _, index, _ in self.numa}
         cpus, complete = _bitmap(self.machine, "cpuset"), _bitmap(self.machine, "complete_cpuset")
         if hidden and cpus is not None and complete is not None and complete > cpus:
