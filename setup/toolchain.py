@@ -116,13 +116,12 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 def nvcc_version(path: str) -> tuple[int, int]:
-    """(major, minor) of a toolkit: from its version.json or cuda.h, which cost nothing; else from nvcc itself."""
-    root = Path(path).resolve().parents[1]
-    for header in (root / "include" / "cuda.h", Path("/usr/include/cuda.h")):
-        if header.exists():
-            match = re.search(r"#define\s+CUDA_VERSION\s+(\d+)", header.read_text(errors="replace"))
-            if match:
-                return int(match[1]) // 1000, int(match[1]) % 1000 // 10
+    """(major, minor) of a toolkit: from its cuda.h, which costs nothing, else from nvcc itself."""
+    header = Path(path).resolve().parents[1] / "include" / "cuda.h"
+    if header.exists():
+        match = re.search(r"#define\s+CUDA_VERSION\s+(\d+)", header.read_text(errors="replace"))
+        if match:
+            return int(match[1]) // 1000, int(match[1]) % 1000 // 10
     said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
     match = re.search(r"release (\d+)\.(\d+)", said)
     return (int(match[1]), int(match[2])) if match else (0, 0)
