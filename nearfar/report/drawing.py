@@ -6,7 +6,7 @@ apart. Switches are drawn where devices come together first; those further out a
 
 from __future__ import annotations
 
-import re
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,6 +25,7 @@ NUMA_HEIGHT, HEADER, PADDING = 52, 24, 12
 BETWEEN_PACKAGES, ROW_WIDTH = 96, 1500
 LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
 FABRIC_HEIGHT = 54
+SIDE = 46  # room for the package link beside two facing rows
 _MOST_ARCS = 16
 
 
@@ -96,10 +97,29 @@ def _key(device: Device) -> str:
     return device.name if isinstance(device, Nic) else f"g{device.index}"
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A row's own heights: measured from ``base``, downwards (way 1), or upwards (way -1) in a row that is turned over."""
+
+    base: float
+    way: int
+
+    def at(self, height: float) -> float:
+        """The place on the drawing of a point at ``height`` in the row."""
+        return self.base + self.way * height
+
+    def top(self, height: float, depth: float) -> float:
+        """The upper edge on the drawing of a box that begins at ``height`` and is ``depth`` high."""
+        return min(self.at(height), self.at(height + depth))
+
+
 class _Drawing:
     def __init__(self, node: Node, findings: Findings, name: str) -> None:
         self.node, self.findings, self.name = node, findings, name
         self.switches = self._switches()
+        self.sides: list[_Side] = []  # of each row
+        self.edges: list[float] = []  # of each row: where its devices end
+        self.left: dict[int, float] = {}  # of each package: its left edge
         self.centre: dict[int, tuple[float, int]] = {}  # of each GPU: x, row
         self.root = element("svg", class_="node", role="img", aria_labelledby=f"{name}-title {name}-desc")
         self.root.append(element("title", f"Node {node.hostname}", id=f"{name}-title"))
@@ -107,35 +127,45 @@ class _Drawing:
 
     def markup(self) -> Markup:
         rows = self._rows()
+        # Two rows face each other, so that what joins their GPUs lies between them.
+        facing = len(rows) == 2
         drop = LINK_HEIGHT + (SWITCH_DROP + SWITCH_HEIGHT if self.switches else 0)
-        has_devices = [any(c.devices for b in row for c in b.columns) for row in rows]
+        depths = [HEADER + NUMA_HEIGHT + PADDING + (drop + DEVICE_HEIGHT if any(c.devices for b in row for c in b.columns) else 0) for row in rows]
         fabric = FABRIC_HEIGHT if any(link.startswith("NV") for link in self.node.peers.values()) else 0
-        y, width = 4.0, max(self._row_width(row) for row in rows) + 8
-        bottoms = []
-        for number_, row in enumerate(rows):
-            x = (width - self._row_width(row)) / 2
-            for position, block in enumerate(row):
-                if position:
-                    self._package_link(row[position - 1], block, x - BETWEEN_PACKAGES, y)
-                self._block(block, x, y, drop, number_)
+        margin = SIDE if facing else 4.0
+        width = max(self._row_width(row) for row in rows) + margin + 4
+        y = 4.0
+        for position, (row, depth) in enumerate(zip(rows, depths)):
+            self.sides.append(_Side(y + depth, -1) if facing and position == 1 else _Side(y, 1))
+            x = margin + (width - margin - 4 - self._row_width(row)) / 2
+            for place, block in enumerate(row):
+                if place:
+                    self._package_link(row[place - 1], block, x - BETWEEN_PACKAGES)
+                self._block(block, x, drop)
                 x += block.width + BETWEEN_PACKAGES
-            y += HEADER + NUMA_HEIGHT + PADDING + (drop + DEVICE_HEIGHT if has_devices[number_] else 0)
-            bottoms.append(y)
-            y += fabric + 20
-        self._fabric(bottoms)
-        height = bottoms[-1] + fabric + 6
-        self.root.set("viewBox", f"0 0 {width:.0f} {height:.0f}")
-        self.root.set("style", f"max-width:{width:.0f}px;min-width:{min(width, 0.72 * width):.0f}px")
+            self.edges.append(self.sides[-1].at(depth))
+            y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
+        if facing:
+            self._side_link(rows[0][0], rows[1][0])
+        self._fabric(facing)
+        self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
+        self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
         return markup(self.root)
+
+    @property
+    def side(self) -> _Side:
+        """The row that is being drawn."""
+        return self.sides[-1]
 
     # The plan: which device stands where.
 
     def _switches(self) -> list[tuple[str, frozenset[str]]]:
-        """Bridges where devices come together first, each device below one of them."""
+        """Bridges where GPUs and other devices come together first, each device below one of them."""
         taken: set[str] = set()
         found = []
         for bridge, names in shared_uplinks(self.node).items():
-            if not taken & set(names):
+            with_gpu = any(name == f"g{gpu.index}" for name in names for gpu in self.node.gpus)
+            if with_gpu and not taken & set(names):
                 taken |= set(names)
                 found.append((bridge, frozenset(names)))
         return found
@@ -182,7 +212,7 @@ class _Drawing:
             blocks.append(_Block(package, title, columns))
         rest = [d for d in devices if id(d) not in placed] + ghosts
         if rest:
-            blocks.append(_Block(None, "place unknown", [_Column(None, self._ordered(rest), 0)]))
+            blocks.append(_Block(None, "place unknown", [_Column(None, self._ordered(rest), 200.0)]))
         return blocks
 
     @staticmethod
@@ -198,19 +228,23 @@ class _Drawing:
 
     # The drawing.
 
-    def _block(self, block: _Block, x: float, y: float, drop: float, row: int) -> None:
+    def _block(self, block: _Block, x: float, drop: float) -> None:
         height = HEADER + NUMA_HEIGHT + PADDING
         known = block.index is not None
-        self.root.append(element("rect", x=x, y=y, width=block.width, height=height, rx=8, class_="package" if known else "package unknown"))
-        self.root.append(text(x + PADDING, y + 17, block.title, "label"))
+        # The title stands at the package's outer edge; the NUMA nodes face the devices.
+        top = self.side.top(0, height)
+        self.root.append(element("rect", x=x, y=top, width=block.width, height=height, rx=8, class_="package" if known else "package unknown"))
+        self.root.append(text(x + PADDING, self.side.top(0, HEADER) + 17, block.title, "label"))
+        if block.index is not None:
+            self.left[block.index] = x
         left = x + PADDING
         for column in block.columns:
             if column.numa is not None:
-                self._numa(column.numa, left, y + HEADER, column.width)
+                self._numa(column.numa, left, self.side.top(HEADER, NUMA_HEIGHT), column.width)
             elif not known:
-                self.root.append(text(left, y + HEADER + 22, "the system does not say where", "small"))
-            start = y + HEADER + NUMA_HEIGHT if column.numa is not None else y + height
-            self._devices(column, left, start, y + height, drop, row)
+                self.root.append(text(left, top + height / 2 + 10, "the system does not say where", "small"))
+            start = HEADER + NUMA_HEIGHT if column.numa is not None else height
+            self._devices(column, left, start, height, drop)
             left += column.width + GAP
 
     def _numa(self, numa: NumaNode, x: float, y: float, width: float) -> None:
@@ -233,40 +267,43 @@ class _Drawing:
             group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small limit" if limited else "small"))
         self.root.append(group)
 
-    def _devices(self, column: _Column, x: float, start: float, package_bottom: float, drop: float, row: int) -> None:
+    def _devices(self, column: _Column, x: float, start: float, package_end: float, drop: float) -> None:
         total = sum(_width(d) for d in column.devices) + GAP * (len(column.devices) - 1)
         left = x + (column.width - total) / 2
-        top = package_bottom + drop
+        near, far = self.side.at(start), self.side.at(package_end + drop)
+        box = self.side.top(package_end + drop, DEVICE_HEIGHT)
+        behind = self.side.at(package_end + SWITCH_DROP + SWITCH_HEIGHT)
         bars: dict[str, list[float]] = {}
         for device in column.devices:
             middle = left + _width(device) / 2
             bridge = next((b for b, names in self.switches if _key(device) in names), None)
             if bridge is not None:
                 bars.setdefault(bridge, []).append(middle)
-            above = package_bottom + SWITCH_DROP + SWITCH_HEIGHT if bridge is not None else start
+            above = near if bridge is None else behind
             if isinstance(device, Nic):
-                self._nic(device, left, middle, above, top)
+                self._nic(device, left, middle, above, far, box)
             else:
-                self._gpu(device, left, middle, above, top)
-                self.centre[device.index] = (middle, row)
+                self._gpu(device, left, middle, above, far, box)
+                self.centre[device.index] = (middle, len(self.sides) - 1)
             left += _width(device) + GAP
         for bridge, centres in bars.items():
-            self._switch(bridge, centres, start, package_bottom + SWITCH_DROP)
+            self._switch(bridge, centres, start, package_end + SWITCH_DROP)
 
-    def _switch(self, bridge: str, centres: list[float], start: float, y: float) -> None:
+    def _switch(self, bridge: str, centres: list[float], start: float, height: float) -> None:
+        y = self.side.top(height, SWITCH_HEIGHT)
         low, high = min(centres) - 26, max(centres) + 26
         middle = (low + high) / 2
         limited = self.findings.limits.get(f"switch:{bridge}.up", 0) + self.findings.limits.get(f"switch:{bridge}.down", 0)
-        words = f"PCIe switch {bridge}" + (f", limits {plural(limited, 'cell')}" if limited else "")
-        self.root.append(element("line", x1=middle, x2=middle, y1=start, y2=y, class_="trunk"))
+        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}" + (f", limits {plural(limited, 'cell')}" if limited else "")
+        self.root.append(element("line", x1=middle, x2=middle, y1=self.side.at(start), y2=self.side.at(height), class_="trunk"))
         group = element("g", element("title", words), class_="switch limited" if limited else "switch")
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
-        group.append(text(middle, y + 12, f"switch {short}" if high - low > 100 else short, "small", "middle"))
+        group.append(text(middle, y + 12, f"uplink {short}" if high - low > 100 else short, "small", "middle"))
         self.root.append(group)
 
-    def _nic(self, nic: Nic, x: float, middle: float, above: float, top: float) -> None:
-        self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=top, class_="wire"))
+    def _nic(self, nic: Nic, x: float, middle: float, above: float, far: float, top: float) -> None:
+        self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire"))
         group = element("g", element("title", f"NIC {nic.name} at {nic.pci}, {link_words(nic.link)}"), class_="nic")
         group.append(element("rect", x=x, y=top, width=NIC_WIDTH, height=DEVICE_HEIGHT, rx=5))
         group.append(text(middle, top + 19, "NIC", "strong", "middle"))
@@ -274,13 +311,13 @@ class _Drawing:
         group.append(text(middle, top + 52, _cut(link_words(nic.link), 11) if nic.link.gen else "", "small", "middle"))
         self.root.append(group)
 
-    def _gpu(self, gpu: Gpu | Ghost, x: float, middle: float, above: float, top: float) -> None:
+    def _gpu(self, gpu: Gpu | Ghost, x: float, middle: float, above: float, far: float, top: float) -> None:
         if isinstance(gpu, Ghost):
-            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=top, class_="wire gone"))
+            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire gone"))
             group = element("g", element("title", gpu.reason), class_="gpu ghost")
             lines = [f"GPU {gpu.index}", f"{SIGNS['FAIL']} absent", "expected here"]
         else:
-            self._lanes(gpu.index, middle, above, top)
+            self._lanes(gpu.index, middle, above, far)
             verdict, sentence = self.findings.faults.get(gpu.index, ("", ""))
             name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
             link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
@@ -293,34 +330,55 @@ class _Drawing:
             group.append(text(middle, top + offset, words, class_, "middle"))
         self.root.append(group)
 
-    def _lanes(self, index: int, middle: float, above: float, top: float) -> None:
+    def _lanes(self, index: int, middle: float, above: float, far: float) -> None:
         lanes = self.findings.lanes.get(index, {})
         if not lanes:
-            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=top, class_="wire"))
+            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire"))
             return
-        label = top - LINK_HEIGHT / 2 + 12
+        way = self.side.way
+        label = far - way * LINK_HEIGHT * 0.42 + 4
         for direction, shift, anchor in (("h2d", -5.0, "end"), ("d2h", 5.0, "start")):
             lane = lanes.get(direction, Lane(reason="not measured"))
             x = middle + shift
             state = lane.figure.shown if lane.figure else "none"
-            words = lane.figure.sentence if lane.figure else lane.reason
-            group = element("g", element("title", words), class_=f"lane {state}")
-            group.append(element("line", x1=x, x2=x, y1=above, y2=top))
-            tip, back = (top - 1, top - 9) if direction == "h2d" else (above + 1, above + 9)
+            group = element("g", element("title", lane.figure.sentence if lane.figure else lane.reason), class_=f"lane {state}")
+            group.append(element("line", x1=x, x2=x, y1=above, y2=far))
+            tip, back = (far - way, far - 9 * way) if direction == "h2d" else (above + way, above + 9 * way)
             group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
-            sign = SIGNS[state] if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
+            sign = SIGNS[state] + " " if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
             value = number(lane.figure.value, lane.figure.unit) if lane.figure else "none"
-            group.append(text(x + (-7 if anchor == "end" else 7), label, f"{sign}{value}" if anchor == "end" else f"{value}{sign}", "rate", anchor))
+            group.append(text(x + (-7 if anchor == "end" else 7), label, sign + value, "rate", anchor))
             self.root.append(group)
 
-    def _package_link(self, a: _Block, b: _Block, x: float, y: float) -> None:
+    def _side_link(self, a: _Block, b: _Block) -> None:
+        """The link between two packages that stand one above the other, along their left sides."""
         if a.index is None or b.index is None:
             return
-        middle = y + HEADER + NUMA_HEIGHT / 2
-        ways = (f"p{a.index}-p{b.index}", f"p{b.index}-p{a.index}")
-        limited = sum(self.findings.limits.get(way, 0) for way in ways)
-        group = element("g", class_="package-link limited" if limited else "package-link")
-        group.append(element("title", f"The link between packages {a.index} and {b.index}" + (f" limits {plural(limited, 'cell')}" if limited else "")))
+        group, limited = self._link_group(a.index, b.index)
+        ends = [side.at(HEADER + NUMA_HEIGHT / 2) for side in self.sides]
+        for shift in (-3, 3):
+            x = 22 + shift
+            inner = [end + shift if way > 0 else end - shift for end, way in zip(ends, (-1, 1))]
+            path = f"M{self.left[a.index]:.0f} {inner[0]:.0f} H{x} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
+            group.append(element("path", d=path, fill="none"))
+        words = "package link" + (f", limits {plural(limited, 'cell')}" if limited else "")
+        label = text(0, 0, words, "small limit" if limited else "small", "middle")
+        label.set("transform", f"translate(12 {sum(ends) / 2:.0f}) rotate(-90)")
+        group.append(label)
+        self.root.append(group)
+
+    def _link_group(self, a: int, b: int) -> tuple[ET.Element, int]:
+        """The link between two packages, and how many cells it limits."""
+        limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
+        between = f"The link between packages {a} and {b}" if len(self.node.packages) < 3 else "Links between packages; which are direct is not known"
+        words = between + (f" limits {plural(limited, 'cell')}" if limited else "")
+        return element("g", element("title", words), class_="package-link limited" if limited else "package-link"), limited
+
+    def _package_link(self, a: _Block, b: _Block, x: float) -> None:
+        if a.index is None or b.index is None:
+            return
+        group, limited = self._link_group(a.index, b.index)
+        middle = self.side.at(HEADER + NUMA_HEIGHT / 2)
         for shift in (-3, 3):
             group.append(element("line", x1=x, x2=x + BETWEEN_PACKAGES, y1=middle + shift, y2=middle + shift))
         centre = x + BETWEEN_PACKAGES / 2
@@ -329,39 +387,46 @@ class _Drawing:
             group.append(text(centre, middle + 20, f"limits {plural(limited, 'cell')}", "small limit", "middle"))
         self.root.append(group)
 
-    def _fabric(self, bottoms: list[float]) -> None:
+    def _fabric(self, facing: bool) -> None:
         links = {pair: link for pair, link in self.node.peers.items() if link.startswith("NV") and set(pair) <= set(self.centre)}
         for members in _components(links):
             mine = {pair: link for pair, link in links.items() if pair[0] in members}
             rows = {self.centre[g][1] for g in members}
-            if len(rows) > 1:
+            if len(rows) > 1 and not facing:
                 continue
-            y = bottoms[rows.pop()]
-            if len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1:
-                self._bar(sorted(members), next(iter(mine.values())), y)
-            elif len(mine) <= _MOST_ARCS:
-                self._arcs(mine, y)
+            complete = len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1
+            if complete:
+                self._bar(sorted(members), next(iter(mine.values())))
+            elif len(mine) <= _MOST_ARCS and len(rows) == 1:
+                self._arcs(mine, rows.pop())
 
-    def _bar(self, members: list[int], link: str, y: float) -> None:
+    def _bar(self, members: list[int], link: str) -> None:
         centres = [self.centre[g][0] for g in members]
+        rows = sorted({self.centre[g][1] for g in members})
+        if len(rows) == 2:
+            middle = (self.edges[rows[0]] + self.edges[rows[1]]) / 2
+        else:
+            middle = self.edges[rows[0]] + self.sides[rows[0]].way * 33
         generation = next((g.nvlink_generation for g in self.node.gpus if g.index in members and g.nvlink_generation), None)
         words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
         group = element("g", element("title", words), class_="fabric")
-        for x in centres:
-            group.append(element("line", x1=x, x2=x, y1=y, y2=y + 22))
+        for gpu, x in zip(members, centres):
+            edge = self.edges[self.centre[gpu][1]]
+            group.append(element("line", x1=x, x2=x, y1=edge, y2=middle + (-11 if edge < middle else 11)))
         low, high = min(centres) - 30, max(centres) + 30
-        group.append(element("rect", x=low, y=y + 22, width=high - low, height=22, rx=5))
-        long = high - low > 8 * len(words) * 0.8
-        group.append(text((low + high) / 2, y + 37, words if long else f"{link} between every pair", "small", "middle"))
+        group.append(element("rect", x=low, y=middle - 11, width=high - low, height=22, rx=5))
+        short = words if high - low > 6.4 * len(words) else f"{link}, every pair"
+        group.append(text((low + high) / 2, middle + 4, short, "small", "middle"))
         self.root.append(group)
 
-    def _arcs(self, links: dict[tuple[int, int], str], y: float) -> None:
+    def _arcs(self, links: dict[tuple[int, int], str], row: int) -> None:
+        y, way = self.edges[row], self.sides[row].way
         for (a, b), link in sorted(links.items()):
             xa, xb = self.centre[a][0], self.centre[b][0]
-            depth = min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
+            depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
             group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
             group.append(element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"))
-            group.append(text((xa + xb) / 2, y + depth * 0.75 + 11, link, "small", "middle"))
+            group.append(text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), link, "small", "middle"))
             self.root.append(group)
 
     def _description(self) -> str:
@@ -398,8 +463,4 @@ def _gpu_list(members: list[int]) -> str:
 
 def _cut(words: str, length: float) -> str:
     return words if len(words) <= length else words[: max(1, int(length) - 1)] + "…"
-
-
-#: Items of findings that speak of one GPU: ``g2``, ``g2.link.width``.
-GPU_ITEM = re.compile(r"g(\d+)(?:\.|$)")
 

@@ -24,6 +24,7 @@ class Reason:
     node: NodeRun | None
     check: Check | None
     anchor: str | None = None
+    hard: bool = False
 
     @property
     def shown(self) -> str:
@@ -130,7 +131,7 @@ def _names(letter: str, numbers: list[int]) -> str:
 
 
 def reasons(run: Run) -> list[Reason]:
-    """Every reason of a run, worst first; what is modelled after all that is measured."""
+    """Every reason of a run: worst first, hard evidence before slowness; what is modelled after all that is measured."""
     found = [
         Reason("INDETERMINATE", f"{title(str(c.get('check')))} on {c.get('node') or c.get('system')} should have run and did not ({c.get('name')})", None, None)
         for c in run.missing_cases
@@ -138,7 +139,7 @@ def reasons(run: Run) -> list[Reason]:
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
-    return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, VERDICTS.index(r.verdict)))
+    return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, VERDICTS.index(r.verdict), not r.hard))
 
 
 def anchor_prefix(node_number: int, check: Check) -> str:
@@ -159,17 +160,15 @@ def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
     else:
         lost = None
     verdict = check.verdict or {}
-    places: dict[str, tuple[str, str]] = {}
+    places: dict[str, Reason] = {}
     for figure in figures(check, prefix):
         if figure.reason:
-            places.setdefault(figure.reason, (figure.verdict, figure.anchor))
+            places.setdefault(figure.reason, Reason(figure.verdict, figure.reason, node, check, figure.anchor))
     for position, finding in enumerate(verdict.get("findings") or []):
-        word = str(finding.get("verdict"))
-        places.setdefault(str(finding.get("reason")), (word if word in VERDICTS else "INDETERMINATE", finding_anchor(prefix, position)))
-    found = []
-    for text in map(str, verdict.get("reasons") or []):
-        word, anchor = places.get(text, (check.word, prefix))
-        found.append(Reason(word, text, node, check, anchor))
+        text, word = str(finding.get("reason")), str(finding.get("verdict"))
+        known = word if word in VERDICTS else "INDETERMINATE"
+        places.setdefault(text, Reason(known, text, node, check, finding_anchor(prefix, position), bool(finding.get("hard"))))
+    found = [places.get(text, Reason(check.word, text, node, check, prefix)) for text in map(str, verdict.get("reasons") or [])]
     return found + ([lost] if lost else [])
 
 
@@ -191,7 +190,7 @@ def lead(run: Run, found: list[Reason]) -> str:
     """The run in a sentence: the worst reason, or that all is well."""
     measured = [r for r in found if not (r.node and r.node.modelled)]
     if measured:
-        more = f" And {len(measured) - 1} more." if len(measured) > 1 else ""
+        more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         return f"{measured[0].text.rstrip('.')}.{more}"
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."

@@ -74,7 +74,7 @@ def render(run: Run) -> str:
     values = {
         "run": run, "raw": run.raw, "sections": sections, "reasons": found, "href": href, "lead": lead(run, found), "notice": modelled_notice(run),
         "counts": Counter(f.shown for s in sections if not s.run.modelled for c in s.checks for f in c.figures),
-        "signs": wording.SIGNS, "words": wording, "bullet": strips.bullet, "scatter": strips.scatter, "version": nearfar.__version__,
+        "signs": wording.SIGNS, "words": wording, "title": title, "bullet": strips.bullet, "scatter": strips.scatter, "version": nearfar.__version__,
         "verdict": run.raw["verdict"] if run.raw["verdict"] in VERDICTS else "INDETERMINATE", "command": _command(run.raw.get("command")),
     }  # fmt: skip
     return _rendered("page.html", values)

@@ -13,6 +13,8 @@ from nearfar.topology import Node, node_from_document
 #: Worst first, as the design orders them.
 VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 _MODELLED_SUFFIX = "-modelled"
+#: What a node is, then its memory, then its GPUs; other checks follow by name.
+_CHECK_ORDER = ("topology_check", "host_memory_check", "host_device_check")
 
 
 def worst(verdicts: list[str]) -> str:
@@ -88,7 +90,8 @@ def read(folder: Path) -> Run:
 
 
 def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
-    checks = tuple(_check(each) for each in sorted(place.iterdir()) if each.is_dir() and _is_check(each))
+    folders = sorted((each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=_check_rank)
+    checks = tuple(map(_check, folders))
     observed = _load(place / "node.json", None, {})
     if not checks and observed is None:
         return None
@@ -126,6 +129,10 @@ def _parsed(path: Path, document: dict[str, Any]) -> Node:
         return node_from_document(document)
     except NearfarError as error:
         raise NearfarError(f"{path}: {error}") from None
+
+
+def _check_rank(folder: Path) -> tuple[int, str]:
+    return _CHECK_ORDER.index(folder.name) if folder.name in _CHECK_ORDER else len(_CHECK_ORDER), folder.name
 
 
 def _is_check(folder: Path) -> bool:

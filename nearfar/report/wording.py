@@ -115,4 +115,4 @@ def link_words(link: Link | None, most: bool = False) -> str:
     if link.kind == "c2c":
         return kind
     parts = [kind] + ([str(gen)] if gen is not None else []) + ([f"×{width}"] if width is not None else [])
-    return " ".join(parts) if len(parts) > 1 else f"{kind}, state unknown"
+    return " ".join(parts) if len(parts) > 1 else f"{kind}, unknown"
