@@ -53,7 +53,9 @@ def _is_test(decorator: ast.expr) -> bool:
 
 def _valid_systems(node: ast.ClassDef) -> tuple[str, ...]:
     for statement in node.body:
-        if isinstance(statement, ast.Assign) and any(getattr(t, "id", "") == "valid_systems" for t in statement.targets):
+        if isinstance(statement, ast.Assign) and any(
+            getattr(t, "id", "") == "valid_systems" for t in statement.targets
+        ):
             return tuple(ast.literal_eval(statement.value))
     return ("*",)
 
@@ -67,7 +69,8 @@ def _from_broken(file: Path, text: str, error: SyntaxError) -> Iterable[Check]:
 
 
 def fits(check: Check, system: str, partition: str, features: Iterable[str]) -> bool:
-    """Whether ReFrame would run ``check`` on a partition, by its ``valid_systems`` (names and features; ReFrame's rules)."""
+    """Whether ReFrame would run ``check`` on a partition, by its ``valid_systems`` (names and features; ReFrame's
+    rules)."""
     return any(_fits(spec, system, partition, set(features)) for spec in check.valid_systems)
 
 

@@ -40,6 +40,7 @@ def state_directory() -> Path:
 
 
 def reports_directory() -> Path:
+    """Where runs are kept."""
     return state_directory() / "reports"
 
 
@@ -103,7 +104,8 @@ def link_atomically(link: Path, target: str) -> None:
 
 @contextmanager
 def lock(path: Path, limit: float = 600.0) -> Iterator[None]:
-    """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then ``CouldNotJudge``."""
+    """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then
+    ``CouldNotJudge``."""
     make_directory(path.parent)
     try:
         stream = open(path, "a")
@@ -117,13 +119,16 @@ def lock(path: Path, limit: float = 600.0) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise CouldNotJudge(f"{path}: held by another run for more than {limit:.0f} s; wait for it") from None
+                    raise CouldNotJudge(
+                        f"{path}: held by another run for more than {limit:.0f} s; wait for it"
+                    ) from None
                 time.sleep(0.05)
         yield
 
 
 def new_run_directory(system: str, started: float | None = None) -> Path:
-    """Make ``reports/<system>/<YYYYmmddTHHMMSS>`` (UTC); a second run in the same second gets a suffix, never the same folder."""
+    """Make ``reports/<system>/<YYYYmmddTHHMMSS>`` (UTC); a second run in the same second gets a suffix, never the
+    same folder."""
     base = make_directory(reports_directory() / system)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(started))
     for name in [stamp, *(f"{stamp}-{n}" for n in range(2, 1000))]:

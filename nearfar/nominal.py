@@ -1,7 +1,7 @@
 """What a link that is as it should be must carry at least: its payload ceiling times a floor.
 
-A floor is the fraction of the payload ceiling below which no healthy machine is known. It belongs to a kind of link, its
-generation, the engine that moves the bytes and the kind of cell.
+A floor is the fraction of the payload ceiling below which no healthy machine is known. It belongs to a kind of link,
+its generation, the engine that moves the bytes and the kind of cell.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from nearfar.measurement import Metric
 from nearfar.prediction import link_ceiling
 from nearfar.topology import Gpu, Link, Node
 
-#: (kind, generation): (a copy engine alone, each direction of both at once and kernels). PCIe 4 and 5: current GPUs with copy
-#: engines reach 0.95 alone and 0.87 in both directions. PCIe 2: 5.7 of 7.3 GB/s (Spafford et al. 2011). NVLink 2 to the host: 45.9 of 50
-#: alone, 38.7 in each direction of both (Joubert 2019, GPU 2). PCIe 3 lies between its neighbours; PCIe 6 is taken as 5.
+#: (kind, generation): (a copy engine alone; each direction of both at once, and kernels). PCIe 4 and 5: current GPUs
+#: with copy engines reach 0.95 alone and 0.87 in both directions. PCIe 2: 5.7 of 6.9 GB/s (Spafford et al. 2011).
+#: NVLink 2 to the host: 45.9 of 47.1 GB/s alone, 38.7 in each direction of both (Joubert 2019). PCIe 3 lies between
+#: its neighbours; PCIe 6 is taken as 5.
 FLOORS = {
     ("pcie", 1): (0.70, 0.65),
     ("pcie", 2): (0.78, 0.72),
@@ -28,16 +29,18 @@ FLOORS = {
 }
 #: Below this fraction of the ceiling a path is broken, not slow.
 BROKEN = 0.6
-#: The same where the way leads through a package link, or may, whose capacity nobody states. The lowest healthy figure that is
-#: published is 0.43 (Sierra, both directions at once, across the X-Bus).
+#: The same where the way leads through a package link, or may, whose capacity nobody states. The lowest healthy
+#: figure that is published is 0.46 (Sierra, both directions at once, across the X-Bus).
 BROKEN_OFF_SOCKET = 0.4
-#: The least healthy ratio of a far path to the near one: 0.50 off socket (Sierra, both directions); on socket nothing slower is known.
+#: The least healthy ratio of a far path to the near one: 0.50 off socket (Sierra, both directions); on socket nothing
+#: slower is known.
 LEAST_RATIO = {"off_socket_over_near": 0.45, "on_socket_over_near": 0.6}
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """``ceiling`` GB/s of payload; DEGRADED below ``floor`` × ceiling (None: not judged), FAIL below ``broken`` × ceiling."""
+    """``ceiling`` GB/s of payload; DEGRADED below ``floor`` × ceiling (None: not judged), FAIL below ``broken`` ×
+    ceiling."""
 
     ceiling: float
     floor: float | None

@@ -1,7 +1,8 @@
 """Children with time limits, ended together with everything they started.
 
-A child gets a session (and so a process group) of its own. Whatever ends our wait (its end, the limit, Ctrl-C, a termination
-signal turned into an exception) ends the whole group before control returns: SIGTERM, a grace period, SIGKILL.
+A child gets a session (and so a process group) of its own. Whatever ends our wait (its end, the limit, Ctrl-C, a
+termination signal turned into an exception) ends the whole group before control returns: SIGTERM, a grace period,
+SIGKILL.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Finished:
         return lines[-1] if lines else ""
 
 
-def end_group(child: subprocess.Popen[str], grace: float = GRACE) -> None:
+def end_group(child: subprocess.Popen[str], grace: float) -> None:
     """End a child's whole process group and reap the child."""
     _signal_group(child.pid, signal.SIGTERM)
     try:
@@ -61,14 +62,15 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 def run(
     command: Sequence[str],
-    limit: float,
+    limit: float | None,
     *,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    grace: float | None = None,
     on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
 ) -> Finished:
-    """Run ``command`` for at most ``limit`` seconds; its group is gone when this returns or raises.
+    """Run ``command`` for at most ``limit`` seconds (None: no limit); its group is gone when this returns or raises.
 
     ``on_stdout`` and ``on_stderr`` see each line as it comes (from reader threads). ``env`` replaces the environment.
     Raises ``CouldNotJudge`` when the program is missing or may not be executed.
@@ -92,7 +94,7 @@ def run(
     except subprocess.TimeoutExpired:
         timed_out = True
     finally:
-        end_group(child)
+        end_group(child, GRACE if grace is None else grace)
     for reader in readers:
         reader.join(timeout=GRACE)
     return Finished(child.returncode, "".join(out), "".join(err), time.monotonic() - started, timed_out)

@@ -1,7 +1,8 @@
 """The one place that says what a figure should be, and how that is known.
 
-In this order: the site's tuned reference, the published value of the same node type, the prediction from nominal links, and
-siblings (the same figure of the node's other GPUs). A modelled document is compared with published values only.
+In this order: the site's tuned reference, the published value of the same node type, the prediction from nominal
+links, and siblings (the same figure of the node's other GPUs). A modelled document is compared with published values
+only.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,11 @@ RATIO_SLACK = 0.15
 
 @dataclass(frozen=True)
 class Reference:
-    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no bound).
+    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no
+    bound).
 
-    Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is. ``stale``:
-    measured with other software.
+    Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is.
+    ``stale``: measured with other software.
     """
 
     value: float
@@ -58,6 +60,7 @@ class Reference:
 
     @property
     def highest(self) -> float | None:
+        """The greatest good value."""
         return None if self.upper is None else self.value * (1 + self.upper)
 
 
@@ -70,13 +73,11 @@ class ReferenceFile:
         known = list(checks)
         for name in self._checks:
             if name not in known:
-                raise self.file.error(f"references for '{name}', a check that does not exist{nearest(name, known)}", name)
+                raise self.file.error(
+                    f"references for '{name}', a check that does not exist{nearest(name, known)}", name
+                )
         self.provenance: Mapping[str, Any] = self.file.data["provenance"]
         self.origin = "tuned" if "tuned" in self.provenance else "published"
-
-    @property
-    def path(self) -> Path:
-        return self.file.path
 
     @property
     def _checks(self) -> list[str]:
@@ -108,7 +109,8 @@ class ReferenceFile:
         return found if isinstance(found, Mapping) else {}
 
     def check_line_rates(self, links: Mapping[str, Link]) -> None:
-        """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is known."""
+        """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is
+        known."""
         for check in self._checks:
             for model, link in links.items():
                 rate = line_rate(link)
@@ -126,14 +128,16 @@ class ReferenceFile:
         value, lower, upper, unit = row
         tuned = self.provenance.get("tuned", {})
         then = {key: str(version) for key, version in (tuned.get("stamp") or {}).items()}
-        changed = [f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version]
+        changed = [
+            f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version
+        ]
         if self.origin == "tuned":
             note = f"tuned {tuned['date']}, n = {tuned['n']}{', provisional' if tuned.get('provisional') else ''}"
         else:
             note = str(self.provenance["published"]["source"])
         if changed:
             note += f"; stale: {', '.join(changed)}"
-        return Reference(float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.path))
+        return Reference(float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.file.path))
 
 
 def _directions(key: str) -> int:
@@ -141,16 +145,22 @@ def _directions(key: str) -> int:
     words = key.split(".")
     if words[0].endswith("_over_near"):
         return 0
-    return 2 if words[1:] == ["both", "total"] else 1 if words[1:] in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"]) else 0
+    return (
+        2
+        if words[1:] == ["both", "total"]
+        else 1
+        if words[1:] in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"])
+        else 0
+    )
 
 
-@lru_cache(maxsize=None)
+@cache
 def known_checks(directory: Path = CHECKOUT / catalogue.CHECKS) -> tuple[str, ...]:
     """The names of the checks, broken files' included: their references are not to blame."""
     return tuple(check.name for check in catalogue.read(directory))
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(path: Path, checks: tuple[str, ...]) -> ReferenceFile:
     """A reference file, read once in a process."""
     return ReferenceFile(path, checks)
@@ -190,7 +200,8 @@ def resolve(
 ) -> dict[str, Reference | None]:
     """The reference of every metric by name; None where nothing says what it should be.
 
-    ``node`` is the expected node (the site's), ``kind`` the document's. Raises ``NearfarError`` for a reference above a line rate.
+    ``node`` is the expected node (the site's), ``kind`` the document's. Raises ``NearfarError`` for a reference above
+    a line rate.
     """
     links = {gpu.name: nominal.nominal_link(gpu) for gpu in node.gpus if gpu.name}
     for file in files:
@@ -239,7 +250,8 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
 
 
 def _ratio(metric: Metric, least: float, node_type: NodeType | None) -> Reference:
-    """A far path over the near one: a lower bound always, an upper one only where the package link is known to limit."""
+    """A far path over the near one: a lower bound always, an upper one only where the package link is known to
+    limit."""
     limited = None if node_type is None else _limited_ratio(metric, node_type)
     if limited is not None:
         ratio, link = limited
@@ -259,11 +271,10 @@ def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str] | N
         return None
     beside = {flow: _from_memory(flow, gpu.numa_node) for flow in metric.cell.flows}
     near = predict(Cell(tuple(beside.values())), node_type)
-    if metric.flow is None:
-        rates = (sum(far.flows.values()), sum(near.flows.values()))
-    else:
-        rates = (far.flows[metric.flow], near.flows[beside[metric.flow]])
-    return (rates[0] / rates[1], links[0]) if rates[1] > 0 else None
+    over, under = (
+        (far.total, near.total) if metric.flow is None else (far.flows[metric.flow], near.flows[beside[metric.flow]])
+    )
+    return (over / under, links[0]) if over and under and not near.unknown else None
 
 
 def _from_memory(flow: Flow, numa_node: int) -> Flow:
@@ -291,7 +302,8 @@ def _from_siblings(metric: Metric, metrics: Sequence[Metric], node: Node) -> Ref
 
 
 def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
-    """A reference with what its siblings say, where that is more: inside the bounds and clearly worse than they is DEGRADED."""
+    """A reference with what its siblings say, where that is more: inside the bounds and clearly worse than they is
+    DEGRADED."""
     if reference is None or siblings is None:
         return reference or siblings
     if siblings.degraded_below is None or siblings.degraded_below <= (reference.degraded_below or 0):

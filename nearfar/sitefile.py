@@ -11,7 +11,7 @@ import json
 import os
 import traceback
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Union
 
@@ -37,7 +37,8 @@ def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
-    """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's counts."""
+    """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's
+    counts."""
     found: dict[str, Path] = {}
     for directory in directories:
         for path in sorted((directory / kind).glob("*.yaml")):
@@ -72,7 +73,8 @@ class SiteFile:
             loader.dispose()
 
     def line(self, *steps: Step) -> int:
-        """The line (1-based) of the part that keys and positions lead to; of its last known ancestor where it is missing."""
+        """The line (1-based) of the part that keys and positions lead to; of its last known ancestor where it is
+        missing."""
         node = self._root
         line = 1 if node is None else node.start_mark.line + 1
         for step in steps:
@@ -94,7 +96,8 @@ class SiteFile:
         return NearfarError(f"{self.path}:{self.line(*steps)}{self._where}: {words}")
 
     def check(self, schema_name: str) -> None:
-        """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest known key."""
+        """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest
+        known key."""
         problem = next(_by_line(_validator(schema_name).iter_errors(self.data), self), None)
         if problem is not None:
             steps = list(problem.absolute_path)
@@ -108,7 +111,9 @@ class SiteFile:
             for key, value in node.value:
                 if key.value in seen and key.value != "<<":
                     line = key.start_mark.line + 1
-                    raise NearfarError(f"{self.path}:{line}{self._where}: the key '{key.value}' is there twice; remove one")
+                    raise NearfarError(
+                        f"{self.path}:{line}{self._where}: the key '{key.value}' is there twice; remove one"
+                    )
                 seen.add(key.value)
                 self._refuse_repeated_keys(value)
         elif isinstance(node, yaml.SequenceNode):
@@ -132,18 +137,22 @@ def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<template>"]
         line = frames[-1].lineno if frames else 1
         words = str(error).replace("'dict object' has no attribute", "no environment variable")
-        hint = "; set it, or give a default: {{ env.get('NAME', '…') }}" if isinstance(error, jinja2.UndefinedError) else ""
+        hint = (
+            "; set it, or give a default: {{ env.get('NAME', '…') }}"
+            if isinstance(error, jinja2.UndefinedError)
+            else ""
+        )
         raise NearfarError(f"{path}:{line}: template: {words}{hint}") from None
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema(name: str) -> dict[str, Any]:
     """A JSON schema of the package, e.g. ``system-1``."""
     loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
     return loaded
 
 
-@lru_cache(maxsize=None)
+@cache
 def _validator(name: str) -> Any:
     import jsonschema
 

@@ -1,7 +1,8 @@
 """Run a program under a time limit; one that hangs is ended with its whole group and tried once more.
 
-What ReFrame's job starts on the node: ``python -m nearfar.supervise --limit 60 -- nearfar-copy --json …``. Standard output
-is the program's own, from the attempt that ended by itself; ``supervise.json`` beside it says how each attempt went.
+What ReFrame's job starts on the node: ``python -m nearfar.supervise --limit 60 -- nearfar-copy --json …``. Standard
+output is the program's own, from the attempt that ended by itself; ``supervise.json`` beside it says how each attempt
+went.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from nearfar.files import write_atomically
 ACCOUNT = "supervise.json"
 #: A program that hangs is tried this often in all.
 ATTEMPTS = 2
+#: Seconds between SIGTERM and SIGKILL: less than ReFrame gives this process itself when it cancels a job.
+GRACE = 1.0
 #: The exit code after the last attempt hung (as timeout(1) has it).
 EXIT_HANG = 124
 
@@ -31,14 +34,16 @@ def supervise(command: Sequence[str], limit: float) -> int:
     attempts: list[dict[str, object]] = []
     for attempt in range(1, ATTEMPTS + 1):
         began = time.time()
-        done = process.run(command, limit, on_stderr=lambda line: print(line, file=sys.stderr, flush=True))
+        done = process.run(command, limit, grace=GRACE, on_stderr=lambda line: print(line, file=sys.stderr, flush=True))
         attempts.append({"began": began, "seconds": round(done.seconds, 4), "returncode": done.returncode,
                          "timed_out": done.timed_out, "last_line": done.last_line})  # fmt: skip
         write_atomically(Path(ACCOUNT), json.dumps({"limit": limit, "command": list(command), "attempts": attempts}))
         if not done.timed_out:
             sys.stdout.write(done.stdout)
             return done.returncode if done.returncode >= 0 else 128 - done.returncode
-        print(f"nearfar: no end within {limit:g} s (attempt {attempt} of {ATTEMPTS}); ended", file=sys.stderr, flush=True)
+        print(
+            f"nearfar: no end within {limit:g} s (attempt {attempt} of {ATTEMPTS}); ended", file=sys.stderr, flush=True
+        )
     return EXIT_HANG
 
 

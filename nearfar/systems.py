@@ -1,7 +1,7 @@
 """The systems of a site: which hosts belong to them, their partitions, and what their nodes should be.
 
-A system file claims hosts by name (``hosts``, bracket patterns) or by DMI product (``product``), never by the GPUs that happen
-to be alive. ``local`` exists only where no file claims the host; its node is observed when it is selected.
+A system file claims hosts by name (``hosts``, bracket patterns) or by DMI product (``product``), never by the GPUs
+that happen to be alive. ``local`` exists only where no file claims the host; its node is observed when it is selected.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from nearfar.errors import NearfarError
 from nearfar.prediction import NodeType, load_node_type
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
+from nearfar.topology import Gpu, Link, Node
 
 DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
 #: The published system that stands in for the GPUs of a machine that has none.
@@ -46,11 +47,26 @@ class Partition:
 
     @property
     def modelled(self) -> bool:
+        """Whether there is no such machine here, so that the prediction answers."""
         return "modelled" in self.features
 
     def load_node_type(self, directories: list[Path]) -> NodeType | None:
         """The node type with capacities and nominal links, or None where none is named."""
         return None if self.node_type is None else load_node_type(self.node_type, directories)
+
+    def expected_node(self, node_type: NodeType | None, observed: Node | None) -> Node:
+        """The node as it should be: its type's, or (``local``) the one observed, with the partition's own words laid
+        over it."""
+        node = node_type.node if node_type is not None else observed
+        if node is None:
+            raise NearfarError(
+                f"partition '{self.name}' is not local and names no node_type; write one: nearfar detect --site NAME"
+            )
+        return overlaid(node, self.expectation(node_type))
+
+    def expectation(self, node_type: NodeType | None) -> dict[str, Any]:
+        """All that the site's files say of this partition's nodes: the partition's words over the node type's."""
+        return merge({} if node_type is None else node_type.expect, self.expect)
 
 
 @dataclass(frozen=True)
@@ -93,7 +109,9 @@ def load(path: Path, node_types: Mapping[str, Path], environ: Mapping[str, str] 
         node_type = entry.get("node_type")
         if node_type is not None and node_type not in node_types:
             hint = nearest(node_type, list(node_types))
-            raise file.error(f"unknown node type '{node_type}'{hint}; node types are files of site/nodes/", *steps, "node_type")
+            raise file.error(
+                f"unknown node type '{node_type}'{hint}; node types are files of site/nodes/", *steps, "node_type"
+            )
         if "modelled" in entry.get("features", []) and node_type is None:
             raise file.error("a modelled partition needs a node_type", *steps)
         for position, environment in enumerate(entry.get("environs", [])):
@@ -130,6 +148,29 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def overlaid(node: Node, expect: Mapping[str, Any]) -> Node:
+    """A node with what is expected of its GPUs' links and models laid over it; the rest is the comparison's to read."""
+
+    def link(gpu: Gpu) -> Link:
+        words = merge(expect.get("link", {}), expect.get("links", {}).get(f"g{gpu.index}", {}))
+        if not words:
+            return gpu.link
+        gen, width = (
+            words.get("gen", gpu.link.max_gen or gpu.link.gen),
+            words.get("width", gpu.link.max_width or gpu.link.width),
+        )
+        return replace(
+            gpu.link, kind=words.get("kind", gpu.link.kind), gen=gen, width=width, max_gen=gen, max_width=width
+        )
+
+    def expected(gpu: Gpu) -> Gpu:
+        return replace(
+            gpu, link=link(gpu), name=expect.get("gpu_model", gpu.name), nvlinks=expect.get("nvlinks", gpu.nvlinks)
+        )
+
+    return replace(node, gpus=tuple(expected(gpu) for gpu in node.gpus))
+
+
 def _node_set(pattern: str) -> Any:
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 
@@ -143,7 +184,9 @@ def _check_host_patterns(file: SiteFile, patterns: list[str]) -> None:
         try:
             _node_set(pattern)
         except NodeSetException as error:
-            raise file.error(f"hosts: '{pattern}' is not a host pattern such as kid[001-120]: {error}", "hosts", index) from None
+            raise file.error(
+                f"hosts: '{pattern}' is not a host pattern such as kid[001-120]: {error}", "hosts", index
+            ) from None
 
 
 def claims(hostname: str, product: str | None, systems: Mapping[str, System]) -> System | None:
@@ -193,9 +236,6 @@ class Site:
     systems: Mapping[str, System]
     here: str
 
-    def partition(self, system: str, partition: str) -> Partition:
-        return self.systems[system].partitions[partition]
-
 
 @lru_cache(maxsize=1)
 def site() -> Site:
@@ -205,7 +245,7 @@ def site() -> Site:
     """
     directories = site_directories()
     systems = load_all(directories)
-    wanted: Optional[str] = os.environ.get("NEARFAR_SYSTEM") or None
+    wanted = os.environ.get("NEARFAR_SYSTEM") or None
     if wanted is None:
         claimed = claims(socket.gethostname(), dmi_product(), systems)
         wanted = "local" if claimed is None else claimed.name

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.cells import Cell, CellError, Flow, parse
+from nearfar.cells import Cell, CellError, Flow, Skip, parse
 from nearfar.measurement import Document, Metric
 from nearfar.references import Reference
 
@@ -64,16 +64,21 @@ def judge(
     metrics: Sequence[Metric] = (),
     asked: Sequence[Cell] = (),
     findings: Sequence[Finding] = (),
+    left_out: Sequence[Skip] = (),
+    kind: str = "measured",
     acceptance: bool = False,
 ) -> dict[str, Any]:
     """The verdict on one check of one node, as ``nearfar-verdict/1``.
 
     ``asked`` are the cells that should have been measured, ``findings`` what the check found out by other means,
-    ``past`` earlier values by metric name (from the last healthy runs). ``acceptance``: what cannot be judged is INDETERMINATE.
+    ``left_out`` the cells that were never asked for, ``past`` earlier values by metric name (from the last healthy
+    runs). ``acceptance``: what cannot be judged is INDETERMINATE.
     """
     missing = _missing(document, asked)
-    found = [*findings, *_from_document(document), *_from_missing(missing)]
-    judged = [_judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics]
+    found = [*findings, *_from_document(document), *_from_missing(document, missing)]
+    judged = [
+        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics
+    ]
     ranked = sorted(
         [(f.verdict, f.reason) for f in found] + [(m["verdict"], m["reason"]) for m in judged],
         key=lambda pair: ORDER.index(pair[0]),
@@ -87,14 +92,17 @@ def judge(
         "partition": subject.partition,
         "environ": subject.environ,
         "node": subject.node,
-        "kind": raw.get("kind", "measured"),
+        "kind": raw.get("kind", kind),
         "time": subject.time,
         "verdict": worst(verdict for verdict, _ in ranked),
         "reasons": [reason for verdict, reason in ranked if verdict != "PASS"],
         "metrics": judged,
         "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
         "missing": missing,
-        "skipped": [{"cell": s.cell, "reason": s.reason, "code": s.code} for s in (document.skipped if document else ())],
+        "skipped": [
+            {"cell": str(s.cell), "reason": s.reason, "code": s.code}
+            for s in (*(document.skipped if document else ()), *left_out)
+        ],
         "provenance": {
             "document": None if document is None else "document.json",
             "references": files,
@@ -104,9 +112,17 @@ def judge(
 
 
 def needs_sanity(verdict: Mapping[str, Any]) -> bool:
-    """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say it."""
+    """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say
+    it."""
     beyond_bounds = any(not passes(f["verdict"]) for f in verdict["findings"])
     return beyond_bounds or any(m["verdict"] == "INDETERMINATE" for m in verdict["metrics"])
+
+
+def headline(verdict: Mapping[str, Any]) -> str:
+    """The verdict and its reasons in one line, as ReFrame's report shows it."""
+    reasons = list(verdict["reasons"])
+    more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+    return f"{verdict['verdict']}: {'; '.join(reasons[:3])}{more}"
 
 
 def _missing(document: Document | None, asked: Sequence[Cell]) -> list[str]:
@@ -122,8 +138,9 @@ def _missing(document: Document | None, asked: Sequence[Cell]) -> list[str]:
     return [str(cell) for cell in asked if cell not in accounted]
 
 
-def _from_missing(missing: Sequence[str]) -> list[Finding]:
-    if not missing:
+def _from_missing(document: Document | None, missing: Sequence[str]) -> list[Finding]:
+    """One finding for what a document leaves out; where there is no document, why not has been said already."""
+    if not missing or document is None:
         return []
     shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
     return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
@@ -207,7 +224,9 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
         outside = metric.value < bound if below else metric.value > bound
         ci = metric.ci or (metric.value, metric.value)
         if not settled and ci[0] < bound < ci[1]:
-            words = f"did not settle: its interval {_range(ci, metric.unit)} holds the bound {_number(bound, metric.unit)}"
+            words = (
+                f"did not settle: its interval {_range(ci, metric.unit)} holds the bound {_number(bound, metric.unit)}"
+            )
             return "INDETERMINATE", f"{what}: {_amount(metric)} {words}"
         if outside:
             expected = _bound_words(reference, below)
@@ -215,7 +234,10 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
                 expected = f"{reference.degraded_words}; below {_number(bound, reference.unit)} it is broken"
             return "FAIL", f"{what}: {_amount(metric)}, expected {expected}"
     if reference.degraded_below is not None and metric.value < reference.degraded_below:
-        return "DEGRADED", f"{what}: {_amount(metric)}, expected {reference.degraded_words or _bound_words(reference, True)}"
+        return (
+            "DEGRADED",
+            f"{what}: {_amount(metric)}, expected {reference.degraded_words or _bound_words(reference, True)}",
+        )
     if reference.origin == "siblings" and acceptance:
         return "INDETERMINATE", f"{what}: {_amount(metric)}, like its siblings, which alone accept nothing"
     return "PASS", None
@@ -247,7 +269,13 @@ def _other_direction(metric: Metric, metrics: Sequence[Metric], references: Mapp
         beside = other.flow or other.cell.flows[0]
         same_path = (beside.numa_node, beside.gpus, beside.options) == (flow.numa_node, flow.gpus, flow.options)
         same_load = other.cell == metric.cell or (other.cell.lone and metric.cell.lone)
-        if same_path and same_load and not other.total and other.quantity == metric.quantity and beside.direction != flow.direction:
+        if (
+            same_path
+            and same_load
+            and not other.total
+            and other.quantity == metric.quantity
+            and beside.direction != flow.direction
+        ):
             verdict, _ = _verdict(other, references.get(other.name), False)
             return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
     return ""
@@ -268,7 +296,9 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
         return f"{_flow_words(flow)}, {rest}"
     if _one_path(cell):
         first = cell.flows[0]
-        return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (", together" if total else "")
+        return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (
+            ", together" if total else ""
+        )
     if all(f.kind == "stream" for f in cell.flows):
         return f"memory of all {len(cell.flows)} NUMA nodes at once, STREAM {cell.flows[0].kernel}"
     return f"{cell}, together"
@@ -282,7 +312,9 @@ def _flow_words(flow: Flow) -> str:
     options = [option for option in flow.options if option != flow.kernel]
     extra = f" ({', '.join('/' + option for option in options)})" if options else ""
     if flow.kind == "stream":
-        return f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
+        return (
+            f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
+        )
     if flow.kind == "peer":
         return f"GPU {flow.source.index} to GPU {flow.destination.index}{extra}"
     way = "host to device" if flow.direction == "h2d" else "device to host"

@@ -1,0 +1,1 @@
+"""The questions asked of a node, one short file each."""

@@ -1,0 +1,244 @@
+"""What all checks of a node share: cells in, one run of a program, a judged document out.
+
+A check says which cells it asks and which program answers; everything else is here. On a partition with the feature
+``modelled`` the prediction answers instead.
+"""
+
+import contextlib
+import functools
+import os
+import shlex
+import socket
+import sys
+import time
+from pathlib import Path
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from nearfar import casefiles, inventory, measurement, references, systems, verdict
+from nearfar.errors import NearfarError
+from nearfar.files import CHECKOUT
+from nearfar.verdict import Finding, Subject
+
+from .programs import programs
+
+
+@functools.lru_cache(maxsize=1)
+def observed_here():
+    """This machine, looked at once in a session."""
+    return inventory.observe()
+
+
+class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
+    """One question asked of one node."""
+
+    #: Seconds after which the program is ended with all that it started; it is tried once more.
+    #:
+    #: :type: float
+    #: :default: ``60.0``
+    program_limit = variable(float, value=60.0, loggable=True)
+
+    #: Nothing that could not be judged is accepted: no reference, siblings alone, a topology that nobody reviewed.
+    #:
+    #: :type: bool
+    #: :default: ``False``, or ``True`` where ``NEARFAR_ACCEPTANCE=1``
+    acceptance = variable(bool, value=os.environ.get("NEARFAR_ACCEPTANCE") == "1", loggable=True)
+
+    #: The program that measures the cells.
+    #:
+    #: :type: str
+    program = variable(str, value="")
+
+    #: Seconds that the program itself ran.
+    #:
+    #: :type: float
+    seconds = variable(float, value=0.0, loggable=True)
+
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    num_tasks = 1
+    require_reference = True
+    exclusive_access = True
+    programs = fixture(programs, scope="environment")
+
+    # What a check says about itself.
+
+    def cells(self, node):
+        """The cells to ask for, and those that are left out with a reason (``cells.Skip``)."""
+        raise NotImplementedError
+
+    def program_options(self):
+        """Options of the program beside the cells and the GPUs."""
+        return []
+
+    def findings(self, document):
+        """What the check finds out beside the figures."""
+        return []
+
+    # What it is about.
+
+    @property
+    def system(self):
+        """The site's description of the system."""
+        return systems.site().systems[self.current_system.name]
+
+    @property
+    def partition(self):
+        """The site's description of the partition that the check runs on."""
+        return self.system.partitions[self.current_partition.name]
+
+    @property
+    def kind(self):
+        return "modelled" if self.partition.modelled else "measured"
+
+    @property
+    def runs_here(self):
+        """Whether the job runs on the machine that this session runs on, so that one look at it serves both."""
+        return self.partition.scheduler == "local" and self.partition.launcher == "local"
+
+    observed = None
+
+    @run_after("setup")
+    def know_the_node(self):
+        """The expected node (the site's), and the one at hand where that is this machine."""
+        with self.users_errors():
+            site = systems.site()
+            self.node_type = self.partition.load_node_type(list(site.directories))
+            self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
+            self.expected = self.partition.expected_node(self.node_type, self.observed)
+
+    @run_after("setup")
+    def choose_cells(self):
+        with self.users_errors():
+            self.asked, self.left_out = self.cells(self.expected)
+        self.skip_if(not self.asked and self.nothing_to_ask, self.nothing_to_ask)
+
+    #: Why the check is skipped where the node has nothing of its kind; empty for a check that looks at any node.
+    nothing_to_ask = ""
+
+    @run_before("run")
+    def set_executable(self):
+        self.time_limit = 2 * self.program_limit + 30
+        self.env_vars["PYTHONPATH"] = f"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"
+        self.executable = shlex.quote(sys.executable)
+        if not self.asked:
+            self.executable = "true"
+            return
+        cells = Path(self.stagedir, "cells.txt")
+        cells.write_text("".join(f"{cell}\n" for cell in self.asked))
+        command = ["-m", "nearfar.supervise", "--limit", f"{self.program_limit:g}", "--", *self.command(cells)]
+        self.executable_opts = [shlex.quote(word) for word in command]
+        if not self.partition.modelled and not self.runs_here:
+            self.prerun_cmds = [f"{self.executable} -m nearfar detect --json > {casefiles.NODE}"]
+
+    def command(self, cells):
+        """The program's command line."""
+        if self.partition.modelled:
+            return [
+                sys.executable,
+                "-m",
+                "nearfar",
+                "predict",
+                "--node",
+                self.partition.node_type,
+                "--cells",
+                str(cells),
+                "--json",
+            ]
+        gpus = [gpu.pci for gpu in self.expected.gpus]
+        program = str(Path(self.programs.folder, self.program))
+        options = [*self.program_options(), *(["--gpus", ",".join(gpus)] if gpus else [])]
+        return [program, "--cells", str(cells), "--json", *options]
+
+    # What comes of it.
+
+    @sanity_function
+    def judged(self):
+        """Judge the document, write it and the verdict down, and fail on all that is no figure outside its bounds."""
+        with self.users_errors():
+            document, findings = self.read_document()
+            self.metrics = [] if document is None else self.figures(document)
+            stamp = {} if document is None else document.raw["node"].get("software", {})
+            files = references.find(self.partition.references, self.partition.node_type, systems.site().directories)
+            self.references = references.resolve(
+                self.metrics, self.name, files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp
+            )
+            self.verdict = verdict.judge(
+                document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
+                findings=[*findings, *self.findings(document)], left_out=self.left_out, kind=self.kind,
+                acceptance=self.acceptance,
+            )  # fmt: skip
+            self.keep(document)
+        self.seconds = casefiles.program_seconds(Path(self.stagedir))
+        if verdict.needs_sanity(self.verdict):
+            raise SanityError(verdict.headline(self.verdict))
+        return sn.assert_true(True)
+
+    def figures(self, document):
+        """The document's figures, by the path classes of the expected node."""
+        return measurement.metrics(document, self.expected)
+
+    @run_before("performance")
+    def hand_over_the_bounds(self):
+        """ReFrame's performance stage gets the figures, and the very bounds that the verdict knew."""
+        bounds = {}
+        for metric in self.metrics:
+            self.perf_variables[metric.name] = sn.make_performance_function(sn.defer(metric.value), metric.unit)
+            reference = self.references[metric.name]
+            bounds[metric.name] = (
+                (0, None, None, metric.unit)
+                if reference is None
+                else (reference.value, reference.lower, reference.upper, metric.unit)
+            )
+        self.reference = {self.current_partition.fullname: bounds}
+
+    @property
+    def hostname(self):
+        if self.partition.modelled:
+            return self.partition.node_type
+        if self.observed is not None:
+            return self.observed.hostname
+        nodes = self.job.nodelist if self.job else None
+        return nodes[0] if nodes else socket.gethostname()
+
+    @property
+    def subject(self):
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return Subject(
+            self.name,
+            self.current_system.name,
+            self.current_partition.name,
+            self.current_environ.name,
+            self.hostname,
+            now,
+        )
+
+    def read_document(self):
+        """The program's document (None where it left none), and what its end says."""
+        stage = Path(self.stagedir)
+        if not self.asked:
+            return casefiles.observation(self.observed or self.expected), []
+        return casefiles.read(stage, stage / str(self.stdout), stage / str(self.stderr))
+
+    def keep(self, document):
+        """Write what the case left into the run directory."""
+        folder = casefiles.run_directory() / (f"{self.hostname}-modelled" if self.partition.modelled else self.hostname)
+        stderr = Path(self.stagedir, str(self.stderr)) if self.job and self.job.stderr else None
+        if self.observed is not None:
+            casefiles.keep_node(folder, self.observed)
+        casefiles.keep(folder / self.name, document, self.verdict, stderr)
+
+    @contextlib.contextmanager
+    def users_errors(self):
+        """A user's mistake becomes the case's one line, and a verdict that says so."""
+        try:
+            yield
+        except NearfarError as error:
+            cause = Finding("case", "INDETERMINATE", str(error))
+            self.verdict = verdict.judge(None, {}, subject=self.subject, findings=[cause], kind=self.kind)
+            with contextlib.suppress(NearfarError):
+                self.keep(None)
+            raise SanityError(verdict.headline(self.verdict)) from None

@@ -1,0 +1,32 @@
+"""Is this the node that the site's file describes? GPUs, NUMA nodes, NICs, and links under load."""
+
+import reframe as rfm
+
+from nearfar import cells, drift
+
+from .base import node_check
+
+
+@rfm.simple_test
+class topology_check(node_check):
+    """Drift, item by item; each GPU's link while it works."""
+
+    descr = "the node against the site's file"
+    program = "nearfar-copy"
+
+    def cells(self, node):
+        """One short cell for each GPU, so that its link is not asleep."""
+        return drift.loading_cells(node, cells.host_device_matrix(node)[0]), []
+
+    def program_options(self):
+        return ["--budget", "1"]
+
+    def figures(self, document):
+        """None: a second of copying loads the links and measures nothing."""
+        return []
+
+    def findings(self, document):
+        if self.partition.modelled:
+            return []
+        expectation = self.partition.expectation(self.node_type)
+        return drift.findings(self.system, expectation, self.expected, self.observed, document, self.acceptance)

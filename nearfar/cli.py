@@ -1,0 +1,77 @@
+"""The command line: ``nearfar COMMAND …``. Thin: every command lives in ``nearfar/commands/``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from nearfar import __version__
+from nearfar.errors import NearfarError
+
+#: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
+COMMANDS = {
+    "detect": "what this node is; a first site file",
+    "predict": "what cells should reach on a node type, and what limits them",
+    "report": "the page of a run, made again from its files",
+    "schema": "the JSON schemas of nearfar's files, for editors",
+    "validate": "run the checks (what ./validate does once all is set up)",
+}
+#: The exit code of a command that Ctrl-C ended, as shells have it.
+EXIT_INTERRUPTED = 130
+
+_EPILOG = """examples:
+  nearfar detect
+  nearfar predict --node summit n0:g0+n0:g1
+  nearfar validate --system keeneland
+
+exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged
+"""
+
+
+def parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser of all commands; only the chosen one knows its arguments."""
+    top = argparse.ArgumentParser(
+        prog="nearfar", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Is this multi-GPU node wired as it should be, and is every path through it as fast as it should be?",
+    )  # fmt: skip
+    top.add_argument("--version", action="version", version=f"nearfar {__version__}")
+    commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    for name, words in COMMANDS.items():
+        one = commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name == chosen:
+            module = importlib.import_module(f"nearfar.commands.{name}")
+            module.configure(one)
+            one.set_defaults(run=module.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit code. A user's error is one line, never a traceback."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        parsed = parser(chosen).parse_args(words)
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()
+        return code
+    except NearfarError as error:
+        print(f"nearfar: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("nearfar: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,36 @@
+"""``nearfar schema``: the JSON schemas of nearfar's files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from nearfar import sitefile
+
+#: What a user asks for, and the schema's file.
+SCHEMAS = {
+    "system": "system-1",
+    "node": "node-type-1",
+    "references": "references-1",
+    "measurement": "measurement-1",
+    "verdict": "verdict-1",
+}
+
+_EPILOG = """examples:
+  nearfar schema system > system.schema.json
+  # and in an editor that speaks YAML's language server, at the top of site/systems/NAME.yaml:
+  # yaml-language-server: $schema=system.schema.json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Print a JSON schema, so that an editor checks and completes a site's files."
+    parser.epilog = _EPILOG
+    parser.add_argument("name", choices=sorted(SCHEMAS), help="which file's schema")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print it."""
+    print(json.dumps(sitefile.schema(SCHEMAS[args.name]), indent=2, ensure_ascii=False))
+    return 0

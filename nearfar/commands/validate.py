@@ -1,0 +1,52 @@
+"""``nearfar validate``: run the checks on this machine, judge it, write the page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from nearfar import validation
+
+_EPILOG = """examples:
+  nearfar validate                                this machine, all checks
+  nearfar validate --check host_device_check      one check
+  nearfar validate --system keeneland             the modelled node of a published system
+  nearfar validate --list                         what would run
+
+exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, 130 interrupted
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Run the checks with ReFrame, judge every figure and write reports/latest/index.html."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--system", metavar="NAME", help="a file of site/systems/ (default: the one that claims this host)"
+    )
+    parser.add_argument("--check", metavar="NAME", nargs="+", default=[], action="extend", help="only these checks")
+    parser.add_argument("--acceptance", action="store_true", help="accept nothing that could not be judged")
+    parser.add_argument(
+        "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print report.json on standard output, in place of the summary"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="show all that ReFrame says")
+    parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run, then show the summary."""
+    request = validation.Request(
+        system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
+        verbose=args.verbose, command=("nearfar", *sys.argv[1:]),
+    )  # fmt: skip
+    if args.list:
+        for case in validation.plan(request)[1]:
+            print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
+        return 0
+    code, folder = validation.run(request)
+    print((folder / "report.json").read_text(encoding="utf-8") if args.json else validation.headline(folder))
+    return code

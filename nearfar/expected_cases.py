@@ -1,0 +1,84 @@
+"""The cases that should run, known from the checks' sources and the site's partitions, against those that did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar import catalogue
+from nearfar.catalogue import Check
+from nearfar.systems import System
+
+
+@dataclass(frozen=True)
+class Case:
+    """One check on one partition and environment. ``problem``: why it cannot run, where that is known beforehand."""
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    modelled: bool
+    where: str
+    problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As ReFrame prints it."""
+        return f"{self.check} @{self.system}:{self.partition}+{self.environ}"
+
+    def entry(self) -> dict[str, Any]:
+        """As it stands in ``run.json``."""
+        return {**asdict(self), "name": self.name}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A case as ReFrame's report has it. ``seconds`` is what the program took of it."""
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    result: str
+    reason: str
+    node: str | None
+    seconds: float
+
+
+def expected(checks: Iterable[Check], system: System) -> list[Case]:
+    """The cases that ReFrame should run on a system."""
+    return [
+        Case(c.name, system.name, p.name, environ, p.modelled, f"{c.file}:{c.line}", c.problem)
+        for c in checks
+        for p in system.partitions.values()
+        if catalogue.fits(c, system.name, p.name, p.features)
+        for environ in p.environs
+    ]
+
+
+def ran(report: Path) -> list[Ran]:
+    """The cases in ReFrame's report; none where there is no report. Fixtures' cases are among them."""
+    try:
+        runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError):
+        return []
+    return [_ran(entry) for run in runs[-1:] for entry in run["testcases"]]
+
+
+def _ran(entry: dict[str, Any]) -> Ran:
+    nodes = entry.get("job_nodelist") or entry.get("nodelist") or []
+    return Ran(
+        check=entry["name"].split(" ")[0], system=entry["system"].split(":")[0], partition=entry["partition"],
+        environ=entry["environ"], result=entry["result"], reason=(entry.get("fail_reason") or "").strip(),
+        node=nodes[0] if nodes else None, seconds=float(entry.get("seconds") or 0.0),
+    )  # fmt: skip
+
+
+def missing(cases: Sequence[Case], those_that_ran: Sequence[Ran]) -> list[Case]:
+    """The cases that should have run and did not."""
+    did = {(r.check, r.system, r.partition, r.environ) for r in those_that_ran if r.result not in ("abort", "aborted")}
+    return [case for case in cases if (case.check, case.system, case.partition, case.environ) not in did]

@@ -1,0 +1,244 @@
+"""One run: ReFrame over the checks, the cases that ran against those expected, one verdict, one page, one exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar import catalogue, expected_cases, files, process, systems
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.expected_cases import Case, Ran
+from nearfar.sitefile import nearest
+from nearfar.systems import System
+from nearfar.verdict import worst
+
+#: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
+_GRACE = 8.0
+_STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
+_EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run. ``system`` None: this machine. ``checks`` empty: all."""
+
+    system: str | None = None
+    checks: tuple[str, ...] = ()
+    report_directory: Path | None = None
+    acceptance: bool = False
+    verbose: bool = False
+    command: tuple[str, ...] = ()
+
+
+def plan(request: Request) -> tuple[System, list[Case]]:
+    """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
+    if request.system is not None:
+        os.environ["NEARFAR_SYSTEM"] = request.system
+    site = systems.site()
+    checks = catalogue.read(files.CHECKOUT / catalogue.CHECKS)
+    names = sorted({check.name for check in checks})
+    for wanted in request.checks:
+        if wanted not in names:
+            raise NearfarError(f"--check {wanted}: no such check{nearest(wanted, names)}")
+    system = site.systems[site.here]
+    chosen = [check for check in checks if not request.checks or check.name in request.checks or check.problem]
+    return system, expected_cases.expected(chosen, system)
+
+
+def run(request: Request) -> tuple[int, Path]:
+    """Run the checks; returns the exit code and the run directory, whose page is written."""
+    system, cases = plan(request)
+    started = time.time()
+    if request.report_directory is None:
+        folder = files.new_run_directory(system.name, started)
+    else:
+        folder = files.make_directory(request.report_directory.absolute())
+    if any(folder.iterdir()):
+        raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
+    progress = _Progress(cases, folder)
+    try:
+        done = _reframe(request, system, folder, progress)
+    except KeyboardInterrupt:
+        progress.say("interrupted; the programs are ended")
+        _finish(request, system, cases, folder, started, "", interrupted=True)
+        raise
+    return _finish(request, system, cases, folder, started, done.stdout + done.stderr), folder
+
+
+def _reframe(request: Request, system: System, folder: Path, progress: _Progress) -> process.Finished:
+    command = [
+        sys.executable, "-c", "from reframe.frontend.cli import main; main()",
+        "-C", str(files.CHECKOUT / "reframe_config.py"), "-c", str(files.CHECKOUT / catalogue.CHECKS),
+        "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
+    ]  # fmt: skip
+    for check in request.checks:
+        command += ["-n", f"^{check}$"]
+    environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
+    if request.acceptance:
+        environment["NEARFAR_ACCEPTANCE"] = "1"
+    return process.run(command, None, env=environment, cwd=folder, grace=_GRACE, on_stdout=progress.reframe_said)
+
+
+class _Progress:
+    """Short lines while it runs: on standard error, so that ``--json`` stays alone on standard output."""
+
+    def __init__(self, cases: Sequence[Case], folder: Path) -> None:
+        self._cases = {(c.check, c.partition): c for c in cases}
+        self._folder = folder
+
+    def say(self, words: str) -> None:
+        print(f"nearfar: {words}", file=sys.stderr, flush=True)
+
+    def reframe_said(self, line: str) -> None:
+        """One line of ReFrame's standard output."""
+        match = _STATUS.match(line)
+        if not match:
+            return
+        status, check, _, partition, _ = match.groups()
+        case = self._cases.get((check, partition))
+        if case is None:
+            if status == "FAIL":
+                self.say(f"{check} failed: nothing can be measured with it")
+            return
+        on = f" on the modelled {partition}" if case.modelled else ""
+        if status == "RUN":
+            if sys.stderr.isatty():
+                self.say(f"{check}{on} ...")
+            return
+        self.say(f"{check}{on}: {self._word(case, status)}")
+
+    def _word(self, case: Case, status: str) -> str:
+        if status == "SKIP":
+            return "skipped"
+        verdict = next((v for v in verdicts(self._folder) if _belongs(v, case)), None)
+        if verdict is None:
+            return "INDETERMINATE, it left no verdict"
+        return "MODELLED" if case.modelled and verdict["verdict"] == "PASS" else str(verdict["verdict"])
+
+
+def verdicts(folder: Path) -> list[dict[str, Any]]:
+    """The verdicts of a run, of every node and check."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*/verdict.json"))]
+
+
+def _belongs(verdict: Mapping[str, Any], case: Case) -> bool:
+    return all(verdict[key] == getattr(case, key) for key in ("check", "system", "partition", "environ"))
+
+
+def _finish(
+    request: Request,
+    system: System,
+    cases: Sequence[Case],
+    folder: Path,
+    started: float,
+    said: str,
+    interrupted: bool = False,
+) -> int:
+    """Count, merge, write ``run.json`` and the page; returns the exit code."""
+    ran = expected_cases.ran(folder / "reframe-report.json")
+    missing = [
+        {**case.entry(), "reason": _why(case, ran, said, interrupted)} for case in expected_cases.missing(cases, ran)
+    ]
+    found = verdicts(folder)
+    verdict = merged(cases, ran, found, bool(missing))
+    seconds = time.time() - started
+    programs = sum(case.seconds for case in ran)
+    summary = {
+        "schema": "nearfar-run/1",
+        "system": system.name,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "seconds": round(seconds, 3),
+        "command": list(request.command),
+        "hostname": socket.gethostname(),
+        "real": [system.name] if any(not case.modelled for case in cases) else [],
+        "modelled": sorted(
+            {case.partition if system.name == "local" else system.name for case in cases if case.modelled}
+        ),
+        "expected_cases": [case.entry() for case in cases],
+        "ran_cases": [_entry(case) for case in ran if any(case.check == each.check for each in cases)],
+        "missing_cases": missing,
+        "verdict": verdict,
+        "exit_code": _EXIT_CODES[verdict],
+        "interrupted": interrupted,
+        "stages": {"reframe": round(seconds - programs, 3), "programs": round(programs, 3)},
+    }
+    files.write_atomically(folder / "run.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    _report(folder, request)
+    return _EXIT_CODES[verdict]
+
+
+def _entry(case: Ran) -> dict[str, Any]:
+    return {"name": f"{case.check} @{case.system}:{case.partition}+{case.environ}", **vars(case)}
+
+
+def _why(case: Case, ran: Sequence[Ran], said: str, interrupted: bool) -> str:
+    """Why a case did not run: what its file, the build or ReFrame says."""
+    if interrupted:
+        return "the run was interrupted"
+    if case.problem is not None:
+        return case.problem
+    build = next(
+        (r for r in ran if r.check.startswith("programs") and r.result == "fail" and r.partition == case.partition),
+        None,
+    )
+    if build is not None:
+        return f"the programs could not be built: {_first_line(build.reason)}"
+    file = Path(case.where.rpartition(":")[0]).name
+    for line in said.splitlines():
+        if file in line and "skipping" in line:
+            return line.partition("skipping")[1] + line.partition("skipping")[2]
+    errors = [line for line in said.splitlines() if re.match(r"^(ERROR|.*Error\b|nearfar:)", line)]
+    return f"{case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else "see reframe.log"
+
+
+def merged(cases: Sequence[Case], ran: Sequence[Ran], found: Sequence[Mapping[str, Any]], missing: bool) -> str:
+    """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or left no
+    verdict.
+
+    What a modelled node shows counts for nothing; a run of modelled partitions alone is PASS where every case ran.
+    """
+    words = ["INDETERMINATE"] if missing else []
+    real = [case for case in cases if not case.modelled]
+    for case in real:
+        result = next(
+            (r.result for r in ran if (r.check, r.partition, r.environ) == (case.check, case.partition, case.environ)),
+            None,
+        )
+        mine = [str(v["verdict"]) for v in found if _belongs(v, case)]
+        if result is not None and result not in ("skip", "pass") and not mine:
+            words.append("INDETERMINATE")
+        # ReFrame's own failures (a lost job, a full disk) are no verdict about the node, and never green.
+        if result == "fail" and mine and worst(mine) in ("PASS", "DEGRADED"):
+            words.append("INDETERMINATE")
+        words += mine
+    judged = any(_belongs(v, case) for v in found for case in real)
+    if not judged and (real or not cases):
+        words.append("INDETERMINATE")
+    return worst(words)
+
+
+def _report(folder: Path, request: Request) -> None:
+    from nearfar import report
+
+    report.build(folder)
+    if request.report_directory is None:
+        files.publish_run(folder)
+
+
+def headline(folder: Path) -> str:
+    """What a terminal shows at the end: ten lines at most."""
+    from nearfar import report
+
+    return report.summary(folder)

@@ -1,0 +1,31 @@
+"""ReFrame's configuration for this checkout and site: ``reframe -C reframe_config.py -c checks -r``.
+
+One ReFrame system for each file of ``site/systems/``; ``local`` where no file claims the host.
+docs/describe-your-system.md says how to describe a system.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+_CHECKOUT = Path(__file__).resolve().parent
+if str(_CHECKOUT) not in sys.path:
+    sys.path.insert(0, str(_CHECKOUT))
+
+from nearfar import files, reframe_settings, systems  # noqa: E402
+from nearfar.errors import NearfarError  # noqa: E402
+
+try:
+    _site = systems.site()
+except NearfarError as error:
+    print(f"nearfar: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+
+# `nearfar validate` names the run; by hand it is named here, and made when the first case writes into it.
+_named = files.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+os.environ.setdefault("NEARFAR_RUN_DIR", str(_named))
+# The one way to say where `$ref` files are: ReFrame 4.10 documents an option for it and refuses it.
+os.environ.setdefault("RFM_REFERENCE_PREFIX", str(_site.directories[0] / "references"))
+
+site_configuration = reframe_settings.configuration(_site, Path(os.environ["NEARFAR_RUN_DIR"]))
