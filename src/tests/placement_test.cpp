@@ -85,14 +85,11 @@ int run() {
     const auto buffer = [&](int numa_node, std::size_t bytes, nearfar::HostPages pages) {
         return prevented([&] { nearfar::HostBuffer(node, numa_node, bytes, pages, 1); });
     };
-    expect(buffer(absent, buffer_bytes, nearfar::HostPages::ordinary) == "wrong use",
-           "an absent NUMA node is wrong use");
+    expect(buffer(absent, buffer_bytes, nearfar::HostPages::ordinary) == "wrong use", "an absent NUMA node is wrong use");
     // A strict binding to a full node would be ended by the kernel: it must be refused before.
     const std::size_t too_much = node.numa_node(usable.front())->memory * 2;
-    expect(buffer(usable.front(), too_much, nearfar::HostPages::ordinary) == "no_memory",
-           "twice a node's memory is refused");
-    expect(buffer(usable.front(), too_much, nearfar::HostPages::huge) == "no_memory",
-           "huge pages beyond the reserve are");
+    expect(buffer(usable.front(), too_much, nearfar::HostPages::ordinary) == "no_memory", "twice a node's memory is refused");
+    expect(buffer(usable.front(), too_much, nearfar::HostPages::huge) == "no_memory", "huge pages beyond the reserve are");
 
     const std::vector<int> before = nearfar::cpus_in_effect();
     expect(prevented([] { nearfar::bind_thread({8000}); }) == "not_allowed", "binding to an absent CPU is refused");
