@@ -62,7 +62,7 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
         flows={flow: rate if math.isfinite(rate) else None for flow, rate in rates.items()},
         total=total if math.isfinite(total) else None,
         limited_by=tuple(c.name for c in full),
-        limits={flow: tuple(c.name for c in full if flow in c.weights) for flow in cell.flows},
+        limits={flow: tuple(sorted(c.name for c in full if flow in c.weights)) for flow in cell.flows},
         unknown=tuple(share.capacity for share in unknown),
     )
 
@@ -103,7 +103,7 @@ class _Share:
 
     @property
     def one_way(self) -> bool:
-        """Whether this is what both directions share, and only one of them is used: the direction's own capacity says it all."""
+        """Whether both directions share it and only one is used: the direction's own capacity then says it all."""
         return self.capacity.name.endswith(".both") and len({flow.direction for flow in self.weights}) == 1
 
     def constraint(self, value: float) -> Constraint:

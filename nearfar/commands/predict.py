@@ -1,0 +1,106 @@
+"""``nearfar predict``: what cells should carry on a node type, and what limits them; a table or a modelled document."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines, pretty
+from nearfar.errors import EXIT_GOOD, NearfarError
+from nearfar.measurement import dump
+from nearfar.prediction import NodeType, Prediction, degraded, load_node_type, modelled_document, predict
+from nearfar.sitefile import site_directories
+
+_EPILOG = """\
+examples:
+  nearfar predict --node summit n0:g0+n0:g1+n0:g2+n1:g3+n1:g4+n1:g5
+  nearfar predict --node keeneland                          the whole host-device matrix
+  nearfar predict --node summit g0:n0 --degrade g0.d2h=0.5  what a fault would look like
+  nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
+
+Rates are GB/s (1e9 bytes per second). A rate that hangs on a capacity nobody knows is marked "at best"; a modelled
+document lists its cell as skipped. Node types are the files of site/nodes/; docs/prediction.md states the rules.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
+    parser.add_argument("cell", nargs="*", metavar="CELL", help="cells; without any the host-device matrix")
+    parser.add_argument("--cells", metavar="FILE", help="more cells, one a line (-: standard input)")
+    parser.add_argument("--json", action="store_true", help="print the measurement document, marked as modelled")
+    parser.add_argument(
+        "--degrade",
+        action="append",
+        default=[],
+        metavar="CAPACITY=FACTOR",
+        help="multiply a capacity by a factor of more than 0 and at most 1; may be repeated",
+    )
+    parser.add_argument(
+        "--noise", type=float, default=0.0, metavar="SIGMA", help="standard deviation of the rates' logarithm (--json)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the noise's: same seed, same figures")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what the cells should carry."""
+    if args.noise and not args.json:
+        raise NearfarError("--noise belongs to a document: add --json")
+    factors = dict(_factor(text) for text in args.degrade)
+    node_type = load_node_type(args.node, site_directories())
+    cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])
+    skips: list[Skip] = []
+    if not cells and not args.cells:
+        cells, skips = host_device_matrix(node_type.node)
+    if args.json:
+        sys.stdout.write(dump(modelled_document(node_type, cells, factors, args.noise, args.seed, skips)))
+    else:
+        _print_table(cells, degraded(node_type, factors))
+    return EXIT_GOOD
+
+
+def _factor(text: str) -> tuple[str, float]:
+    name, equals, factor = text.rpartition("=")
+    try:
+        return name, float(factor if equals else "")
+    except ValueError:
+        raise NearfarError(f"--degrade {text}: expected CAPACITY=FACTOR, such as g0.d2h=0.5") from None
+
+
+def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
+    rows: list[tuple[str, str, str]] = []
+    unknown = {}
+    for cell in dict.fromkeys(cells):
+        prediction = predict(cell, node_type)
+        unknown.update({capacity.name: capacity.source for capacity in prediction.unknown})
+        rows += _rows(cell, prediction)
+    print(f"{node_type.name} (modelled): {node_type.description}")
+    if not rows:
+        print("no cells" if node_type.node.gpus else "no cells: the node type has no GPUs")
+        return
+    width = max(len(row[0]) for row in rows)
+    rates = max(len(row[1]) for row in rows)
+    print(f"{'flow':<{width}}  {'GB/s':>{rates}}  limited by")
+    for flow, rate, limits in rows:
+        print(f"{flow:<{width}}  {rate:>{rates}}  {limits}".rstrip())
+    for name, source in unknown.items():
+        print(f"{name} is not known: {source}")
+
+
+def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
+    best = " at best" if prediction.unknown else ""
+
+    def row(words: str, rate: float | None, limits: Sequence[str]) -> tuple[str, str, str]:
+        return words, "unknown" if rate is None else f"{rate:.2f}{best}", ", ".join(limits)
+
+    def each(flow: Flow, indent: str) -> tuple[str, str, str]:
+        rate = prediction.flows[flow]
+        tasks = f", {flow.tasks} × {rate / flow.tasks:.2f}" if flow.tasks > 1 and rate is not None else ""
+        return row(f"{indent}{pretty(flow)}{tasks}", rate, prediction.limits[flow])
+
+    if cell.lone:
+        return [each(cell.flows[0], "")]
+    return [row(pretty(cell), prediction.total, ()), *(each(flow, "  ") for flow in cell.flows)]
