@@ -12,6 +12,7 @@ from nearfar import measurement, supervise
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.files import write_atomically
 from nearfar.measurement import Document
+from nearfar.measurement.document import from_raw
 from nearfar.topology import Node, node_to_document
 from nearfar.verdict import Finding
 
@@ -83,7 +84,7 @@ def program_seconds(stage: Path) -> float:
 
 def observation(node: Node) -> Document:
     """A document without figures, for a check that only looks at the node."""
-    return measurement.from_raw({
+    return from_raw({
         "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar detect"},
         "node": node_to_document(node), "results": [], "skipped": [], "failed": [],
     })  # fmt: skip

@@ -44,7 +44,8 @@ def findings(
     """
     if observed is None:
         return [Finding("topology", "INDETERMINATE", "topology not compared: the job left no description of its node")]
-    under_load = [] if document is None else document.raw.get("gpus_under_load", [])
+    entries = [] if document is None else document.raw.get("gpus_under_load", [])
+    under_load = {entry["index"]: entry for entry in entries}
     if system.file is None or system.unreviewed:
         if system.file is None:
             why = "no system file describes this machine; nearfar detect --site NAME writes a first one"
@@ -56,5 +57,5 @@ def findings(
             Finding("topology", word, f"topology not compared: {why}"),
             *(Finding(d.item, "DEGRADED", d.sentence) for d in sleepy),
         ]
-    differences = compare(expected, observed, under_load, {k: v for k, v in expectation.items() if k != "links"})
+    differences = compare(expected, observed, under_load, expectation)
     return [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]

@@ -151,24 +151,18 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def overlaid(node: Node, expect: Mapping[str, Any]) -> Node:
     """A node with what is expected of its GPUs' links and models laid over it; the rest is the comparison's to read."""
 
+    words = expect.get("link", {})
+
     def link(gpu: Gpu) -> Link:
-        words = merge(expect.get("link", {}), expect.get("links", {}).get(f"g{gpu.index}", {}))
         if not words:
             return gpu.link
-        gen, width = (
-            words.get("gen", gpu.link.max_gen or gpu.link.gen),
-            words.get("width", gpu.link.max_width or gpu.link.width),
-        )
-        return replace(
-            gpu.link, kind=words.get("kind", gpu.link.kind), gen=gen, width=width, max_gen=gen, max_width=width
-        )
+        gen = words.get("gen", gpu.link.max_gen or gpu.link.gen)
+        width = words.get("width", gpu.link.max_width or gpu.link.width)
+        kind = words.get("kind", gpu.link.kind)
+        return replace(gpu.link, kind=kind, gen=gen, width=width, max_gen=gen, max_width=width)
 
-    def expected(gpu: Gpu) -> Gpu:
-        return replace(
-            gpu, link=link(gpu), name=expect.get("gpu_model", gpu.name), nvlinks=expect.get("nvlinks", gpu.nvlinks)
-        )
-
-    return replace(node, gpus=tuple(expected(gpu) for gpu in node.gpus))
+    model = expect.get("gpu_model")
+    return replace(node, gpus=tuple(replace(gpu, link=link(gpu), name=model or gpu.name) for gpu in node.gpus))
 
 
 def _node_set(pattern: str) -> Any:

@@ -100,8 +100,8 @@ def judge(
         "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
         "missing": missing,
         "skipped": [
-            {"cell": str(s.cell), "reason": s.reason, "code": s.code}
-            for s in (*(document.skipped if document else ()), *left_out)
+            *({"cell": s.cell, "reason": s.reason, "code": s.code} for s in (document.skipped if document else ())),
+            *({"cell": str(s.cell), "reason": s.reason, "code": s.code} for s in left_out),
         ],
         "provenance": {
             "document": None if document is None else "document.json",
