@@ -1,0 +1,108 @@
+"""``nearfar predict`` as a user meets it: tables, documents, and one line for every mistake."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from nearfar.cli import main
+from nearfar.measurement import loads
+
+
+@pytest.fixture(autouse=True)
+def own_site(monkeypatch):
+    monkeypatch.delenv("NEARFAR_SITE", raising=False)
+
+
+def predict(capsys, *words):
+    code = main(["predict", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_issues_example(capsys):
+    code, out, err = predict(capsys, "--node", "summit", "n0:g0+n0:g1+n0:g2+n1:g3+n1:g4+n1:g5")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("summit (modelled): ")
+    assert out.splitlines()[2].split()[-1] == "274.60"
+    assert "  n0→g0                                         45.77  g0.h2d, n0.memory" in out
+
+
+def test_without_cells_the_whole_matrix(capsys):
+    code, out, _ = predict(capsys, "--node", "keeneland", "--json")
+    document = loads(out)
+    assert code == 0
+    assert document.kind == "modelled"
+    assert len(document.results) == 12
+    assert len(document.skipped) == 6
+
+
+def test_cells_from_a_file_and_from_standard_input(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "cells.txt"
+    path.write_text("# two\nn0:g0\nn0:g1\n")
+    _, out, _ = predict(capsys, "--node", "keeneland", "g0:n0", "--cells", str(path), "--json")
+    assert [result["cell"] for result in json.loads(out)["results"]] == ["g0:n0", "n0:g0", "n0:g1"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("n1:g1\n"))
+    _, out, _ = predict(capsys, "--node", "keeneland", "--cells", "-")
+    assert "n1→g1" in out
+
+
+def test_a_file_without_cells_is_not_the_matrix(capsys, tmp_path):
+    (tmp_path / "none").write_text("# nothing\n")
+    code, out, _ = predict(capsys, "--node", "keeneland", "--cells", str(tmp_path / "none"), "--json")
+    assert code == 0
+    assert json.loads(out)["results"] == []
+
+
+def test_unknown_capacities_are_told(capsys):
+    _, out, _ = predict(capsys, "--node", "keeneland", "n0:g0+g0:n0")
+    assert "12.00 at best" in out
+    assert "g0.both is not known: no figure of both directions at once is published" in out
+    _, out, _ = predict(capsys, "--node", "keeneland", "g1:g2")
+    assert "unknown" in out
+
+
+def test_shared_flows_show_each_tasks_part(capsys):
+    _, out, _ = predict(capsys, "--node", "keeneland", "n0:g0/x3")
+    assert "3 × 1.90" in out
+    assert "5.70" in out
+
+
+def test_a_fault(capsys):
+    _, out, _ = predict(capsys, "--node", "summit", "g0:n0", "--degrade", "g0.d2h=0.5")
+    assert "22.98" in out or "22.97" in out
+
+
+def test_a_node_without_gpus(capsys):
+    code, out, _ = predict(capsys, "--node", "jaguarpf")
+    assert code == 0
+    assert "no GPUs" in out
+
+
+def test_the_same_seed_gives_the_same_document(capsys):
+    words = ["--node", "summit", "--json", "--noise", "0.01", "--seed", "7"]
+    one, other = (json.loads(predict(capsys, *words)[1])["results"] for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--node", "sumit", "n0:g0"], "unknown node type 'sumit' (did you mean 'summit'?)"),
+        (["--node", "summit", "n0:q"], "cell 'n0:q', column 4: expected an endpoint"),
+        (["--node", "summit", "n0:g9"], "node type summit has no g9; it has: g0, g1"),
+        (["--node", "summit", "n0:g0", "--degrade", "g9.h2d=0.5"], "known: g0.h2d, g0.d2h"),
+        (["--node", "summit", "n0:g0", "--degrade", "g0.h2d"], "expected CAPACITY=FACTOR"),
+        (["--node", "summit", "n0:g0", "--degrade", "g0.h2d=half"], "expected CAPACITY=FACTOR"),
+        (["--node", "summit", "n0:g0", "--noise", "0.1"], "add --json"),
+        (["--node", "summit", "--noise", "-1", "--json"], "standard deviation"),
+        (["--node", "summit", "--cells", "/nowhere/cells"], "/nowhere/cells: cannot read cells"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_two(capsys, words, message):
+    code, out, err = predict(capsys, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
