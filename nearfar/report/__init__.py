@@ -6,6 +6,8 @@ Everything here reads what a run left; nothing here judges again.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 from nearfar.files import write_atomically
@@ -28,6 +30,11 @@ def build(run_directory: Path) -> Path:
     return index
 
 
-def summary(run_directory: Path, colour: bool = False) -> str:
-    """The run in at most ten lines: each check's verdict and figures, the worst reasons, the page. ``colour``: with ANSI codes."""
+def summary(run_directory: Path, colour: bool | None = None) -> str:
+    """The run in at most ten lines: each check's verdict and figures, the worst reasons, the page.
+
+    ``colour``: with ANSI codes; None: where standard output is a terminal and ``NO_COLOR`` is not set.
+    """
+    if colour is None:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return terminal.summarise(rundir.read(run_directory), colour)

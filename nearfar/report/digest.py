@@ -15,7 +15,10 @@ def digest(run: Run) -> dict[str, Any]:
     raw = run.raw
     return {
         "schema": SCHEMA,
-        **{key: raw.get(key) for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")},
+        **{
+            key: raw.get(key)
+            for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
+        },
         "nodes": [_node(node) for node in run.nodes],
         "missing_cases": run.missing_cases,
     }
@@ -23,13 +26,27 @@ def digest(run: Run) -> dict[str, Any]:
 
 def _node(node: NodeRun) -> dict[str, Any]:
     kind = "modelled" if node.modelled else "measured"
-    return {"node": node.hostname, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
+    return {"node": node.name, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
             "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks]}  # fmt: skip
 
 
 def _check(node: NodeRun, check: Check) -> dict[str, Any]:
     verdict = check.verdict or {}
-    wanted = ("name", "cell", "flow", "class", "quantity", "value", "unit", "ci", "ceiling", "reference", "degraded_below", "verdict", "reason")
+    wanted = (
+        "name",
+        "cell",
+        "flow",
+        "class",
+        "quantity",
+        "value",
+        "unit",
+        "ci",
+        "ceiling",
+        "reference",
+        "degraded_below",
+        "verdict",
+        "reason",
+    )
     return {
         "check": check.name, "partition": verdict.get("partition"), "environ": verdict.get("environ"), "time": verdict.get("time"),
         "verdict": check.word, "shown": shown_verdict(check.word, node.modelled), "problem": check.problem,

@@ -1,8 +1,4 @@
-"""The node drawn as SVG: packages, NUMA nodes, PCIe switches, GPUs, NICs and the links between them, each GPU's link with its rates.
-
-A device stands below the NUMA node that the system says it belongs to; where the system does not say, below its package, or
-apart. Switches are drawn where devices come together first; those further out are left out.
-"""
+"""The node drawn as SVG: packages, NUMA nodes, PCIe switches, GPUs, NICs and the links between them, each GPU's link with its rates."""
 
 from __future__ import annotations
 
@@ -10,19 +6,32 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Union
 
 from markupsafe import Markup
 
-from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list, shared_uplinks
+from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list
 
+from .arrangement import (
+    BETWEEN_PACKAGES,
+    GAP,
+    GPU_WIDTH,
+    NIC_WIDTH,
+    PADDING,
+    Block,
+    Column,
+    Ghost,
+    Side,
+    key_of,
+    row_width,
+    switches,
+    width_of,
+)
+from .arrangement import rows as rows_of
 from .figures import Figure
 from .svg import element, markup, text
 from .wording import SIGNS, gib, link_words, number, plural
 
-GPU_WIDTH, NIC_WIDTH, DEVICE_HEIGHT, GAP = 108, 74, 62, 12
-NUMA_HEIGHT, HEADER, PADDING = 52, 24, 12
-BETWEEN_PACKAGES, ROW_WIDTH = 96, 1500
+NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
 LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
 FABRIC_HEIGHT = 54
 SIDE = 46  # room for the package link beside two facing rows
@@ -48,76 +57,16 @@ class Findings:
     limits: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True)
-class Ghost:
-    """A GPU that should be there and is not."""
-
-    index: int
-    reason: str
-
-
-Device = Union[Gpu, Nic, Ghost]
-
-
 def draw(node: Node, findings: Findings, name: str) -> Markup:
     """The whole drawing; ``name`` makes its ids unique on a page."""
     return _Drawing(node, findings, name).markup()
 
 
-@dataclass
-class _Column:
-    numa: NumaNode | None
-    devices: list[Device]
-    least: float
-
-    @property
-    def width(self) -> float:
-        widths = [_width(device) for device in self.devices]
-        return max(self.least, sum(widths) + GAP * (len(widths) - 1) + 8 if widths else 0)
-
-
-@dataclass
-class _Block:
-    """A package, or (index None) the devices whose place is not known."""
-
-    index: int | None
-    title: str
-    columns: list[_Column]
-
-    @property
-    def width(self) -> float:
-        return sum(c.width for c in self.columns) + GAP * (len(self.columns) - 1) + 2 * PADDING
-
-
-def _width(device: Device) -> float:
-    return NIC_WIDTH if isinstance(device, Nic) else GPU_WIDTH
-
-
-def _key(device: Device) -> str:
-    return device.name if isinstance(device, Nic) else f"g{device.index}"
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A row's own heights: measured from ``base``, downwards (way 1), or upwards (way -1) in a row that is turned over."""
-
-    base: float
-    way: int
-
-    def at(self, height: float) -> float:
-        """The place on the drawing of a point at ``height`` in the row."""
-        return self.base + self.way * height
-
-    def top(self, height: float, depth: float) -> float:
-        """The upper edge on the drawing of a box that begins at ``height`` and is ``depth`` high."""
-        return min(self.at(height), self.at(height + depth))
-
-
 class _Drawing:
     def __init__(self, node: Node, findings: Findings, name: str) -> None:
         self.node, self.findings, self.name = node, findings, name
-        self.switches = self._switches()
-        self.sides: list[_Side] = []  # of each row
+        self.switches = switches(node)
+        self.sides: list[Side] = []  # of each row
         self.edges: list[float] = []  # of each row: where its devices end
         self.left: dict[int, float] = {}  # of each package: its left edge
         self.centre: dict[int, tuple[float, int]] = {}  # of each GPU: x, row
@@ -126,18 +75,24 @@ class _Drawing:
         self.root.append(element("desc", self._description(), id=f"{name}-desc"))
 
     def markup(self) -> Markup:
-        rows = self._rows()
+        rows = rows_of(self.node, self.findings.absent)
         # Two rows face each other, so that what joins their GPUs lies between them.
         facing = len(rows) == 2
         drop = LINK_HEIGHT + (SWITCH_DROP + SWITCH_HEIGHT if self.switches else 0)
-        depths = [HEADER + NUMA_HEIGHT + PADDING + (drop + DEVICE_HEIGHT if any(c.devices for b in row for c in b.columns) else 0) for row in rows]
+        depths = [
+            HEADER
+            + NUMA_HEIGHT
+            + PADDING
+            + (drop + DEVICE_HEIGHT if any(c.devices for b in row for c in b.columns) else 0)
+            for row in rows
+        ]
         fabric = FABRIC_HEIGHT if any(link.startswith("NV") for link in self.node.peers.values()) else 0
         margin = SIDE if facing else 4.0
-        width = max(self._row_width(row) for row in rows) + margin + 4
+        width = max(row_width(row) for row in rows) + margin + 4
         y = 4.0
         for position, (row, depth) in enumerate(zip(rows, depths)):
-            self.sides.append(_Side(y + depth, -1) if facing and position == 1 else _Side(y, 1))
-            x = margin + (width - margin - 4 - self._row_width(row)) / 2
+            self.sides.append(Side(y + depth, -1) if facing and position == 1 else Side(y, 1))
+            x = margin + (width - margin - 4 - row_width(row)) / 2
             for place, block in enumerate(row):
                 if place:
                     self._package_link(row[place - 1], block, x - BETWEEN_PACKAGES)
@@ -153,87 +108,26 @@ class _Drawing:
         return markup(self.root)
 
     @property
-    def side(self) -> _Side:
+    def side(self) -> Side:
         """The row that is being drawn."""
         return self.sides[-1]
 
-    # The plan: which device stands where.
-
-    def _switches(self) -> list[tuple[str, frozenset[str]]]:
-        """Bridges where GPUs and other devices come together first, each device below one of them."""
-        taken: set[str] = set()
-        found = []
-        for bridge, names in shared_uplinks(self.node).items():
-            with_gpu = any(name == f"g{gpu.index}" for name in names for gpu in self.node.gpus)
-            if with_gpu and not taken & set(names):
-                taken |= set(names)
-                found.append((bridge, frozenset(names)))
-        return found
-
-    def _rows(self) -> list[list[_Block]]:
-        rows: list[list[_Block]] = [[]]
-        for block in self._blocks():
-            if rows[-1] and self._row_width([*rows[-1], block]) > ROW_WIDTH:
-                rows.append([])
-            rows[-1].append(block)
-        return rows
-
-    @staticmethod
-    def _row_width(row: list[_Block]) -> float:
-        return sum(block.width for block in row) + BETWEEN_PACKAGES * (len(row) - 1)
-
-    def _blocks(self) -> list[_Block]:
-        node = self.node
-        hosts = [n for n in node.numa_nodes if n.kind == "host"]
-        devices: list[Device] = [*node.gpus, *node.nics]
-        present = {gpu.index for gpu in node.gpus}
-        ghosts: list[Device] = [Ghost(i, why) for i, why in sorted(self.findings.absent.items()) if i not in present]
-        homes = sorted({p.index for p in node.packages} | {n.package for n in hosts if n.package is not None})
-        least = 76.0 if len(hosts) > 10 else 124.0
-        blocks, placed = [], set()
-        for package in homes or [0]:
-            sole_home = len(homes) <= 1
-            mine = [n for n in hosts if n.package == package or (sole_home and n.package is None)]
-            below = {n.index: [d for d in devices if getattr(d, "numa_node", None) == n.index] for n in mine}
-            known = {id(d) for each in below.values() for d in each}
-            loose = [d for d in devices if id(d) not in known and self._belongs(d, package, sole_home)]
-            if sole_home:
-                loose += ghosts
-                ghosts = []
-            if len(mine) == 1:
-                below[mine[0].index] += loose
-                loose = []
-            columns = [_Column(n, self._ordered(below[n.index]), least) for n in sorted(mine, key=lambda n: n.index)]
-            if loose or not columns:
-                columns.append(_Column(None, self._ordered(loose), least if not loose else 0))
-            placed |= {id(d) for column in columns for d in column.devices}
-            cpus = sum(len(p.cpus) for p in node.packages if p.index == package) or sum(len(n.cpus) for n in mine)
-            title = f"Package {package}" + (f" · {plural(cpus, 'CPU')}" if cpus else "")
-            blocks.append(_Block(package, title, columns))
-        rest = [d for d in devices if id(d) not in placed] + ghosts
-        if rest:
-            blocks.append(_Block(None, "place unknown", [_Column(None, self._ordered(rest), 200.0)]))
-        return blocks
-
-    @staticmethod
-    def _belongs(device: Device, package: int, sole_home: bool) -> bool:
-        home = getattr(device, "package", None)
-        return home == package or (home is None and sole_home)
-
-    def _ordered(self, devices: list[Device]) -> list[Device]:
-        """By PCI address, devices behind one switch side by side, absent GPUs at their number."""
-        behind = {name: position for position, (_, names) in enumerate(self.switches) for name in names}
-        first = {behind.get(_key(d), -1): _key_order(d) for d in sorted(devices, key=_key_order, reverse=True)}
-        return sorted(devices, key=lambda d: (first[behind[_key(d)]] if _key(d) in behind else _key_order(d), _key_order(d)))
-
-    # The drawing.
-
-    def _block(self, block: _Block, x: float, drop: float) -> None:
+    def _block(self, block: Block, x: float, drop: float) -> None:
         height = HEADER + NUMA_HEIGHT + PADDING
         known = block.index is not None
         # The title stands at the package's outer edge; the NUMA nodes face the devices.
         top = self.side.top(0, height)
-        self.root.append(element("rect", x=x, y=top, width=block.width, height=height, rx=8, class_="package" if known else "package unknown"))
+        self.root.append(
+            element(
+                "rect",
+                x=x,
+                y=top,
+                width=block.width,
+                height=height,
+                rx=8,
+                class_="package" if known else "package unknown",
+            )
+        )
         self.root.append(text(x + PADDING, self.side.top(0, HEADER) + 17, block.title, "label"))
         if block.index is not None:
             self.left[block.index] = x
@@ -263,20 +157,26 @@ class _Drawing:
             group.append(text(x + 10, y + 38, size, "small"))
         else:
             group.append(text(x + width - 10, y + 20, size, "small", "end"))
-            below = f"memory limits {plural(limited, 'cell')}" if limited else "not allowed here" if restricted else f"CPUs {cpus}"
+            below = (
+                f"memory limits {plural(limited, 'cell')}"
+                if limited
+                else "not allowed here"
+                if restricted
+                else f"CPUs {cpus}"
+            )
             group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small limit" if limited else "small"))
         self.root.append(group)
 
-    def _devices(self, column: _Column, x: float, start: float, package_end: float, drop: float) -> None:
-        total = sum(_width(d) for d in column.devices) + GAP * (len(column.devices) - 1)
+    def _devices(self, column: Column, x: float, start: float, package_end: float, drop: float) -> None:
+        total = sum(width_of(d) for d in column.devices) + GAP * (len(column.devices) - 1)
         left = x + (column.width - total) / 2
         near, far = self.side.at(start), self.side.at(package_end + drop)
         box = self.side.top(package_end + drop, DEVICE_HEIGHT)
         behind = self.side.at(package_end + SWITCH_DROP + SWITCH_HEIGHT)
         bars: dict[str, list[float]] = {}
         for device in column.devices:
-            middle = left + _width(device) / 2
-            bridge = next((b for b, names in self.switches if _key(device) in names), None)
+            middle = left + width_of(device) / 2
+            bridge = next((b for b, names in self.switches if key_of(device) in names), None)
             if bridge is not None:
                 bars.setdefault(bridge, []).append(middle)
             above = near if bridge is None else behind
@@ -285,7 +185,7 @@ class _Drawing:
             else:
                 self._gpu(device, left, middle, above, far, box)
                 self.centre[device.index] = (middle, len(self.sides) - 1)
-            left += _width(device) + GAP
+            left += width_of(device) + GAP
         for bridge, centres in bars.items():
             self._switch(bridge, centres, start, package_end + SWITCH_DROP)
 
@@ -293,9 +193,16 @@ class _Drawing:
         y = self.side.top(height, SWITCH_HEIGHT)
         low, high = min(centres) - 26, max(centres) + 26
         middle = (low + high) / 2
-        limited = self.findings.limits.get(f"switch:{bridge}.up", 0) + self.findings.limits.get(f"switch:{bridge}.down", 0)
-        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}" + (f", limits {plural(limited, 'cell')}" if limited else "")
-        self.root.append(element("line", x1=middle, x2=middle, y1=self.side.at(start), y2=self.side.at(height), class_="trunk"))
+        limited = self.findings.limits.get(f"switch:{bridge}.up", 0) + self.findings.limits.get(
+            f"switch:{bridge}.down", 0
+        )
+        words = (
+            f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}"
+            + (f", limits {plural(limited, 'cell')}" if limited else "")
+        )
+        self.root.append(
+            element("line", x1=middle, x2=middle, y1=self.side.at(start), y2=self.side.at(height), class_="trunk")
+        )
         group = element("g", element("title", words), class_="switch limited" if limited else "switch")
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
@@ -322,7 +229,9 @@ class _Drawing:
             name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
             link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
             words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
-            group = element("g", element("title", f"{words}. {sentence}" if sentence else words), class_=f"gpu {verdict}".strip())
+            group = element(
+                "g", element("title", f"{words}. {sentence}" if sentence else words), class_=f"gpu {verdict}".strip()
+            )
             head = f"GPU {gpu.index}" + (f" {SIGNS[verdict]}" if verdict else "")
             lines = [head, _cut(name, 17), "hidden from this process" if not gpu.visible else link]
         group.append(element("rect", x=x, y=top, width=GPU_WIDTH, height=DEVICE_HEIGHT, rx=5))
@@ -341,7 +250,9 @@ class _Drawing:
             lane = lanes.get(direction, Lane(reason="not measured"))
             x = middle + shift
             state = lane.figure.shown if lane.figure else "none"
-            group = element("g", element("title", lane.figure.sentence if lane.figure else lane.reason), class_=f"lane {state}")
+            group = element(
+                "g", element("title", lane.figure.sentence if lane.figure else lane.reason), class_=f"lane {state}"
+            )
             group.append(element("line", x1=x, x2=x, y1=above, y2=far))
             tip, back = (far - way, far - 9 * way) if direction == "h2d" else (above + way, above + 9 * way)
             group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
@@ -350,7 +261,7 @@ class _Drawing:
             group.append(text(x + (-7 if anchor == "end" else 7), label, sign + value, "rate", anchor))
             self.root.append(group)
 
-    def _side_link(self, a: _Block, b: _Block) -> None:
+    def _side_link(self, a: Block, b: Block) -> None:
         """The link between two packages that stand one above the other, along their left sides."""
         if a.index is None or b.index is None:
             return
@@ -370,11 +281,17 @@ class _Drawing:
     def _link_group(self, a: int, b: int) -> tuple[ET.Element, int]:
         """The link between two packages, and how many cells it limits."""
         limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
-        between = f"The link between packages {a} and {b}" if len(self.node.packages) < 3 else "Links between packages; which are direct is not known"
+        between = (
+            f"The link between packages {a} and {b}"
+            if len(self.node.packages) < 3
+            else "Links between packages; which are direct is not known"
+        )
         words = between + (f" limits {plural(limited, 'cell')}" if limited else "")
-        return element("g", element("title", words), class_="package-link limited" if limited else "package-link"), limited
+        return element(
+            "g", element("title", words), class_="package-link limited" if limited else "package-link"
+        ), limited
 
-    def _package_link(self, a: _Block, b: _Block, x: float) -> None:
+    def _package_link(self, a: Block, b: Block, x: float) -> None:
         if a.index is None or b.index is None:
             return
         group, limited = self._link_group(a.index, b.index)
@@ -388,13 +305,21 @@ class _Drawing:
         self.root.append(group)
 
     def _fabric(self, facing: bool) -> None:
-        links = {pair: link for pair, link in self.node.peers.items() if link.startswith("NV") and set(pair) <= set(self.centre)}
+        links = {
+            pair: link
+            for pair, link in self.node.peers.items()
+            if link.startswith("NV") and set(pair) <= set(self.centre)
+        }
         for members in _components(links):
             mine = {pair: link for pair, link in links.items() if pair[0] in members}
             rows = {self.centre[g][1] for g in members}
             if len(rows) > 1 and not facing:
                 continue
-            complete = len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1
+            complete = (
+                len(members) > 2
+                and len(mine) == len(members) * (len(members) - 1) // 2
+                and len(set(mine.values())) == 1
+            )
             if complete:
                 self._bar(sorted(members), next(iter(mine.values())))
             elif len(mine) <= _MOST_ARCS and len(rows) == 1:
@@ -403,11 +328,11 @@ class _Drawing:
     def _bar(self, members: list[int], link: str) -> None:
         centres = [self.centre[g][0] for g in members]
         rows = sorted({self.centre[g][1] for g in members})
-        if len(rows) == 2:
-            middle = (self.edges[rows[0]] + self.edges[rows[1]]) / 2
-        else:
-            middle = self.edges[rows[0]] + self.sides[rows[0]].way * 33
-        generation = next((g.nvlink_generation for g in self.node.gpus if g.index in members and g.nvlink_generation), None)
+        edge, way = self.edges[rows[0]], self.sides[rows[0]].way
+        middle = (edge + self.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
+        generation = next(
+            (g.nvlink_generation for g in self.node.gpus if g.index in members and g.nvlink_generation), None
+        )
         words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
         group = element("g", element("title", words), class_="fabric")
         for gpu, x in zip(members, centres):
@@ -425,26 +350,29 @@ class _Drawing:
             xa, xb = self.centre[a][0], self.centre[b][0]
             depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
             group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
-            group.append(element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"))
+            group.append(
+                element(
+                    "path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"
+                )
+            )
             group.append(text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), link, "small", "middle"))
             self.root.append(group)
 
     def _description(self) -> str:
         node = self.node
         hosts = [n for n in node.numa_nodes if n.kind == "host"]
-        parts = [plural(len(node.packages), "package"), plural(len(hosts), "host NUMA node"), plural(len(node.gpus), "GPU"), plural(len(node.nics), "NIC")]
+        parts = [
+            plural(len(node.packages), "package"),
+            plural(len(hosts), "host NUMA node"),
+            plural(len(node.gpus), "GPU"),
+            plural(len(node.nics), "NIC"),
+        ]
         words = ", ".join(parts) + "."
         for index, why in sorted(self.findings.absent.items()):
             words += f" GPU {index} is absent: {why}."
         for index, (verdict, why) in sorted(self.findings.faults.items()):
             words += f" GPU {index} {verdict}: {why}."
         return words
-
-
-def _key_order(device: Device) -> tuple[int, int, str]:
-    if isinstance(device, Nic):
-        return 1, 0, device.pci
-    return 0, device.index, ""
 
 
 def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
@@ -463,4 +391,3 @@ def _gpu_list(members: list[int]) -> str:
 
 def _cut(words: str, length: float) -> str:
     return words if len(words) <= length else words[: max(1, int(length) - 1)] + "…"
-

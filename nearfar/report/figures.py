@@ -49,7 +49,9 @@ class Figure:
 
     @property
     def shown(self) -> str:
-        """The verdict's word on a page."""
+        """The verdict's word on a page; a figure that passes for want of a reference is UNJUDGED, never green."""
+        if self.verdict == "PASS" and self.reference is None and not self.modelled:
+            return "UNJUDGED"
         return shown_verdict(self.verdict, self.modelled)
 
     @property

@@ -69,7 +69,9 @@ def _host_device(copies: list[Figure]) -> str:
     for path_class in classes:
         words = []
         for load, label in _LOADS:
-            values = [f.value for p, f in places if p and p[0] == load and f.path_class == path_class and f.value is not None]
+            values = [
+                f.value for p, f in places if p and p[0] == load and f.path_class == path_class and f.value is not None
+            ]
             if values:
                 words.append(f"{label} {span(values)}")
         groups.append((f"{class_words(path_class)} " if len(classes) > 1 else "") + ", ".join(words))
@@ -84,7 +86,9 @@ def _host_memory(streams: list[Figure]) -> str:
     for kernel in kernels:
         mine = [f for f in streams if f.cell and f.cell.flows[0].direction == kernel]
         for path_class in _present(f.path_class for f in mine if f.cell and f.cell.lone):
-            values = [f.value for f in mine if f.cell and f.cell.lone and f.path_class == path_class and f.value is not None]
+            values = [
+                f.value for f in mine if f.cell and f.cell.lone and f.path_class == path_class and f.value is not None
+            ]
             parts.append(f"{class_words(path_class)} {span(values)}")
         together = [f.value for f in mine if f.is_total and f.value is not None]
         if together:
@@ -99,7 +103,9 @@ def _topology(check: Check, node: NodeRun) -> str:
     words = []
     if machine is not None:
         names = _present((gpu.name or "GPU" for gpu in machine.gpus), ())
-        words.append(" + ".join(f"{sum((g.name or 'GPU') == n for g in machine.gpus)} × {n}" for n in names) or "no GPU")
+        words.append(
+            " + ".join(f"{sum((g.name or 'GPU') == n for g in machine.gpus)} × {n}" for n in names) or "no GPU"
+        )
         words.append(plural(sum(n.kind == "host" for n in machine.numa_nodes), "NUMA node"))
         links = _present((link_words(gpu.link, most=True) for gpu in machine.gpus), ())
         if links:
@@ -132,14 +138,18 @@ def _names(letter: str, numbers: list[int]) -> str:
 
 def reasons(run: Run) -> list[Reason]:
     """Every reason of a run: worst first, hard evidence before slowness; what is modelled after all that is measured."""
-    found = [
-        Reason("INDETERMINATE", f"{title(str(c.get('check')))} on {c.get('node') or c.get('system')} should have run and did not ({c.get('name')})", None, None)
-        for c in run.missing_cases
-    ]  # fmt: skip
+    found = [Reason("INDETERMINATE", missing_words(case), None, None) for case in run.missing_cases]
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
     return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, VERDICTS.index(r.verdict), not r.hard))
+
+
+def missing_words(case: dict[str, object]) -> str:
+    """A case that should have run and did not, in a sentence."""
+    where = f" on {case['node']}" if case.get("node") else ""
+    why = f": {case['reason']}" if case.get("reason") else f" ({case.get('name')})"
+    return f"{title(str(case.get('check')))}{where} should have run and did not{why}"
 
 
 def anchor_prefix(node_number: int, check: Check) -> str:
@@ -154,7 +164,7 @@ def finding_anchor(prefix: str, position: int) -> str:
 
 def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
     if check.problem is not None:
-        lost = Reason("INDETERMINATE", f"{check.problem} ({node.hostname})", node, check, prefix)
+        lost = Reason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)
         if check.verdict is None:
             return [lost]
     else:
@@ -167,15 +177,22 @@ def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
     for position, finding in enumerate(verdict.get("findings") or []):
         text, word = str(finding.get("reason")), str(finding.get("verdict"))
         known = word if word in VERDICTS else "INDETERMINATE"
-        places.setdefault(text, Reason(known, text, node, check, finding_anchor(prefix, position), bool(finding.get("hard"))))
-    found = [places.get(text, Reason(check.word, text, node, check, prefix)) for text in map(str, verdict.get("reasons") or [])]
+        places.setdefault(
+            text, Reason(known, text, node, check, finding_anchor(prefix, position), bool(finding.get("hard")))
+        )
+    found = [
+        places.get(text, Reason(check.word, text, node, check, prefix))
+        for text in map(str, verdict.get("reasons") or [])
+    ]
     return found + ([lost] if lost else [])
 
 
 def modelled_notice(run: Run) -> str | None:
     """The sentence that must not be missed where any part is modelled."""
     modelled = [node for node in run.nodes if node.modelled]
-    names = ", ".join(dict.fromkeys(node.system for node in modelled)) or ", ".join(map(str, run.raw.get("modelled") or []))
+    names = ", ".join(dict.fromkeys(node.name for node in modelled)) or ", ".join(
+        map(str, run.raw.get("modelled") or [])
+    )
     if not names:
         return None
     real = [node for node in run.nodes if not node.modelled]
@@ -188,13 +205,26 @@ def modelled_notice(run: Run) -> str | None:
 
 def lead(run: Run, found: list[Reason]) -> str:
     """The run in a sentence: the worst reason, or that all is well."""
+    if run.raw.get("interrupted"):
+        return "This run was interrupted: what is shown here is not all that was asked for."
     measured = [r for r in found if not (r.node and r.node.modelled)]
     if measured:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         return f"{measured[0].text.rstrip('.')}.{more}"
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
-    count = sum(len(figures(check, "")) for node in run.nodes if not node.modelled for check in node.checks)
-    return f"All {plural(count, 'measured figure')} are where they should be." if count != 1 else "The one measured figure is where it should be."
-
-
+    judged = [f.shown for node in run.nodes if not node.modelled for check in node.checks for f in figures(check, "")]
+    count = len([word for word in judged if word != "UNJUDGED"])
+    unjudged = len(judged) - count
+    aside = (
+        f" {plural(unjudged, 'figure has', 'figures have')} no reference and {'was' if unjudged == 1 else 'were'} not judged."
+        if unjudged
+        else ""
+    )
+    if not count:
+        return f"Nothing is wrong with what was looked at.{aside}"
+    return (
+        f"All {count} judged figures are where they should be."
+        if count > 1
+        else "The one judged figure is where it should be."
+    ) + aside

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from .headline import check_line
+from .headline import check_line, missing_words
 from .rundir import Check, NodeRun, Run
 from .svg import element, printable
 
 
 def document(run: Run) -> bytes:
     """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED skipped, DEGRADED passes with what it has to say."""
-    cases = [_case(node, check) for node in run.nodes for check in node.checks] + [_missing(case) for case in run.missing_cases]
-    suite = element("testsuite", *cases, name=printable(f"nearfar {run.raw['system']}"), tests=len(cases), timestamp=printable(str(run.raw.get("started", ""))))
+    cases = [_case(node, check) for node in run.nodes for check in node.checks] + [
+        _missing(case) for case in run.missing_cases
+    ]
+    suite = element(
+        "testsuite",
+        *cases,
+        name=printable(f"nearfar {run.raw['system']}"),
+        tests=len(cases),
+        timestamp=printable(str(run.raw.get("started", ""))),
+    )
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
     suite.set("hostname", printable(str(run.raw.get("hostname", ""))))
@@ -25,12 +33,18 @@ def document(run: Run) -> bytes:
 def _case(node: NodeRun, check: Check) -> ET.Element:
     verdict = check.verdict or {}
     seconds = (check.document or {}).get("seconds")
-    case = element("testcase", name=printable(check.name), classname=printable(f"nearfar.{node.system}.{node.hostname}"))
+    case = element("testcase", name=printable(check.name), classname=printable(f"nearfar.{node.system}.{node.name}"))
     if isinstance(seconds, (int, float)):
         case.set("time", str(seconds))
     properties = element("properties")
     for metric in verdict.get("metrics") or []:
-        properties.append(element("property", name=printable(str(metric.get("name"))), value=printable(f"{metric.get('value')} {metric.get('unit')}")))
+        properties.append(
+            element(
+                "property",
+                name=printable(str(metric.get("name"))),
+                value=printable(f"{metric.get('value')} {metric.get('unit')}"),
+            )
+        )
     if len(properties):
         case.append(properties)
     reasons = [str(reason) for reason in verdict.get("reasons") or []] or ([check.problem] if check.problem else [])
@@ -38,7 +52,9 @@ def _case(node: NodeRun, check: Check) -> ET.Element:
     message = printable(reasons[0] if reasons else check_line(check, node))
     if node.modelled:
         told = "" if check.word == "PASS" else f", judged {check.word}"
-        case.append(element("skipped", words, message=f"MODELLED ({printable(node.system)} node){told}: nothing was measured"))
+        case.append(
+            element("skipped", words, message=f"MODELLED ({printable(node.system)} node){told}: nothing was measured")
+        )
     elif check.word == "FAIL":
         case.append(element("failure", words, message=message, type="FAIL"))
     elif check.word == "INDETERMINATE":
@@ -50,5 +66,5 @@ def _case(node: NodeRun, check: Check) -> ET.Element:
 
 def _missing(case: dict[str, object]) -> ET.Element:
     place = f"nearfar.{case.get('system')}.{case.get('node') or 'unknown'}"
-    error = element("error", message=printable(f"{case.get('name')} should have run and did not"), type="INDETERMINATE")
+    error = element("error", message=printable(missing_words(case)), type="INDETERMINATE")
     return element("testcase", error, name=printable(str(case.get("check"))), classname=printable(place))

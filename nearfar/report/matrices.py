@@ -51,7 +51,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why cells have no figure, by cell: of a document's ``failed`` and ``skipped`` and a verdict's ``missing`` metrics."""
+    """Why cells have no figure, by cell: of a document's ``failed`` and ``skipped`` and a verdict's ``missing``."""
 
     failed: dict[cells.Cell, str]
     skipped: dict[cells.Cell, str]
@@ -68,13 +68,18 @@ class Evidence:
 def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None) -> Evidence:
     """Gather the reasons; a reason that is not given is said to be so."""
     document, verdict = document or {}, verdict or {}
-    missing: dict[cells.Cell, str] = {}
-    for name in verdict.get("missing") or []:
-        try:
-            missing[cells.parse_metric_name(str(name)).cell] = "the program did not report it"
-        except NearfarError:
-            continue
-    return Evidence(_reasons(document.get("failed")), _reasons(document.get("skipped") or verdict.get("skipped")), missing)
+    missing = {cell: "asked for, and not reported" for cell in map(_named, verdict.get("missing") or []) if cell}
+    return Evidence(
+        _reasons(document.get("failed")), _reasons(document.get("skipped") or verdict.get("skipped")), missing
+    )
+
+
+def _named(text: Any) -> cells.Cell | None:
+    """The cell that a cell's or a metric's name speaks of."""
+    try:
+        return parsed(text) or cells.parse_metric_name(str(text)).cell
+    except NearfarError:
+        return None
 
 
 def _reasons(entries: Any) -> dict[cells.Cell, str]:
@@ -115,9 +120,15 @@ def host_device_matrices(figures: list[Figure], why: Evidence, numa: list[int], 
 def ratio_matrices(figures: list[Figure], numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
     ratios = [f for f in figures if f.is_ratio]
-    titles = {"h2d": "Host to device, far ÷ near", "d2h": "Device to host, far ÷ near", "both": "Both at once, far ÷ near"}
+    titles = {
+        "h2d": "Host to device, far ÷ near",
+        "d2h": "Device to host, far ÷ near",
+        "both": "Both at once, far ÷ near",
+    }
     nothing = Evidence({}, {}, {})
-    return [m for m in (_host_device(ratios, nothing, numa, gpus, load, title, NEAR) for load, title in titles.items()) if m]
+    return [
+        m for m in (_host_device(ratios, nothing, numa, gpus, load, title, NEAR) for load, title in titles.items()) if m
+    ]
 
 
 def _host_device(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int], load: str, title: str,
@@ -142,7 +153,11 @@ def _host_device(figures: list[Figure], why: Evidence, numa: list[int], gpus: li
 
 def _none(why: Evidence, cell: cells.Cell, otherwise: str) -> Place:
     place = why.place(cell)
-    return Place(otherwise, reason="its own near path: 1 by definition") if otherwise == NEAR and place.state == ABSENT else place
+    return (
+        Place(otherwise, reason="its own near path: 1 by definition")
+        if otherwise == NEAR and place.state == ABSENT
+        else place
+    )
 
 
 def stream_matrices(figures: list[Figure], why: Evidence, numa: list[int]) -> list[Matrix]:
@@ -163,7 +178,9 @@ def stream_matrices(figures: list[Figure], why: Evidence, numa: list[int]) -> li
                 places.setdefault((first.source.index, first.destination.index), []).append(figure)
             else:
                 together.append(figure)
-        lost = [(c.flows[0].source.index, c.flows[0].destination.index) for c in asked if c.flows[0].direction == kernel]
+        lost = [
+            (c.flows[0].source.index, c.flows[0].destination.index) for c in asked if c.flows[0].direction == kernel
+        ]
         rows = tuple(sorted({a for a, _ in [*places, *lost]}))
         columns = tuple(sorted({*numa, *(b for _, b in [*places, *lost])}))
 

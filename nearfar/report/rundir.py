@@ -10,6 +10,8 @@ from typing import Any
 from nearfar.errors import NearfarError
 from nearfar.topology import Node, node_from_document
 
+from .wording import shown_verdict
+
 #: Worst first, as the design orders them.
 VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 _MODELLED_SUFFIX = "-modelled"
@@ -43,16 +45,21 @@ class Check:
         if self.verdict is None:
             return f"{self.name} left no verdict: it did not finish"
         if self.document is None:
-            return f"{self.name} has a verdict, but its measurement document is missing: no samples, no bindings, no node"
+            return (
+                f"{self.name} has a verdict, but its measurement document is missing: no samples, no bindings, no node"
+            )
         return None
 
 
 @dataclass(frozen=True)
 class NodeRun:
-    """What a run found out about one node. ``node`` is what was observed or modelled, None where no file says."""
+    """What a run found out about one node. ``node`` is what was observed or modelled, None where no file says.
+
+    ``name`` is the host's, or the node type's where the node is modelled.
+    """
 
     folder: Path
-    hostname: str
+    name: str
     system: str
     modelled: bool
     node: Node | None
@@ -73,8 +80,14 @@ class Run:
     nodes: tuple[NodeRun, ...]
 
     @property
+    def shown(self) -> str:
+        """The run's verdict as shown: a run in which nothing was measured is MODELLED, not PASS."""
+        word = worst([self.raw["verdict"]])
+        return shown_verdict(word, bool(self.nodes) and all(node.modelled for node in self.nodes))
+
+    @property
     def missing_cases(self) -> list[dict[str, Any]]:
-        """The cases that should have run and did not."""
+        """The cases that should have run and did not, each with its ``reason`` where one is known."""
         return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)]
 
 
@@ -82,10 +95,12 @@ def read(folder: Path) -> Run:
     """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""
     raw = _load(folder / "run.json", "nearfar-run/1", {"system": str, "verdict": str})
     if raw is None:
-        raise NearfarError(f"{folder / 'run.json'}: not there; name a run directory, as ./validate prints them, or 'latest'")
+        raise NearfarError(
+            f"{folder / 'run.json'}: not there; name a run directory, as ./validate prints them, or 'latest'"
+        )
     nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
     # What was really measured comes first.
-    found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.hostname))
+    found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
     return Run(folder, raw, tuple(found))
 
 
@@ -98,9 +113,14 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
     verdicts = [check.verdict for check in checks if check.verdict]
     kinds = {verdict.get("kind") for verdict in verdicts}
     modelled = "modelled" in kinds or (not kinds and place.name.endswith(_MODELLED_SUFFIX))
-    hostname = next((str(verdict["node"]) for verdict in verdicts if verdict.get("node")), place.name)
+    if modelled:
+        types = (check.document.get("node_type") for check in checks if check.document)
+        bare = place.name[: -len(_MODELLED_SUFFIX)] if place.name.endswith(_MODELLED_SUFFIX) else place.name
+        name = next((str(word) for word in types if word), bare)
+    else:
+        name = next((str(verdict["node"]) for verdict in verdicts if verdict.get("node")), place.name)
     system = next((str(verdict["system"]) for verdict in verdicts if verdict.get("system")), str(run["system"]))
-    return NodeRun(place, hostname, system, modelled, _machine(place, observed, checks), checks)
+    return NodeRun(place, name, system, modelled, _machine(place, observed, checks), checks)
 
 
 def _machine(place: Path, observed: dict[str, Any] | None, checks: tuple[Check, ...]) -> Node | None:

@@ -10,7 +10,7 @@ from .wording import number
 
 WIDTH, HEIGHT = 116, 14
 #: The scatter's scale, to either side of the median: one scale for all rows, so that rows can be compared.
-SCATTER = 0.02
+SCATTER = 0.01
 
 
 def bullet(figure: Figure) -> Markup:
@@ -18,7 +18,11 @@ def bullet(figure: Figure) -> Markup:
     if figure.value is None:
         return Markup("")
     reference = figure.reference or {}
-    known = [v for v in (figure.value, figure.expected, reference.get("upper"), figure.ceiling) if isinstance(v, (int, float))]
+    known = [
+        v
+        for v in (figure.value, figure.expected, reference.get("upper"), figure.ceiling)
+        if isinstance(v, (int, float))
+    ]
     most = figure.ceiling if figure.ceiling and figure.ceiling >= max(known) else max(known) * 1.05
     if most <= 0:
         return Markup("")
@@ -26,7 +30,9 @@ def bullet(figure: Figure) -> Markup:
     def at(value: float) -> float:
         return max(0.0, min(1.0, value / most)) * WIDTH
 
-    root = element("svg", class_="bullet", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true")
+    root = element(
+        "svg", class_="bullet", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true"
+    )
     root.append(element("rect", x=0, y=4, width=WIDTH, height=6, rx=2, class_="track"))
     lower = reference.get("lower")
     if isinstance(lower, (int, float)):
@@ -51,7 +57,15 @@ def scatter(figure: Figure) -> Markup:
         return WIDTH / 2 + offset * (WIDTH / 2 - 5)
 
     words = f"{len(figure.samples)} samples, {number(min(figure.samples))} to {number(max(figure.samples))}"
-    root = element("svg", element("title", words), class_="scatter", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, role="img")
+    root = element(
+        "svg",
+        element("title", words),
+        class_="scatter",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width=WIDTH,
+        height=HEIGHT,
+        role="img",
+    )
     root.append(element("line", x1=0, x2=WIDTH, y1=7, y2=7, class_="axis"))
     root.append(element("line", x1=WIDTH / 2, x2=WIDTH / 2, y1=1, y2=13, class_="middle"))
     if figure.interval:

@@ -31,7 +31,9 @@ def text(x: float, y: float, words: str, class_: str | None = None, anchor: str 
 
 def printable(words: str) -> str:
     """``words`` without the characters that XML cannot hold."""
-    return "".join(c for c in words if c in "\t\n" or (" " <= c and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff"))
+    return "".join(
+        c for c in words if c in "\t\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff")
+    )
 
 
 def markup(root: ET.Element) -> Markup:

@@ -20,17 +20,19 @@ def summarise(run: Run, colour: bool = False) -> str:
     checks = [(shown_verdict(check.word, node.modelled), node, check) for node in run.nodes for check in node.checks]
     width = max((len(word) for word, _, _ in checks), default=4)
     names = max((len(short_name(check.name)) for _, _, check in checks), default=0)
-    several = len({node.hostname for _, node, _ in checks}) > 1
-    places = max((len(node.hostname) for _, node, _ in checks), default=0)
+    several = len({node.name for _, node, _ in checks}) > 1
+    places = max((len(node.name) for _, node, _ in checks), default=0)
     lines = []
     for word, node, check in checks:
-        where = f"{_plain(node.hostname):<{places}}  " if several else ""
-        lines.append(f"{paint(word, width)}  {where}{short_name(check.name):<{names}}  {_plain(check_line(check, node))}")
+        where = f"{_plain(node.name):<{places}}  " if several else ""
+        lines.append(
+            f"{paint(word, width)}  {where}{short_name(check.name):<{names}}  {_plain(check_line(check, node))}"
+        )
 
     notice = modelled_notice(run)
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
-    verdict = str(run.raw["verdict"])
-    tail.append(f"{paint(verdict)}  {run.folder / 'index.html'}")
+    interrupted = ", interrupted" if run.raw.get("interrupted") else ""
+    tail.append(f"{paint(run.shown)}{interrupted}  {run.folder / 'index.html'}")
     found = [r for r in reasons(run) if not (r.node and r.node.modelled)]
     room = MOST_LINES - len(tail)
     told = min(len(found), max(2, room - len(lines)))
@@ -49,7 +51,9 @@ def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
 def _told(found: list[Reason], room: int) -> list[str]:
     if len(found) <= room:
         return [f"  · {_plain(reason.text)}" for reason in found]
-    return [f"  · {_plain(reason.text)}" for reason in found[: room - 1]] + [f"  · and {len(found) - room + 1} more on the page"]
+    return [f"  · {_plain(reason.text)}" for reason in found[: room - 1]] + [
+        f"  · and {len(found) - room + 1} more on the page"
+    ]
 
 
 def _plain(words: str) -> str:

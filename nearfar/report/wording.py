@@ -8,7 +8,7 @@ from typing import Any
 from nearfar.topology import Link
 
 #: A sign beside every verdict, so that none is told by colour alone.
-SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇"}
+SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", "UNJUDGED": "–"}
 
 _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "sole", "unknown": "place unknown",
             "local": "local", "mixed": "mixed"}  # fmt: skip

@@ -27,7 +27,14 @@ def make_node(
 ) -> dict[str, Any]:  # fmt: skip
     """A node document; ``gpus`` and ``nics`` give the NUMA node of each device (None: the system does not say)."""
     numa = [
-        {"index": i, "package": i // numa_per_package, "cpus": cpu_list(i * cores, cores), "memory": 64 * GIB, "kind": "host", "gpu": None}
+        {
+            "index": i,
+            "package": i // numa_per_package,
+            "cpus": cpu_list(i * cores, cores),
+            "memory": 64 * GIB,
+            "kind": "host",
+            "gpu": None,
+        }
         for i in range(packages * numa_per_package)
     ]
     devices = []
@@ -45,9 +52,21 @@ def make_node(
     for index, where in enumerate(nics):
         near = next((d for d in devices if d["numa_node"] == where), None)
         uplinks = [f"0000:{0xA0 + index:02x}:01.0"] + (near["uplinks"][1:] if near and switches else [])
-        ports.append({"name": f"mlx5_{index}", "pci": f"0000:{0xA1 + index:02x}:00.0", "numa_node": where, "package": where // numa_per_package,
-                      "link": {"kind": "pcie", "gen": 5, "width": 16, "max_gen": 5, "max_width": 16}, "uplinks": uplinks})  # fmt: skip
-    pairs = [{"gpus": [a, b], "link": nvlink} for a in range(len(devices)) for b in range(a + 1, len(devices))] if nvlink else []
+        ports.append(
+            {
+                "name": f"mlx5_{index}",
+                "pci": f"0000:{0xA1 + index:02x}:00.0",
+                "numa_node": where,
+                "package": where // numa_per_package,
+                "link": {"kind": "pcie", "gen": 5, "width": 16, "max_gen": 5, "max_width": 16},
+                "uplinks": uplinks,
+            }
+        )
+    pairs = (
+        [{"gpus": [a, b], "link": nvlink} for a in range(len(devices)) for b in range(a + 1, len(devices))]
+        if nvlink
+        else []
+    )
     values = [[10 if a == b else 12 if a["package"] == b["package"] else 21 for b in numa] for a in numa]
     return {
         "hostname": hostname, "product": "Synthetic 1U", "packages": [
@@ -69,18 +88,33 @@ class Document:
             "started": STARTED, "seconds": 4.8, "node": node, "results": [], "skipped": [], "failed": [],
         }  # fmt: skip
         if modelled:
-            self.raw["program"] = {"name": "nearfar predict", "version": "0.1.0", "command": ["nearfar", "predict", "--json"]}
+            self.raw["program"] = {
+                "name": "nearfar predict",
+                "version": "0.1.0",
+                "command": ["nearfar", "predict", "--json"],
+            }
             self.raw["node_type"] = "keeneland"
 
     def rate(self, value: float) -> dict[str, Any]:
         if self.modelled:
-            return {"unit": "GB/s", "median": value, "mad": 0.0, "ci": [value, value], "min": value, "max": value, "n": 1, "samples": [value]}
+            return {
+                "unit": "GB/s",
+                "median": value,
+                "mad": 0.0,
+                "ci": [value, value],
+                "min": value,
+                "max": value,
+                "n": 1,
+                "samples": [value],
+            }
         samples = [round(value * (1 + self.random.gauss(0, HALF_WIDTH)), 3) for _ in range(9)]
         ordered = sorted(samples)
         return {"unit": "GB/s", "median": ordered[4], "mad": round(value * HALF_WIDTH * 0.67, 4), "ci": [ordered[1], ordered[7]],
                 "min": ordered[0], "max": ordered[-1], "n": 9, "samples": samples}  # fmt: skip
 
-    def add(self, flows: dict[str, float], ceiling: float | None, quantity: str = "copy", limited_by: tuple[str, ...] = ()) -> None:
+    def add(
+        self, flows: dict[str, float], ceiling: float | None, quantity: str = "copy", limited_by: tuple[str, ...] = ()
+    ) -> None:
         entries = []
         for flow, value in flows.items():
             numa = int(flow.replace("/triad", "").split(":")[1 if flow[0] in "gc" else 0][1:])
@@ -113,7 +147,9 @@ def path_class(node: dict[str, Any], numa: int, device: dict[str, Any]) -> str:
 def stream_class(node: dict[str, Any], cores: int, memory: int) -> str:
     if cores == memory:
         return "local"
-    return "on_socket" if node["numa_nodes"][cores]["package"] == node["numa_nodes"][memory]["package"] else "off_socket"
+    return (
+        "on_socket" if node["numa_nodes"][cores]["package"] == node["numa_nodes"][memory]["package"] else "off_socket"
+    )
 
 
 def encode(text: str) -> str:
@@ -171,7 +207,15 @@ def _metric(name: str, cell: str, flow: str | None, kind: str, result: dict[str,
         verdict, reason = "INDETERMINATE", f"{cell}: no reference applies to this figure"
     else:
         target, lower, degraded, origin, note = expected
-        reference = {"value": target, "lower": lower, "upper": None, "unit": "GB/s", "origin": origin, "note": note, "stale": "older" in note}
+        reference = {
+            "value": target,
+            "lower": lower,
+            "upper": None,
+            "unit": "GB/s",
+            "origin": origin,
+            "note": note,
+            "stale": "older" in note,
+        }
         subject = sentence_subject(flow or cell)
         if value < lower:
             verdict, reason = "FAIL", f"{subject}: {value:.1f} GB/s, expected at least {lower:.1f} ({origin})"
@@ -198,20 +242,50 @@ def _ratios(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
             near[_load(metric)] = metric["value"]
     found = []
     for metric in metrics:
-        if metric["quantity"] != "copy" or metric["class"] not in ("on_socket", "off_socket") or _load(metric) not in near:
+        if (
+            metric["quantity"] != "copy"
+            or metric["class"] not in ("on_socket", "off_socket")
+            or _load(metric) not in near
+        ):
             continue
         ratio = round(metric["value"] / near[_load(metric)], 4)
-        reference = {"value": 0.9, "lower": 0.55, "upper": None, "unit": "1", "origin": "prediction", "note": "", "stale": False}
+        reference = {
+            "value": 0.9,
+            "lower": 0.55,
+            "upper": None,
+            "unit": "1",
+            "origin": "prediction",
+            "note": "",
+            "stale": False,
+        }
         verdict = "PASS" if ratio >= 0.55 else "FAIL"
-        found.append({**metric, "name": f"{metric['class']}_over_near.{metric['name'].partition('.')[2]}", "value": ratio, "unit": "1", "ci": None, "ceiling": None,
-                      "limited_by": [], "reference": reference, "degraded_below": None, "verdict": verdict,
-                      "reason": None if verdict == "PASS" else f"{metric['cell']}: {ratio:.2f} of the near figure, expected at least 0.55"})  # fmt: skip
+        found.append(
+            {
+                **metric,
+                "name": f"{metric['class']}_over_near.{metric['name'].partition('.')[2]}",
+                "value": ratio,
+                "unit": "1",
+                "ci": None,
+                "ceiling": None,
+                "limited_by": [],
+                "reference": reference,
+                "degraded_below": None,
+                "verdict": verdict,
+                "reason": None
+                if verdict == "PASS"
+                else f"{metric['cell']}: {ratio:.2f} of the near figure, expected at least 0.55",
+            }
+        )
     return found
 
 
 def _load(metric: dict[str, Any]) -> tuple[str, str]:
     """What is moved, without saying from which NUMA node: the GPU, the direction and the load."""
-    blank = lambda text: "+".join(":".join("n" if e[0] == "n" else e for e in f.split(":")) for f in (text or "").split("+") if f)  # noqa: E731
+
+    def blank(text: str | None) -> str:
+        flows = (text or "").split("+")
+        return "+".join(":".join("n" if end[0] == "n" else end for end in flow.split(":")) for flow in flows if flow)
+
     return blank(metric["cell"]), blank(metric["flow"])
 
 
@@ -235,7 +309,9 @@ def stream(document: Document, local: float, on_socket: float, off_socket: float
     rates = {"local": local, "on_socket": on_socket, "off_socket": off_socket}
     for cores in nodes:
         for memory in nodes:
-            document.add({f"c{cores}:n{memory}/triad": rates[stream_class(document.node, cores, memory)]}, None, "stream")
+            document.add(
+                {f"c{cores}:n{memory}/triad": rates[stream_class(document.node, cores, memory)]}, None, "stream"
+            )
     if len(nodes) > 1:
         document.add({f"c{n}:n{n}/triad": local * 0.97 for n in nodes}, None, "stream")
 
@@ -243,13 +319,24 @@ def stream(document: Document, local: float, on_socket: float, off_socket: float
 class Run:
     """A run directory under construction."""
 
-    def __init__(self, directory: Path, system: str, real: list[str], modelled: list[str] = (), hostname: str = "node") -> None:  # type: ignore[assignment]
+    def __init__(
+        self, directory: Path, system: str, real: list[str], modelled: list[str] = (), hostname: str = "node"
+    ) -> None:  # type: ignore[assignment]
         self.directory = directory
         self.raw: dict[str, Any] = {
-            "schema": "nearfar-run/1", "system": system, "started": STARTED, "seconds": 12.4, "command": ["./validate"], "hostname": hostname,
-            "real": list(real), "modelled": list(modelled), "expected_cases": [], "ran_cases": [], "missing_cases": [],
+            "schema": "nearfar-run/1",
+            "system": system,
+            "started": STARTED,
+            "seconds": 12.4,
+            "command": ["./validate"],
+            "hostname": hostname,
+            "real": list(real),
+            "modelled": list(modelled),
+            "expected_cases": [],
+            "ran_cases": [],
+            "missing_cases": [],
             "stages": {"reframe": 9.1, "programs": 5.9},
-        }  # fmt: skip
+        }
         self.verdicts: list[dict[str, Any]] = []
 
     def check(self, folder: str, verdict: dict[str, Any], document: Document | None, stderr: str = "") -> None:
@@ -262,7 +349,9 @@ class Run:
         case = {"name": f"{verdict['check']} @{verdict['system']}:{verdict['partition']}+{verdict['environ']}", "check": verdict["check"],
                 "system": verdict["system"], "partition": verdict["partition"], "node": verdict["node"]}  # fmt: skip
         self.raw["expected_cases"].append(case)
-        self.raw["ran_cases"].append({**case, "result": "fail" if verdict["verdict"] in ("FAIL", "INDETERMINATE") else "pass"})
+        self.raw["ran_cases"].append(
+            {**case, "result": "fail" if verdict["verdict"] in ("FAIL", "INDETERMINATE") else "pass"}
+        )
         self.verdicts.append(verdict)
 
     def node(self, folder: str, node: dict[str, Any]) -> None:
@@ -270,12 +359,20 @@ class Run:
         (self.directory / folder / "node.json").write_text(json.dumps(node))
 
     def missing(self, check: str, system: str, node: str) -> None:
-        case = {"name": f"{check} @{system}:default+system", "check": check, "system": system, "partition": "default", "node": node}
+        case = {
+            "name": f"{check} @{system}:default+system",
+            "check": check,
+            "system": system,
+            "partition": "default",
+            "node": node,
+        }
         self.raw["expected_cases"].append(case)
         self.raw["missing_cases"].append(case)
 
     def finish(self) -> Path:
-        every = {v["verdict"] for v in self.verdicts if v["kind"] == "measured"} | ({"INDETERMINATE"} if self.raw["missing_cases"] else set())
+        every = {v["verdict"] for v in self.verdicts if v["kind"] == "measured"} | (
+            {"INDETERMINATE"} if self.raw["missing_cases"] else set()
+        )
         worst = next((v for v in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if v in every), "INDETERMINATE")
         self.raw.update(verdict=worst, exit_code={"FAIL": 1, "INDETERMINATE": 3}.get(worst, 0))
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -286,7 +383,9 @@ class Run:
 def topology(node: dict[str, Any], modelled: bool = False) -> Document:
     document = Document(node, "nearfar-copy", modelled)
     document.raw["gpus_under_load"] = [
-        {"index": g["index"], "link": {"gen": g["link"]["max_gen"], "width": 16}, "throttle": [], "replays": 0} for g in node["gpus"]]  # fmt: skip
+        {"index": g["index"], "link": {"gen": g["link"]["max_gen"], "width": 16}, "throttle": [], "replays": 0}
+        for g in node["gpus"]
+    ]
     return document
 
 
@@ -296,7 +395,11 @@ def h200_reference(kind: str, cell: str, flow: str | None) -> tuple[float, float
         return 212.0, 180.0, 205.0, "published", ""
     if "+" in cell and flow is None:
         return 99.4, 70.2, 99.4, "prediction", "both directions at once, 0.85 of the payload ceiling each"
-    return (49.7, 35.1, 49.7, "prediction", "") if "+" in cell else (53.8, 35.1, 53.8, "prediction", "copy engine alone, 0.92 of the payload ceiling")
+    return (
+        (49.7, 35.1, 49.7, "prediction", "")
+        if "+" in cell
+        else (53.8, 35.1, 53.8, "prediction", "copy engine alone, 0.92 of the payload ceiling")
+    )
 
 
 def h200_rate(direction: str, numa: int, gpu: int, both: bool) -> float:
@@ -328,9 +431,24 @@ def broken(directory: Path, hostname: str = "h200-07") -> Path:
     under_load.raw["gpus_under_load"][1]["throttle"] = ["sw_power_cap"]
     under_load.raw["gpus_under_load"][2].update(link={"gen": 5, "width": 8}, replays=1204)
     findings = [
-        {"item": "gpus.count", "verdict": "FAIL", "reason": "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent", "hard": True},
-        {"item": "g2.link.width", "verdict": "FAIL", "reason": "GPU 2 (0000:3b:00.0): PCIe width x8 under load, expected x16", "hard": True},
-        {"item": "g1.throttle", "verdict": "DEGRADED", "reason": "GPU 1 (0000:2b:00.0): throttled by its power cap during the test", "hard": False},
+        {
+            "item": "gpus.count",
+            "verdict": "FAIL",
+            "reason": "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent",
+            "hard": True,
+        },
+        {
+            "item": "g2.link.width",
+            "verdict": "FAIL",
+            "reason": "GPU 2 (0000:3b:00.0): PCIe width x8 under load, expected x16",
+            "hard": True,
+        },
+        {
+            "item": "g1.throttle",
+            "verdict": "DEGRADED",
+            "reason": "GPU 1 (0000:2b:00.0): throttled by its power cap during the test",
+            "hard": False,
+        },
     ]
     run.check(hostname, judge(under_load, "topology_check", "redwood", h200_reference, findings=findings), under_load)
     run.missing("host_memory_check", "redwood", hostname)
@@ -339,7 +457,10 @@ def broken(directory: Path, hostname: str = "h200-07") -> Path:
     host_device(copies, lambda d, n, g, both: slow.get((d, g, both), h200_rate(d, n, g, both)), 58.5)
     for cell in ("n0:g3", "g3:n0", "n0:g3+g3:n0"):
         copies.raw["failed"].append({"cell": cell, "reason": "GPU 3 (0000:4b:00.0) is not there", "code": "absent"})
-    findings = [{"item": c["cell"], "verdict": "FAIL", "reason": f"{c['cell']}: {c['reason']}", "hard": True} for c in copies.raw["failed"]]
+    findings = [
+        {"item": c["cell"], "verdict": "FAIL", "reason": f"{c['cell']}: {c['reason']}", "hard": True}
+        for c in copies.raw["failed"]
+    ]
     references = ["site/references/redwood.yaml"]
     verdict = judge(copies, "host_device_check", "redwood", h200_reference, findings=findings, references=references)
     run.check(hostname, verdict, copies, stderr="nearfar-copy: GPU 3 (0000:4b:00.0) is not there\n")
@@ -350,7 +471,11 @@ def keeneland_reference(kind: str, cell: str, flow: str | None) -> tuple[float, 
     if cell.startswith("c"):
         return 17.0, 10.0, None, "prediction", ""
     value = {"near": 5.7, "off_socket": 4.3}[kind]
-    return (value * 2, value, None, "prediction", "") if "+" in cell and flow is None else (value, value * 0.6, None, "published", "Spafford 2011")
+    return (
+        (value * 2, value, None, "prediction", "")
+        if "+" in cell and flow is None
+        else (value, value * 0.6, None, "published", "Spafford 2011")
+    )
 
 
 def modelled(directory: Path, hostname: str = "buildhost") -> Path:
@@ -403,13 +528,23 @@ def sub_numa(directory: Path, hostname: str = "hgx-0042") -> Path:
 
     host_device(copies, rate, 58.5)
     for cell in ("n7:g0", "g0:n7", "n7:g0+g0:n7"):
-        copies.raw["skipped"].append({"cell": cell, "reason": "NUMA node 7 has 12 MiB free, 256 MiB are needed", "code": "no_memory"})
+        copies.raw["skipped"].append(
+            {"cell": cell, "reason": "NUMA node 7 has 12 MiB free, 256 MiB are needed", "code": "no_memory"}
+        )
 
     def reference(kind: str, cell: str, flow: str | None) -> tuple[float, float, float | None, str, str]:
-        value = {"near": 55.5, "on_socket": 55.2, "off_socket": 43.2}[kind] * (0.91 if "+" in cell else 1) * (2 if "+" in cell and not flow else 1)
+        value = (
+            {"near": 55.5, "on_socket": 55.2, "off_socket": 43.2}[kind]
+            * (0.91 if "+" in cell else 1)
+            * (2 if "+" in cell and not flow else 1)
+        )
         return value, round(value * 0.85, 2), round(value * 0.97, 2), "tuned", "12 nodes, provisional"
 
-    run.check(hostname, judge(copies, "host_device_check", "redwood", reference, references=["site/references/redwood.yaml"]), copies)
+    run.check(
+        hostname,
+        judge(copies, "host_device_check", "redwood", reference, references=["site/references/redwood.yaml"]),
+        copies,
+    )
     return run.finish()
 
 

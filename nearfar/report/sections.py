@@ -1,0 +1,176 @@
+"""What the page shows of each node and check, gathered for its templates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from . import provenance, wording
+from .drawing import Findings, Lane, draw
+from .figures import Figure, figures, parsed, worst_first
+from .headline import anchor_prefix, check_line, finding_anchor, title
+from .matrices import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
+from .rundir import VERDICTS, Check, NodeRun
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check of a section."""
+
+    name: str
+    title: str
+    shown: str
+    line: str
+    anchor: str
+    figures: list[Figure]
+    rows: list[Figure]
+    matrices: list[Matrix]
+    ratios: list[Matrix]
+    findings: list[dict[str, Any]]
+    gaps: list[tuple[str, str, str]]
+    problem: str | None
+    provenance: list[tuple[str, Any]]
+    files: list[tuple[str, str]]
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One node."""
+
+    id: str
+    run: NodeRun
+    shown: str
+    summary: str
+    drawing: Any
+    devices: list[dict[str, Any]]
+    checks: list[CheckView]
+
+
+def section(number: int, node: NodeRun) -> Section:
+    """One node of a run; ``number`` makes its anchors unique on the page."""
+    machine = node.node
+    hosts = [n.index for n in machine.host_numa_nodes] if machine else []
+    gpus = [g.index for g in machine.gpus] if machine else []
+    checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
+    everything = [f for c in checks for f in c.figures]
+    drawing = None
+    if machine is not None:
+        drawing = draw(machine, _findings(node, everything), f"node-{number}")
+    return Section(
+        id=f"s{number}", run=node, shown=wording.shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
+        devices=_devices(node), checks=checks,
+    )  # fmt: skip
+
+
+def _summary(node: NodeRun) -> str:
+    machine = node.node
+    if machine is None:
+        return "what this node is was not recorded"
+    names = Counter(gpu.name or "GPU" for gpu in machine.gpus)
+    parts = [machine.product] if machine.product else []
+    parts.append(" + ".join(f"{count} × {name}" for name, count in names.items()) or "no GPU")
+    parts.append(wording.plural(len(machine.packages), "package"))
+    parts.append(wording.plural(len([n for n in machine.numa_nodes if n.kind == "host"]), "NUMA node"))
+    if machine.nics:
+        parts.append(wording.plural(len(machine.nics), "NIC"))
+    return " · ".join(parts)
+
+
+def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: list[int]) -> CheckView:
+    prefix = anchor_prefix(number, check)
+    found = figures(check, prefix)
+    why = evidence(check.document, check.verdict)
+    verdict = check.verdict or {}
+    return CheckView(
+        name=check.name, title=title(check.name), shown=wording.shown_verdict(check.word, node.modelled), line=check_line(check, node),
+        anchor=prefix, figures=found, rows=worst_first(found),
+        matrices=host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts),
+        ratios=ratio_matrices(found, hosts, gpus),
+        findings=[{**f, "anchor": finding_anchor(prefix, i)} for i, f in enumerate(verdict.get("findings") or [])],
+        gaps=_gaps(check), problem=check.problem, provenance=provenance.facts(check),
+        files=provenance.files(node, check), stderr=provenance.stderr(check),
+    )  # fmt: skip
+
+
+def _gaps(check: Check) -> list[tuple[str, str, str]]:
+    """What has no figure: (``failed``, ``skipped`` or ``missing``; what; why)."""
+    document, verdict = check.document or {}, check.verdict or {}
+    found = [
+        ("failed", str(e.get("cell")), str(e.get("reason") or e.get("code"))) for e in document.get("failed") or []
+    ]
+    skipped = document.get("skipped") or verdict.get("skipped") or []
+    found += [("skipped", str(e.get("cell")), str(e.get("reason") or e.get("code"))) for e in skipped]
+    return found + [("missing", str(name), "asked for, and not reported") for name in verdict.get("missing") or []]
+
+
+def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
+    """What the drawing says beside the node itself."""
+    lanes: dict[int, dict[str, Lane]] = {}
+    limits: Counter[str] = Counter()
+    for figure in everything:
+        place = load_of(figure.cell)
+        if not figure.is_ratio and figure.flow is None:
+            limits.update(figure.limited_by)
+        if (
+            place is None
+            or place[0] == "both"
+            or figure.is_ratio
+            or figure.path_class not in ("near", "sole", "unknown")
+        ):
+            continue
+        ends = lanes.setdefault(place[1], {})
+        if place[0] not in ends or _worse(figure, ends[place[0]].figure):
+            ends[place[0]] = Lane(figure)
+    links: dict[int, str] = {}
+    absent: dict[int, str] = {}
+    faults: dict[int, tuple[str, str]] = {}
+    for check in node.checks:
+        document = check.document or {}
+        for entry in document.get("failed") or []:
+            cell = parsed(entry.get("cell"))
+            for gpu in {g for flow in cell.flows for g in flow.gpus} if cell else ():
+                if entry.get("code") == "absent":
+                    absent.setdefault(gpu, str(entry.get("reason")))
+                else:
+                    faults.setdefault(gpu, ("FAIL", str(entry.get("reason"))))
+        for state in document.get("gpus_under_load") or []:
+            link = state.get("link") or {}
+            if link.get("gen") and link.get("width") and not _is_nvlink(node, state.get("index")):
+                links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
+        for finding in (check.verdict or {}).get("findings") or []:
+            words, word = str(finding.get("item")), finding.get("verdict")
+            number = words[1:].partition(".")[0]
+            if words.startswith("g") and number.isdigit() and word in ("FAIL", "DEGRADED", "INDETERMINATE"):
+                faults.setdefault(int(number), (word, str(finding.get("reason"))))
+    return Findings(lanes, links, absent, faults, limits)
+
+
+def _is_nvlink(node: NodeRun, index: Any) -> bool:
+    return node.node is not None and any(g.index == index and g.link.kind != "pcie" for g in node.node.gpus)
+
+
+def _worse(figure: Figure, other: Figure | None) -> bool:
+    if other is None:
+        return True
+    ranks = VERDICTS.index(figure.verdict), VERDICTS.index(other.verdict)
+    return ranks[0] < ranks[1] or (ranks[0] == ranks[1] and (figure.value or 0) > (other.value or 0))
+
+
+def _devices(node: NodeRun) -> list[dict[str, Any]]:
+    if node.node is None:
+        return []
+    loads = {s.get("index"): s for check in node.checks for s in (check.document or {}).get("gpus_under_load") or []}
+    rows = []
+    for gpu in node.node.gpus:
+        load = loads.get(gpu.index) or {}
+        link = load.get("link") or {}
+        lanes = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
+        rows.append({
+            "gpu": gpu, "most": wording.link_words(gpu.link, most=True), "seen": bool(load),
+            "load": f"PCIe {link.get('gen')} ×{link.get('width')}" if link.get("gen") and gpu.link.kind == "pcie" else None,
+            "throttle": [str(reason) for reason in load.get("throttle") or []], "replays": load.get("replays"),
+            "nvlinks": f"{gpu.nvlinks} lanes{lanes}" if gpu.nvlinks else None,
+        })  # fmt: skip
+    return rows
