@@ -1,7 +1,7 @@
 """What NVIDIA's driver says of its GPUs, through NVML (nvidia-ml-py).
 
-Nothing here ends in a traceback: a library that is absent, a driver that is not loaded and a GPU that has fallen off the
-bus are facts to report.
+Nothing here ends in a traceback: a library that is absent, a driver that is not loaded and a GPU that has fallen off
+the bus are facts to report.
 """
 
 from __future__ import annotations

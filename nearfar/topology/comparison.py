@@ -1,4 +1,4 @@
-"""Is this the node that the site's file describes? Differences, item by item, in sentences that a technician can use."""
+"""Is this the node that the site's file describes? What differs, item by item, in a technician's words."""
 
 from __future__ import annotations
 
@@ -222,8 +222,10 @@ class _Comparison:
         return short
 
     def _peers(self, pairs: list[tuple[Gpu, Gpu]], short: set[int]) -> None:
-        """Pairs where both GPUs have all their lanes, or both lack some (those between them): one that lacks some alone,
-        behind a switch, explains all its pairs."""
+        """Compare pairs where both GPUs have all their lanes, or both lack some (those between them).
+
+        A GPU that lacks some alone, behind a switch, explains all its pairs.
+        """
         now = {wanted.index: present.index for wanted, present in pairs}
         for (a, b), link in sorted(self.expected.peers.items() if self.observed.peers else ()):
             if a not in now or b not in now or (a in short) != (b in short):

@@ -46,13 +46,14 @@ def nvlinks_from_distances(root: ElementTree.Element, gpus: tuple[Gpu, ...]) -> 
     linked = []
     for gpu in gpus:
         total = to_switch.get(gpu.index, 0) + sum(r for (a, _), r in between.items() if a == gpu.index)
+        # Lanes to a package are of POWER processors, which have the first generation or the second.
+        generation = 1 if total % _LATER_GENERATIONS else None
         if gpu.index in to_host:
-            rate = to_host[gpu.index]
-            generation = 1 if rate % _LATER_GENERATIONS else 2
-            lanes = _lanes(rate)
+            generation = 1 if to_host[gpu.index] % _LATER_GENERATIONS else 2
+            lanes = _lanes(to_host[gpu.index])
             gpu = replace(gpu, link=Link("nvlink", generation, lanes, generation, lanes))
         if total:
-            gpu = replace(gpu, nvlinks=_lanes(total), nvlink_generation=1 if total % _LATER_GENERATIONS else None)
+            gpu = replace(gpu, nvlinks=_lanes(total), nvlink_generation=generation)
         linked.append(gpu)
     return tuple(linked), peers
 

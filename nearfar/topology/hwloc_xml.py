@@ -204,7 +204,8 @@ class _Reader:
                     index=index,
                     pci=device.pci,
                     uuid=device.infos.get("NVIDIAUUID"),
-                    name=device.infos.get("GPUModel") or device.infos.get("PCIDevice"),
+                    # Only the driver's word: the PCI database has other names for the same models.
+                    name=device.infos.get("GPUModel"),
                     numa_node=numa_node,
                     package=package,
                     link=_pci_link(device.element),

@@ -1,0 +1,77 @@
+"""``nearfar detect``: what this node is; a first site file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from nearfar import inventory
+from nearfar.errors import NearfarError
+from nearfar.first_site_files import write_first_site_files
+from nearfar.sitefile import site_directories
+from nearfar.topology import node_to_document
+from nearfar.topology.text import draw
+
+_EPILOG = """examples:
+  nearfar detect
+  nearfar detect --json > node.json
+  nearfar detect --xml other-node.xml        # written there with: lstopo --of xml --whole-io --disallowed other-node.xml
+  nearfar detect --site mycluster            # a first site/systems/mycluster.yaml and node type, to be reviewed
+
+HWLOC_XMLFILE is honoured as by every hwloc tool. GPUs count in PCI bus order over all the node's GPUs, whatever
+CUDA_VISIBLE_DEVICES says.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Show this node: packages, NUMA nodes, GPUs, NICs, and the class of every path between them."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--xml", metavar="FILE", help="a node's stored hwloc XML (formats 2 and 3) instead; '-': standard input"
+    )
+    parser.add_argument("--json", action="store_true", help="the node object of a measurement document")
+    parser.add_argument("--site", metavar="NAME", help="write the first site files of a system called NAME")
+    parser.add_argument(
+        "--site-dir",
+        metavar="DIR",
+        type=Path,
+        help="where (default: the first of NEARFAR_SITE, else the checkout's site/)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the node, or write its site files."""
+    stored = None if args.xml is None else _read(args.xml)
+    try:
+        xml = inventory.lstopo_xml() if stored is None else stored
+        node = inventory.observe() if stored is None else inventory.observe(stored)
+    except NearfarError as error:
+        if args.xml is None:
+            raise
+        raise type(error)(f"{args.xml}: {error}") from None
+    if args.site is None:
+        if args.site_dir is not None:
+            raise NearfarError("--site-dir goes with --site NAME; name the system")
+        print(json.dumps(node_to_document(node), indent=2, ensure_ascii=False) if args.json else draw(node))
+        return 0
+    written = write_first_site_files(args.site, node, xml, args.site_dir or site_directories()[0])
+    if args.json:
+        print(json.dumps(node_to_document(node), indent=2, ensure_ascii=False))
+    print("\n".join(f"wrote {path}" for path in written), file=sys.stderr)
+    print("review them, then remove 'unreviewed: true' from each", file=sys.stderr)
+    return 0
+
+
+def _read(name: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NearfarError(
+            f"{name}: not UTF-8 text; write it with: lstopo --of xml --whole-io --disallowed {name}"
+        ) from None
+    except OSError as error:
+        raise NearfarError(f"{name}: cannot be read: {error.strerror}") from None
