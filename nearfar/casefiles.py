@@ -79,7 +79,7 @@ def _last_line(path: Path) -> str:
 
 def program_seconds(stage: Path) -> float:
     """How long the program itself ran, all attempts together."""
-    return sum(float(attempt["seconds"]) for attempt in _account(stage).get("attempts", []))
+    return float(sum(attempt["seconds"] for attempt in _account(stage).get("attempts", [])))
 
 
 def observation(node: Node) -> Document:

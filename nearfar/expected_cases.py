@@ -22,6 +22,7 @@ class Case:
     partition: str
     environ: str
     modelled: bool
+    node_type: str | None
     where: str
     problem: str | None = None
 
@@ -52,7 +53,7 @@ class Ran:
 def expected(checks: Iterable[Check], system: System) -> list[Case]:
     """The cases that ReFrame should run on a system."""
     return [
-        Case(c.name, system.name, p.name, environ, p.modelled, f"{c.file}:{c.line}", c.problem)
+        Case(c.name, system.name, p.name, environ, p.modelled, p.node_type, f"{c.file}:{c.line}", c.problem)
         for c in checks
         for p in system.partitions.values()
         if catalogue.fits(c, system.name, p.name, p.features)

@@ -18,12 +18,13 @@ from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, Nearfar
 from nearfar.expected_cases import Case, Ran
 from nearfar.sitefile import nearest
 from nearfar.systems import System
-from nearfar.verdict import worst
+from nearfar.verdict import passes, worst
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
 _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
-_EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
+_EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
+               "MODELLED": EXIT_GOOD}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Progress:
             if status == "FAIL":
                 self.say(f"{check} failed: nothing can be measured with it")
             return
-        on = f" on the modelled {partition}" if case.modelled else ""
+        on = f" on the modelled {case.node_type}" if case.modelled else ""
         if status == "RUN":
             if sys.stderr.isatty():
                 self.say(f"{check}{on} ...")
@@ -148,7 +149,8 @@ def _finish(
         {**case.entry(), "reason": _why(case, ran, said, interrupted)} for case in expected_cases.missing(cases, ran)
     ]
     found = verdicts(folder)
-    verdict = merged(cases, ran, found, bool(missing))
+    missing += _without_verdict(cases, ran, found)
+    verdict = merged(cases, found, bool(missing))
     seconds = time.time() - started
     programs = sum(case.seconds for case in ran)
     summary = {
@@ -203,30 +205,39 @@ def _first_line(text: str) -> str:
     return text.splitlines()[0] if text else "see reframe.log"
 
 
-def merged(cases: Sequence[Case], ran: Sequence[Ran], found: Sequence[Mapping[str, Any]], missing: bool) -> str:
-    """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or left no
-    verdict.
+def _without_verdict(
+    cases: Sequence[Case], ran: Sequence[Ran], found: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never green."""
+    left = []
+    for case in cases:
+        result = next((r for r in ran if _is(r, case)), None)
+        if result is None or result.result in ("skip", "xfail"):
+            continue
+        mine = [str(v["verdict"]) for v in found if _belongs(v, case)]
+        if not mine or (result.result == "fail" and passes(worst(mine))):
+            reason = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
+            left.append({**case.entry(), "reason": reason})
+    return left
 
-    What a modelled node shows counts for nothing; a run of modelled partitions alone is PASS where every case ran.
+
+def _is(ran: Ran, case: Case) -> bool:
+    return (ran.check, ran.system, ran.partition, ran.environ) == (
+        case.check, case.system, case.partition, case.environ,
+    )  # fmt: skip
+
+
+def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: bool) -> str:
+    """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not judged.
+
+    What a modelled node shows counts for nothing: a run of modelled partitions alone is MODELLED where every case ran.
     """
     words = ["INDETERMINATE"] if missing else []
     real = [case for case in cases if not case.modelled]
-    for case in real:
-        result = next(
-            (r.result for r in ran if (r.check, r.partition, r.environ) == (case.check, case.partition, case.environ)),
-            None,
-        )
-        mine = [str(v["verdict"]) for v in found if _belongs(v, case)]
-        if result is not None and result not in ("skip", "pass") and not mine:
-            words.append("INDETERMINATE")
-        # ReFrame's own failures (a lost job, a full disk) are no verdict about the node, and never green.
-        if result == "fail" and mine and worst(mine) in ("PASS", "DEGRADED"):
-            words.append("INDETERMINATE")
-        words += mine
-    judged = any(_belongs(v, case) for v in found for case in real)
-    if not judged and (real or not cases):
-        words.append("INDETERMINATE")
-    return worst(words)
+    judged = [str(v["verdict"]) for v in found for case in real if _belongs(v, case)]
+    if cases and not real:
+        return worst(words) if words else "MODELLED"
+    return worst([*words, *judged]) if judged else "INDETERMINATE"
 
 
 def _report(folder: Path, request: Request) -> None:
