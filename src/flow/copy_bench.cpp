@@ -1,7 +1,6 @@
 #include "flow/copy_bench.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <thread>
 
@@ -9,13 +8,10 @@
 #include "flow/cpus.h"
 #include "flow/error.h"
 #include "flow/gpu_call.h"
-#include "flow/interrupt.h"
 #include "flow/latched.h"
 
 namespace nearfar {
 namespace {
-
-constexpr double least_cell_seconds = 0.05;
 
 std::vector<int> gpus_of(const std::vector<Cell>& cells) {
     std::set<int> wanted;
@@ -72,36 +68,9 @@ void CopyBench::set_up(const std::vector<Cell>& cells, Buffers& buffers, Session
 
 void CopyBench::measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress) {
     Buffers buffers(node_, gpus_);
-    const double begin = now();
     set_up(cells, buffers, session);
-    const double end = policy_.budget > 0 ? begin + policy_.budget : INFINITY;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        const std::string text = cells[i].text();
-        const auto skip = [&](const std::string& code, const std::string& reason) {
-            const std::lock_guard<std::mutex> lock(mutex);
-            session.skipped.push_back({text, code, reason});
-        };
-        if (interrupted()) {
-            skip("interrupted", "interrupted before it was measured");
-            continue;
-        }
-        const double left = (end - now()) / static_cast<double>(cells.size() - i);
-        if (left < least_cell_seconds / 2) {
-            skip("budget", "the budget of " + std::to_string(policy_.budget) + " s was used up before it");
-            continue;
-        }
-        progress(i, cells.size(), text);
-        try {
-            CellResult result = measure_cell(cells[i], buffers, left);
-            const std::lock_guard<std::mutex> lock(mutex);
-            session.results.push_back(std::move(result));
-        } catch (const Prevented& why) {
-            skip(why.code, why.what());
-        } catch (const Failure& why) {
-            const std::lock_guard<std::mutex> lock(mutex);
-            session.failed.push_back({text, why.code, why.what()});
-        }
-    }
+    measure_in_order(cells, policy_, now(), session, mutex, progress,
+                     [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, seconds); });
     const std::lock_guard<std::mutex> lock(mutex);
     session.gpus_under_load = gpus_under_load(gpus_of(cells));
     for (GpuUnderLoad& gpu : session.gpus_under_load)
@@ -127,7 +96,6 @@ std::vector<GpuUnderLoad> CopyBench::gpus_under_load(const std::vector<int>& wan
 }
 
 CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, double seconds) {
-    const double begin = now();
     CellResult result;
     result.cell = cell;
     for (const Flow& flow : cell.flows) {
@@ -138,7 +106,6 @@ CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, dou
         measure_latched(cell, buffers, std::min(seconds, policy_.latched_seconds), result);
     else
         measure_windowed(cell, buffers, std::min(seconds, policy_.windowed_seconds), result);
-    result.seconds = now() - begin;
     return result;
 }
 
@@ -214,7 +181,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     std::vector<const Summary*> solos(cell.flows.size(), nullptr);
     const std::size_t before = has_solos ? (cell.flows.size() + 1) / 2 : 0;
     for (std::size_t i = 0; i < before; ++i) solos[i] = &solo(cell.flows[i], buffers, share);
-    const WindowOutcome outcome = run_window(tasks, policy_, share, [&] {
+    const TogetherOutcome outcome = run_window(tasks, policy_, share, [&] {
         for (const Flow& flow : cell.flows)
             if (links.count(flow.gpu()) == 0)
                 links[flow.gpu()] = nvml_.present_link(gpus_[static_cast<std::size_t>(flow.gpu())].on_bus.pci);
@@ -222,7 +189,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     const double measured = now();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         tasks[i].route->make_current();
-        tasks[i].route->verify(std::min(tasks[i].route->bytes() / tasks[i].chunk * tasks[i].chunk, outcome.bytes_moved[i]));
+        tasks[i].route->verify(std::min(tasks[i].route->bytes() / tasks[i].chunk * tasks[i].chunk, outcome.moved[i]));
     }
     result.verify_seconds += now() - measured;
     for (std::size_t i = before; has_solos && i < cell.flows.size(); ++i) solos[i] = &solo(cell.flows[i], buffers, share);

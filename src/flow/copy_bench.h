@@ -14,12 +14,10 @@
 #include "flow/node.h"
 #include "flow/nvml.h"
 #include "flow/route.h"
+#include "flow/session_loop.h"
 #include "flow/windowed.h"
 
 namespace nearfar {
-
-// Called before each cell with its position, its text and how many there are; for a progress line.
-using Progress = std::function<void(std::size_t position, std::size_t count, const std::string& cell)>;
 
 class CopyBench {
 public:

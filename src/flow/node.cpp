@@ -144,6 +144,17 @@ void order_gpus(Node& node, const std::vector<std::string>& order) {
     node.gpus = ordered;
 }
 
+std::vector<int> one_cpu_a_core(hwloc_topology_t topology, const std::vector<int>& allowed) {
+    std::vector<int> firsts;
+    hwloc_obj_t core = nullptr;
+    while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+        const std::vector<int> threads = intersection(indices(core->cpuset), allowed);
+        if (!threads.empty()) firsts.push_back(threads.front());
+    }
+    std::sort(firsts.begin(), firsts.end());
+    return firsts.empty() ? allowed : firsts;  // some captures and guests show no cores
+}
+
 std::size_t last_level_cache(hwloc_topology_t topology) {
     std::size_t total = 0;
     for (const hwloc_obj_type_t level : {HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
@@ -218,6 +229,7 @@ Node read_node(const std::vector<std::string>& gpu_order) {
     while ((package = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PACKAGE, package)) != nullptr)
         node.packages.push_back({static_cast<int>(package->os_index), indices(package->cpuset)});
     node.allowed_cpus = intersection(indices(hwloc_topology_get_allowed_cpuset(topology.get())), cpus_in_effect());
+    node.one_cpu_a_core = one_cpu_a_core(topology.get(), node.allowed_cpus);
     node.last_level_cache = last_level_cache(topology.get());
     read_memory(topology.get(), node);
     read_distances(node);

@@ -45,6 +45,7 @@ struct Node {
     std::vector<PciGpu> gpus;      // in PCI bus order: the index is the GPU's number
     std::map<std::pair<int, int>, int> distances;
     std::vector<int> allowed_cpus;
+    std::vector<int> one_cpu_a_core;  // the first allowed CPU of each core, for one thread a core
     std::size_t last_level_cache = 0;  // bytes, all of the node's together
 
     const NumaNode* numa_node(int index) const;

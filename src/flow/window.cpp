@@ -1,6 +1,7 @@
 #include "flow/window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace nearfar {
@@ -31,17 +32,18 @@ double CompletionLog::longest_gap(double begin, double end) const {
     return longest;
 }
 
-SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length) {
+SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length,
+                              std::size_t least) {
     SubWindows windows;
     double begin = -std::numeric_limits<double>::infinity();
     double end = std::numeric_limits<double>::infinity();
     for (const CompletionLog& log : logs) {
-        if (log.times.size() < 2) return windows;
+        if (log.times.size() < least) continue;
         begin = std::max(begin, log.times.front());
         end = std::min(end, log.times.back());
     }
     begin += settle;
-    if (logs.empty() || length <= 0 || end - begin < length) return windows;
+    if (!std::isfinite(begin) || length <= 0 || end - begin < length) return windows;
     windows.begin = begin;
     windows.length = length;
     windows.count = static_cast<std::size_t>((end - begin) / length);

@@ -2,61 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "flow/clock.h"
-#include "flow/cpus.h"
-#include "flow/error.h"
 #include "flow/gpu_call.h"
 #include "flow/interrupt.h"
-#include "flow/window.h"
 
 namespace nearfar {
 namespace {
 
-constexpr int queued_chunks = 4;       // never fewer than three are left while one is waited for
-constexpr double settle_seconds = 0.004;
-constexpr double least_sub_window = 0.010;
-constexpr int chunks_per_sub_window = 10;
-constexpr double look_interval = 0.004;
+constexpr std::size_t queued_chunks = 4;  // never fewer than three are left while one is waited for
 constexpr int alignments = 5;
-constexpr double long_autocorrelation = 0.6;
-
-// All threads start together; one that fails before lets nobody wait for ever.
-class Start {
-public:
-    explicit Start(std::size_t count) : missing_(count) {}
-    void arrive_and_wait() {
-        std::unique_lock<std::mutex> lock(mutex_);
-        if (--missing_ == 0) all_.notify_all();
-        all_.wait(lock, [this] { return missing_ == 0; });
-    }
-    void leave() {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (missing_ > 0 && --missing_ == 0) all_.notify_all();
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable all_;
-    std::size_t missing_;
-};
-
-struct Shared {
-    explicit Shared(std::size_t tasks) : start(tasks), logs(tasks), cpus(tasks), errors(tasks) {}
-    Start start;
-    std::atomic<bool> stop{false};
-    std::atomic<std::size_t> running{0};
-    std::mutex mutex;  // guards the logs
-    std::vector<CompletionLog> logs;
-    std::vector<std::vector<int>> cpus;
-    std::vector<std::exception_ptr> errors;
-};
 
 // The events of one task: a ring for its chunks and a reference whose time on CLOCK_MONOTONIC is known.
 class Events {
@@ -110,145 +66,37 @@ private:
     std::array<cudaEvent_t, queued_chunks> ring_{};
 };
 
-void move_chunks(const WindowTask& task, Shared& shared, std::size_t me, Events& events) {
-    const std::size_t places = task.route->bytes() / task.chunk;
+void move_chunks(const WindowTask& window, TogetherTask& task) {
+    const Route& route = *window.route;
+    task.bind(route.cpus());
+    route.make_current();
+    Events events(route.stream());
+    events.align();
+    task.start();
+    const std::size_t places = route.bytes() / window.chunk;
     std::size_t queued = 0;
     std::size_t complete = 0;
-    while (!shared.stop.load(std::memory_order_relaxed)) {
-        while (queued < complete + queued_chunks) {
-            task.route->queue_copy(queued % places * task.chunk, task.chunk);
+    while (!task.stopped()) {
+        for (; queued < complete + queued_chunks; ++queued) {
+            route.queue_copy(queued % places * window.chunk, window.chunk);
             events.record(queued);
-            ++queued;
         }
-        const double time = events.wait(complete);
-        ++complete;
-        const std::lock_guard<std::mutex> lock(shared.mutex);
-        shared.logs[me].times.push_back(time);
+        task.complete(events.wait(complete++));
     }
-    while (complete < queued) {
+    for (; complete < queued; ++complete) {
         events.wait(complete);
-        ++complete;
-        const std::lock_guard<std::mutex> lock(shared.mutex);
-        shared.logs[me].times.push_back(INFINITY);  // outside of every window, but written
-    }
-}
-
-void run_task(const WindowTask& task, Shared& shared, std::size_t me) {
-    bool started = false;
-    try {
-        shared.cpus[me] = bind_thread(task.route->cpus());
-        task.route->make_current();
-        Events events(task.route->stream());
-        events.align();
-        started = true;
-        shared.start.arrive_and_wait();
-        move_chunks(task, shared, me, events);
-    } catch (...) {
-        shared.errors[me] = std::current_exception();
-        shared.stop = true;
-        if (!started) shared.start.leave();
-    }
-    --shared.running;
-}
-
-std::vector<CompletionLog> snapshot(Shared& shared) {
-    const std::lock_guard<std::mutex> lock(shared.mutex);
-    return shared.logs;
-}
-
-double sub_window_length(const std::vector<CompletionLog>& logs) {
-    double slowest = 0;
-    for (const CompletionLog& log : logs) slowest = std::max(slowest, log.chunk_seconds());
-    return std::max(least_sub_window, chunks_per_sub_window * slowest);
-}
-
-// Summaries of the first `count` sub-windows; whether all are known well enough.
-bool summarise_windows(const SubWindows& windows, const std::vector<WindowTask>& tasks, std::size_t count, double target,
-                       WindowOutcome& outcome) {
-    const auto first = [count](const std::vector<double>& rates) {
-        return std::vector<double>(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(count));
-    };
-    std::vector<std::vector<double>> flows(tasks.back().flow + 1, std::vector<double>(count, 0));
-    outcome.task_rates.clear();
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        for (std::size_t at = 0; at < count; ++at) flows[tasks[i].flow][at] += windows.rates[i][at];
-        outcome.task_rates.push_back(summarise(first(windows.rates[i])).median);
-    }
-    outcome.rates.clear();
-    bool narrow = true;
-    for (const std::vector<double>& rates : flows) {
-        outcome.rates.push_back(summarise(rates));
-        narrow = narrow && outcome.rates.back().half_width() <= target;
-    }
-    outcome.total = summarise(first(windows.total));
-    return narrow && outcome.total.half_width() <= target && count >= looks.front();
-}
-
-bool autocorrelated(const WindowOutcome& outcome) {
-    return outcome.total.n() > looks.front() && lag_one_autocorrelation(outcome.total.samples) > long_autocorrelation;
-}
-
-// Looks at the logs as they grow, only at the agreed numbers of samples, until they are good enough or time is up.
-void watch(Shared& shared, const std::vector<WindowTask>& tasks, const Policy& policy, double seconds, const std::function<void()>& under_load,
-           WindowOutcome& outcome) {
-    const double end = now() + seconds;
-    double length = 0;
-    std::size_t look = 0;
-    bool loaded = false;
-    while (!shared.stop) {
-        std::this_thread::sleep_for(std::chrono::duration<double>(look_interval));
-        const std::vector<CompletionLog> logs = snapshot(shared);
-        const bool late = now() > end;
-        const bool moving = std::all_of(logs.begin(), logs.end(), [](const CompletionLog& log) { return log.times.size() >= 4; });
-        if (moving && !loaded) {
-            loaded = true;
-            if (under_load) under_load();
-        }
-        if (moving && length == 0) length = sub_window_length(logs);
-        const SubWindows windows = common_sub_windows(logs, settle_seconds, length);
-        while (look < looks.size() && windows.count >= looks[look]) {
-            outcome.converged = summarise_windows(windows, tasks, looks[look], policy.target, outcome);
-            if (outcome.converged) return;
-            ++look;
-            // Samples that resemble their neighbours say less than their number: longer ones.
-            if (autocorrelated(outcome)) {
-                length *= 2;
-                look = 0;
-                break;
-            }
-        }
-        if (look == looks.size() || late || interrupted()) {
-            if (windows.count > outcome.total.n() && windows.count < looks.back())
-                outcome.converged = summarise_windows(windows, tasks, windows.count, policy.target, outcome);
-            return;
-        }
+        task.drained();
     }
 }
 
 }  // namespace
 
-WindowOutcome run_window(const std::vector<WindowTask>& tasks, const Policy& policy, double seconds,
-                         const std::function<void()>& under_load) {
-    Shared shared(tasks.size());
-    shared.running = tasks.size();
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        shared.logs[i].chunk_bytes = static_cast<double>(tasks[i].chunk);
-        threads.emplace_back(run_task, std::cref(tasks[i]), std::ref(shared), i);
-    }
-    WindowOutcome outcome;
-    watch(shared, tasks, policy, seconds, under_load, outcome);
-    shared.stop = true;
-    for (std::thread& thread : threads) thread.join();
-    for (const std::exception_ptr& error : shared.errors)
-        if (error) std::rethrow_exception(error);
-    outcome.cpus = shared.cpus;
-    for (std::size_t i = 0; i < tasks.size(); ++i) outcome.bytes_moved.push_back(shared.logs[i].times.size() * tasks[i].chunk);
-    if (outcome.rates.empty()) {
-        if (interrupted()) throw Prevented("interrupted", "interrupted");
-        throw Prevented("budget", "the flows did not all move within " + std::to_string(seconds) + " s");
-    }
-    return outcome;
+TogetherOutcome run_window(const std::vector<WindowTask>& tasks, const Policy& policy, double seconds,
+                           const std::function<void()>& under_load) {
+    std::vector<TogetherSpec> specs;
+    for (const WindowTask& window : tasks)
+        specs.push_back({[&window](TogetherTask& task) { move_chunks(window, task); }, window.chunk, window.flow});
+    return run_together(specs, policy, seconds, under_load);
 }
 
 std::size_t chunk_for(double rate, std::size_t buffer) {

@@ -1,0 +1,41 @@
+#include "flow/session_loop.h"
+
+#include <cmath>
+
+#include "flow/clock.h"
+#include "flow/error.h"
+#include "flow/interrupt.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double least_cell_seconds = 0.02;
+
+}  // namespace
+
+void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
+                      const Progress& progress, const std::function<CellResult(const Cell&, double)>& measure) {
+    const double end = policy.budget > 0 ? begin + policy.budget : INFINITY;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::string text = cells[i].text();
+        const double share = (end - now()) / static_cast<double>(cells.size() - i);
+        progress(i, cells.size(), text);
+        try {
+            if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
+            if (share < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
+            const double start = now();
+            CellResult result = measure(cells[i], share);
+            result.seconds = now() - start;
+            const std::lock_guard<std::mutex> lock(mutex);
+            session.results.push_back(std::move(result));
+        } catch (const Prevented& why) {
+            const std::lock_guard<std::mutex> lock(mutex);
+            session.skipped.push_back({text, why.code, why.what()});
+        } catch (const Failure& why) {
+            const std::lock_guard<std::mutex> lock(mutex);
+            session.failed.push_back({text, why.code, why.what()});
+        }
+    }
+}
+
+}  // namespace nearfar

@@ -1,0 +1,20 @@
+// One cell after the other into a session: budget, interruption, and what cannot be measured, told the same way everywhere.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "flow/measure.h"
+
+namespace nearfar {
+
+// Called before each cell with its position, how many there are, and its text.
+using Progress = std::function<void(std::size_t position, std::size_t count, const std::string& cell)>;
+
+// Measures the cells in order; `measure` gets a cell and the seconds that it may take. What it throws as Prevented or Failure
+// goes into `session`, which `mutex` guards, and the rest goes on. The budget counts from `begin`, when set-up is over.
+void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
+                      const Progress& progress, const std::function<CellResult(const Cell&, double)>& measure);
+
+}  // namespace nearfar

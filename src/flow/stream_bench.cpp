@@ -1,0 +1,150 @@
+#include "flow/stream_bench.h"
+
+#include <algorithm>
+#include <string>
+
+#include "flow/clock.h"
+#include "flow/cpus.h"
+#include "flow/error.h"
+#include "flow/stream_kernels.h"
+#include "flow/together.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t least_array = std::size_t{64} << 20;
+constexpr std::size_t caches_an_array = 4;  // STREAM's rule: each array at least four times the last-level cache
+constexpr std::size_t line_elements = 8;    // doubles in a cache line
+constexpr std::size_t chunks_a_pass = 16;
+
+// Every kernel gives the same values however often it runs on these.
+constexpr double start_a = 1.0;
+constexpr double start_b = 2.0;
+constexpr double start_c = 5.0;
+
+StreamArrays part(const StreamArrays& whole, std::size_t first, std::size_t length) {
+    return {whole.a + first, whole.b + first, whole.c + first, length};
+}
+
+StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t shares) {
+    const std::size_t grain = line_elements * chunks_a_pass;
+    const std::size_t length = whole.length / shares / grain * grain;
+    return part(whole, share * length, length);
+}
+
+void set_start_values(const StreamArrays& arrays) {
+    std::fill_n(arrays.a, arrays.length, start_a);
+    std::fill_n(arrays.b, arrays.length, start_b);
+    std::fill_n(arrays.c, arrays.length, start_c);
+}
+
+bool all_equal(const double* values, std::size_t length, double wanted) {
+    return std::all_of(values, values + length, [wanted](double value) { return value == wanted; });
+}
+
+// Whether the kernel's destination holds its answer.
+bool is_right(Kernel kernel, const StreamArrays& arrays) {
+    switch (kernel) {
+        case Kernel::copy: return all_equal(arrays.c, arrays.length, start_a);
+        case Kernel::scale: return all_equal(arrays.b, arrays.length, stream_scalar * start_c);
+        case Kernel::add: return all_equal(arrays.c, arrays.length, start_a + start_b);
+        case Kernel::triad: return all_equal(arrays.a, arrays.length, start_b + stream_scalar * start_c);
+        case Kernel::none: break;
+    }
+    return false;
+}
+
+// One thread: the kernel over its slice, chunk after chunk, until the shared stop; then its answer is checked.
+void run_slice(const Flow& flow, const StreamArrays& slice, int cpu, TogetherTask& task) {
+    task.bind({cpu});
+    set_start_values(slice);
+    const std::size_t length = slice.length / chunks_a_pass;
+    task.start();
+    std::size_t done = 0;
+    for (; !task.stopped(); ++done) {
+        run_stream_kernel(flow.kernel, part(slice, done % chunks_a_pass * length, length));
+        task.complete(now());
+    }
+    for (std::size_t i = 0; i < std::min(done, chunks_a_pass); ++i)
+        if (!is_right(flow.kernel, part(slice, i * length, length)))
+            throw Failure("wrong_data", flow.text() + ": the kernel's answer is wrong on CPU " + std::to_string(cpu));
+}
+
+std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
+    std::vector<int> all;
+    for (const std::vector<int>& set : sets) all.insert(all.end(), set.begin(), set.end());
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+}  // namespace
+
+std::size_t StreamBench::array_bytes() const {
+    const std::size_t cache = node_.last_level_cache / std::max<std::size_t>(1, node_.packages.size());
+    return std::max(least_array, caches_an_array * cache);
+}
+
+HostBuffer& StreamBench::memory_on(int numa_node) {
+    std::unique_ptr<HostBuffer>& memory = memory_[numa_node];
+    if (!memory) memory = std::make_unique<HostBuffer>(node_, numa_node, 3 * array_bytes(), HostPages::ordinary, 1);
+    return *memory;
+}
+
+CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
+    CellResult result;
+    result.quantity = "stream";
+    result.method = "windowed";
+    result.cell = cell;
+    result.bytes = array_bytes();
+    std::vector<TogetherSpec> specs;
+    for (std::size_t i = 0; i < cell.flows.size(); ++i) {
+        const Flow& flow = cell.flows[i];
+        const std::vector<int> cpus = intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core);
+        if (node_.numa_node(flow.source.index)->cpus.empty())
+            throw Prevented("not_allowed", "NUMA node " + std::to_string(flow.source.index) + " has no cores");
+        auto* data = static_cast<double*>(memory_on(flow.destination.index).data());
+        const std::size_t length = array_bytes() / sizeof(double);
+        const StreamArrays whole{data, data + length, data + 2 * length, length};
+        for (std::size_t share = 0; share < cpus.size(); ++share) {
+            const StreamArrays slice = slice_of(whole, share, cpus.size());
+            const auto chunk = static_cast<std::size_t>(stream_bytes(flow.kernel, slice.length / chunks_a_pass));
+            specs.push_back({[&flow, slice, cpu = cpus[share]](TogetherTask& task) { run_slice(flow, slice, cpu, task); }, chunk, i});
+        }
+    }
+    const TogetherOutcome outcome = run_together(specs, policy_, std::min(seconds, policy_.windowed_seconds), nullptr);
+    for (std::size_t i = 0, first = 0; i < cell.flows.size(); ++i) {
+        std::size_t last = first;
+        while (last < specs.size() && specs[last].flow == i) ++last;
+        FlowResult flow;
+        flow.flow = cell.flows[i];
+        flow.rate = outcome.rates[i];
+        flow.best = outcome.rates[i].max;
+        flow.cpus = merged({outcome.cpus.begin() + static_cast<std::ptrdiff_t>(first), outcome.cpus.begin() + static_cast<std::ptrdiff_t>(last)});
+        flow.memory_nodes = memory_on(cell.flows[i].destination.index).memory_nodes();
+        result.flows.push_back(flow);
+        first = last;
+    }
+    result.total = outcome.total;
+    result.converged = outcome.converged;
+    result.verified = true;
+    return result;
+}
+
+void StreamBench::measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress) {
+    const double begin = now();
+    progress(0, cells.size(), "set-up");
+    for (const Cell& cell : cells) {
+        for (const Flow& flow : cell.flows) {
+            try {
+                memory_on(flow.destination.index);
+            } catch (const std::exception&) {
+                continue;  // told when its cell is measured
+            }
+        }
+    }
+    session.setup_seconds["host_memory"] = now() - begin;
+    measure_in_order(cells, policy_, now(), session, mutex, progress,
+                     [this](const Cell& cell, double seconds) { return measure_cell(cell, seconds); });
+}
+
+}  // namespace nearfar

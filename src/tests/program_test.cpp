@@ -1,0 +1,62 @@
+#include "flow/program.h"
+
+#include <gtest/gtest.h>
+
+#include "flow/error.h"
+#include "flow/pcie.h"
+#include "flow/session_loop.h"
+
+namespace nearfar {
+namespace {
+
+TEST(Program, ExitCodes) {
+    Session session;
+    EXPECT_EQ(exit_code(session), 0);
+    session.skipped.push_back({"n0:g0", "representative", ""});
+    EXPECT_EQ(exit_code(session), 0) << "a skip that was planned is no trouble";
+    session.skipped.push_back({"n0:g0", "busy", ""});
+    EXPECT_EQ(exit_code(session), 3);
+    session.failed.push_back({"n0:g0", "wrong_data", ""});
+    EXPECT_EQ(exit_code(session), 1);
+}
+
+TEST(SessionLoop, OneBadCellDoesNotEndTheRest) {
+    Session session;
+    std::mutex mutex;
+    int calls = 0;
+    measure_in_order({parse_cell("n0:g0"), parse_cell("n0:g1"), parse_cell("n0:g2")}, Policy{}, 0, session, mutex,
+                     [](std::size_t, std::size_t, const std::string&) {}, [&](const Cell& cell, double) {
+                         ++calls;
+                         if (cell.text() == "n0:g0") throw Prevented("busy", "taken");
+                         if (cell.text() == "n0:g1") throw Failure("lost", "gone");
+                         return CellResult{};
+                     });
+    EXPECT_EQ(calls, 3);
+    ASSERT_EQ(session.skipped.size(), 1U);
+    EXPECT_EQ(session.skipped[0].code, "busy");
+    ASSERT_EQ(session.failed.size(), 1U);
+    EXPECT_EQ(session.failed[0].cell, "n0:g1");
+    EXPECT_EQ(session.results.size(), 1U);
+}
+
+TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
+    Session session;
+    std::mutex mutex;
+    Policy policy;
+    policy.budget = 1e-9;
+    measure_in_order({parse_cell("n0:g0")}, policy, 0, session, mutex, [](std::size_t, std::size_t, const std::string&) {},
+                     [](const Cell&, double) { return CellResult{}; });
+    ASSERT_EQ(session.skipped.size(), 1U);
+    EXPECT_EQ(session.skipped[0].code, "budget");
+}
+
+TEST(Pcie, CeilingsAreThoseOfTheSpecification) {
+    EXPECT_NEAR(*pcie_ceiling(5, 16, true), 58.45, 0.01);
+    EXPECT_NEAR(*pcie_ceiling(5, 16, false), 57.61, 0.01);
+    EXPECT_NEAR(*pcie_ceiling(2, 16, true), 7.42, 0.01);
+    EXPECT_FALSE(pcie_ceiling({}, 16, true));
+    EXPECT_FALSE(pcie_ceiling(9, 16, true));
+}
+
+}  // namespace
+}  // namespace nearfar
