@@ -38,7 +38,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Ran:
-    """A case as ReFrame's report has it. ``seconds`` is what the program took of it."""
+    """A case as ReFrame's report has it. ``seconds`` is what the program took of it, ``build_seconds`` what its
+    compile stage did."""
 
     check: str
     system: str
@@ -48,6 +49,7 @@ class Ran:
     reason: str
     node: str | None
     seconds: float
+    build_seconds: float = 0.0
 
 
 def expected(checks: Iterable[Check], system: System) -> list[Case]:
@@ -75,7 +77,7 @@ def _ran(entry: dict[str, Any]) -> Ran:
     return Ran(
         check=entry["name"].split(" ")[0], system=entry["system"].split(":")[0], partition=entry["partition"],
         environ=entry["environ"], result=entry["result"], reason=(entry.get("fail_reason") or "").strip(),
-        node=nodes[0] if nodes else None, seconds=float(entry.get("seconds") or 0.0),
+        node=nodes[0] if nodes else None, seconds=float(entry.get("seconds") or 0.0), build_seconds=float(entry.get("time_compile") or 0.0),
     )  # fmt: skip
 
 

@@ -153,6 +153,7 @@ def _finish(
     verdict = merged(cases, found, bool(missing))
     seconds = time.time() - started
     programs = sum(case.seconds for case in ran)
+    builds = sum(case.build_seconds for case in ran)
     summary = {
         "schema": "nearfar-run/1",
         "system": system.name,
@@ -170,7 +171,11 @@ def _finish(
         "verdict": verdict,
         "exit_code": _EXIT_CODES[verdict],
         "interrupted": interrupted,
-        "stages": {"reframe": round(seconds - programs, 3), "programs": round(programs, 3)},
+        "stages": {
+            "reframe": round(seconds - programs - builds, 3),
+            "programs": round(programs, 3),
+            "builds": round(builds, 3),
+        },
     }
     files.write_atomically(folder / "run.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     _report(folder, request)
