@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,7 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     if data["node_type"] != name:
         words = f"node_type: '{data['node_type']}' in a file called {name}.yaml: use one name for both"
         raise file.error(words, "node_type")
+    _check_finite(file)
     node = _node(file)
     implied = implied_capacities(node)
     declared = {key: _capacity(key, entry) for key, entry in data.get("capacities", {}).items()}
@@ -132,6 +134,15 @@ def check_endpoints(node: Node, cell: Cell, name: str) -> None:
             if end.index not in known[kind]:
                 has = ", ".join(f"{end.kind}{index}" for index in known[kind]) or "none"
                 raise NearfarError(f"cell '{cell}': {name} has no {end}; it has: {has}")
+
+
+def _check_finite(file: SiteFile) -> None:
+    """Refuse ``.nan`` and ``.inf``, which YAML calls numbers and a schema cannot tell apart."""
+    for section in ("capacities", "caps", "stream"):
+        for key, entry in file.data.get(section, {}).items():
+            for name, value in entry.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise file.error(f"{section}: {key}: {name} is no finite number", section, key)
 
 
 def _node(file: SiteFile) -> Node:
