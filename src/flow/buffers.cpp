@@ -69,7 +69,7 @@ void Buffers::allocate_host() {
         if (key.place.place != Place::numa_memory) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
-                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, buffer_bytes,
+                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, bytes_,
                                                           key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
                 entry.buffer.on_host = entry.host->data();
                 entry.buffer.memory_nodes = entry.host->memory_nodes();
@@ -85,9 +85,9 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     const GpuDevice& gpu = gpus_.at(static_cast<std::size_t>(key.place.index));
     gpu.require();
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    check(cudaMalloc(&entry.buffer.on_device, buffer_bytes), "device memory");
+    check(cudaMalloc(&entry.buffer.on_device, bytes_), "device memory");
     entry.buffer.gpu_ordinal = gpu.ordinal;
-    queue_fill(entry.buffer.on_device, entry.buffer.seed, buffer_bytes / sizeof(std::uint64_t), nullptr);
+    queue_fill(entry.buffer.on_device, entry.buffer.seed, bytes_ / sizeof(std::uint64_t), nullptr);
     check(cudaDeviceSynchronize(), "filling device memory");
 }
 

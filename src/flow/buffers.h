@@ -14,13 +14,13 @@
 
 namespace nearfar {
 
-// Bytes of every buffer: a lone copy's size, and the ring of a windowed flow.
+// Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow.
 constexpr std::size_t buffer_bytes = std::size_t{256} << 20;
 
 // Which of a cell's buffers on one place; flows of a cell never share one.
 struct BufferKey {
-    Endpoint place;   // numa_memory or gpu_memory
-    bool written;     // the destination of a flow
+    Endpoint place;  // numa_memory or gpu_memory
+    bool written;    // the destination of a flow
     bool pageable;
     bool huge;
     int ordinal;
@@ -41,12 +41,14 @@ struct Buffer {
     void* on_device = nullptr;  // device memory only
     std::uint64_t seed = 0;     // of the pattern that a source holds
     std::vector<int> memory_nodes;
-    bool mapped = false;        // registered: every GPU addresses it
+    bool mapped = false;  // registered: every GPU addresses it
 };
 
 class Buffers {
 public:
-    Buffers(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus) {}
+    // Every buffer has `bytes`, a multiple of 2 MiB.
+    Buffers(const Node& node, const std::vector<GpuDevice>& gpus, std::size_t bytes = buffer_bytes)
+        : node_(node), gpus_(gpus), bytes_(bytes) {}
     ~Buffers();
     Buffers(const Buffers&) = delete;
     Buffers& operator=(const Buffers&) = delete;
@@ -56,6 +58,7 @@ public:
     void allocate_host();
     // Device memory, and host memory registered with CUDA.
     void allocate_device_and_register();
+    std::size_t bytes() const { return bytes_; }
     // Throws why the buffer is not to be had.
     const Buffer& at(const BufferKey& key) const;
 
@@ -68,6 +71,7 @@ private:
     };
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
+    std::size_t bytes_;
     std::map<BufferKey, Entry> entries_;
 
     void make_device(const BufferKey& key, Entry& entry) const;

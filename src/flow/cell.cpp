@@ -30,7 +30,8 @@ public:
             Flow next = flow();
             for (const Flow& earlier : cell.flows)
                 if (earlier.text() == next.text())
-                    fail(start, "the flow " + next.text() + " may stand only once" + (next.is_stream_flow() ? "" : "; for two tasks on it use /x2"));
+                    fail(start, "the flow " + next.text() + " may stand only once" +
+                                    (next.is_stream_flow() ? "" : "; for two tasks on it use /x2"));
             cell.flows.push_back(next);
         } while (take('+'));
         if (position_ != text_.size()) fail(position_, unexpected());
@@ -155,8 +156,8 @@ private:
             flow.kernel = value;
             return "kernel";
         }
-        const bool known = name == "sm" || name == "staged" || name == "pageable" || name == "huge" || name == "threads" ||
-                           is_tasks(name);
+        const bool known =
+            name == "sm" || name == "staged" || name == "pageable" || name == "huge" || name == "threads" || is_tasks(name);
         if (!known) fail(start, "unknown option '" + name + "'");
         if (is_stream(flow)) fail(start, "a STREAM flow takes only a kernel, not " + name);
         if (name == "sm") return engine(flow, start);
@@ -221,9 +222,7 @@ bool Flow::is_host_flow() const {
            (source.place == Place::gpu_memory && destination.place == Place::numa_memory);
 }
 
-bool Flow::is_peer_flow() const {
-    return source.place == Place::gpu_memory && destination.place == Place::gpu_memory;
-}
+bool Flow::is_peer_flow() const { return source.place == Place::gpu_memory && destination.place == Place::gpu_memory; }
 
 int Flow::numa_node() const { return source.place == Place::numa_memory ? source.index : destination.index; }
 

@@ -91,6 +91,8 @@ CommandLine parse_command_line(int argc, char** argv) {
             line.policy.hang_seconds = seconds(name, value());
         } else if (name == "--gpus") {
             line.gpus = split(value());
+        } else if (name == "--as-task") {
+            line.as_task = std::strtoul(value().c_str(), nullptr, 10);
         } else if (word == "--even-if-busy") {
             line.policy.even_if_busy = true;
         } else if (word == "--help" || word == "-h") {

@@ -11,15 +11,16 @@
 namespace nearfar {
 
 struct CommandLine {
-    std::vector<std::string> words;   // as given, for the document
-    std::vector<Cell> cells;          // none: the program's own matrix
+    std::vector<std::string> words;  // as given, for the document
+    std::vector<Cell> cells;         // none: the program's own matrix
     bool list = false;
     bool help = false;
     bool version = false;
     bool json = false;
-    std::string json_file;            // empty: standard output
-    std::vector<std::string> gpus;    // PCI addresses of g0, g1 …; none: as found
+    std::string json_file;          // empty: standard output
+    std::vector<std::string> gpus;  // PCI addresses of g0, g1 …; none: as found
     Policy policy;
+    std::size_t as_task = 0;  // internal: be one task of a flow, with chunks of so many bytes
 };
 
 // Throws WrongUse or CellError. Reads `--cells FILE` (or standard input for `-`): one cell a line, # begins a comment.

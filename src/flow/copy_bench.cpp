@@ -29,6 +29,14 @@ bool can_be_latched(const Cell& cell) {
 
 int driver_of(const Flow& flow) { return flow.driver ? flow.driver->index : flow.numa_node(); }
 
+// Throws Failure where what the routes of one flow moved is wrong; `first` is the first route's place in the outcome.
+void verify(const std::vector<Route>& routes, std::size_t chunk, const TogetherOutcome& outcome, std::size_t first) {
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+        routes[i].make_current();
+        routes[i].verify(std::min(routes[i].bytes() / chunk * chunk, outcome.moved[first + i]));
+    }
+}
+
 void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus, const LinkState& link) {
     FlowResult flow;
     flow.flow = route.flow();
@@ -47,9 +55,8 @@ CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy)
 
 void CopyBench::set_up(const std::vector<Cell>& cells, Buffers& buffers, Session& session) {
     for (const Cell& cell : cells) {
-        const bool possible = std::all_of(cell.flows.begin(), cell.flows.end(), [this](const Flow& flow) {
-            return flow.is_host_flow() && gpus_[static_cast<std::size_t>(flow.gpu())].code.empty();
-        });
+        const bool possible = std::all_of(cell.flows.begin(), cell.flows.end(),
+                                          [this](const Flow& flow) { return flow.is_host_flow() && gpu_of(flow).code.empty(); });
         if (possible) buffers.plan(cell);
     }
     const double start = now();
@@ -100,7 +107,7 @@ CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, dou
     result.cell = cell;
     for (const Flow& flow : cell.flows) {
         if (!flow.is_host_flow()) throw Prevented("unsupported", flow.text() + ": flows between GPUs are not measured yet");
-        gpus_[static_cast<std::size_t>(flow.gpu())].require();
+        gpu_of(flow).require();
     }
     if (can_be_latched(cell))
         measure_latched(cell, buffers, std::min(seconds, policy_.latched_seconds), result);
@@ -109,16 +116,15 @@ CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, dou
     return result;
 }
 
-std::vector<Route> CopyBench::routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers) const {
+std::vector<Route> CopyBench::routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, int threads) const {
     const std::vector<int> cpus = node_.driving_cpus(driver_of(flow));
     std::vector<Route> routes;
-    for (int task = 0; task < flow.tasks; ++task)
-        routes.emplace_back(flow, keys, buffers, gpus_[static_cast<std::size_t>(flow.gpu())], cpus, task, flow.tasks);
+    for (int share = 0; share < threads; ++share) routes.emplace_back(flow, keys, buffers, gpu_of(flow), cpus, share, threads);
     return routes;
 }
 
 void CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result) {
-    const std::vector<Route> routes = routes_for(cell.flows[0], buffers_of(cell)[0], buffers);
+    const std::vector<Route> routes = routes_for(cell.flows[0], buffers_of(cell)[0], buffers, 1);
     const Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
     route.make_current();
@@ -127,8 +133,7 @@ void CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double
     result.verify_seconds = now() - poisoned;
     LinkState link;
     LatchedSampler sampler(route, policy_);
-    const LatchedSampler::Outcome outcome =
-        sampler.measure(seconds, [&] { link = nvml_.present_link(route.gpu().on_bus.pci); });
+    const LatchedSampler::Outcome outcome = sampler.measure(seconds, [&] { link = nvml_.present_link(route.gpu().on_bus.pci); });
     if (outcome.rate.samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
     const double measured = now();
     route.verify(route.bytes());
@@ -153,60 +158,73 @@ const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, double 
     const auto known = solos_.find(one.text());
     if (known != solos_.end()) return known->second;
     const Cell cell{{one}};
-    const std::vector<Route> routes = routes_for(one, buffers_of(cell)[0], buffers);
-    const WindowTask task{&routes[0], chunk_for(probed_rate(routes[0]), routes[0].bytes()), 0};
-    return solos_[one.text()] = run_window({task}, policy_, seconds, nullptr).rates[0];
+    const std::vector<Route> routes = routes_for(one, buffers_of(cell)[0], buffers, 1);
+    const std::size_t chunk = chunk_for(probed_rate(routes[0]), routes[0].bytes());
+    return solos_[one.text()] = run_together({window_spec(routes[0], chunk, 0)}, policy_, seconds, nullptr).rates[0];
+}
+
+std::vector<TaskProcess> CopyBench::start_processes(const Flow& flow, std::size_t chunk) const {
+    std::vector<std::string> addresses;
+    for (const GpuDevice& gpu : gpus_) addresses.push_back(gpu.on_bus.pci);
+    std::vector<TaskProcess> processes;
+    for (int task = 0; task < flow.tasks; ++task) processes.emplace_back(flow, chunk, addresses);
+    for (TaskProcess& process : processes) process.await_ready();
+    return processes;
 }
 
 void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result) {
-    const bool has_solos = cell.flows.size() > 1 || cell.flows[0].tasks > 1;
-    const double share = seconds / static_cast<double>(has_solos ? 1 + cell.flows.size() : 1);
+    const std::size_t count = cell.flows.size();
+    const bool has_solos = count > 1 || cell.flows[0].tasks > 1;
+    const double share = seconds / static_cast<double>(has_solos ? 1 + count : 1);
     const std::vector<FlowBuffers> keys = buffers_of(cell);
-    std::vector<std::vector<Route>> routes;
-    std::vector<WindowTask> tasks;
-    for (std::size_t i = 0; i < cell.flows.size(); ++i) routes.push_back(routes_for(cell.flows[i], keys[i], buffers));
-    for (std::size_t i = 0; i < routes.size(); ++i) {
-        const double rate = probed_rate(routes[i][0]);
+    std::vector<std::vector<Route>> routes;           // of each flow: one for each thread that drives it
+    std::vector<std::vector<TaskProcess>> processes;  // of each flow: its tasks, where they are processes
+    std::vector<TogetherSpec> specs;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Flow& flow = cell.flows[i];
+        const bool by_processes = flow.tasks > 1 && !flow.threads;
+        routes.push_back(routes_for(flow, keys[i], buffers, by_processes ? 1 : flow.tasks));
+        const std::size_t bytes = by_processes ? task_buffer_bytes(flow.tasks) : routes[i][0].bytes();
+        const std::size_t chunk = chunk_for(probed_rate(routes[i][0]), bytes);
+        result.bytes = std::max(result.bytes, chunk);
+        processes.push_back(by_processes ? start_processes(flow, chunk) : std::vector<TaskProcess>{});
+        for (TaskProcess& process : processes[i])
+            specs.push_back({[&process](TogetherTask& task) { process.run(task); }, chunk, i});
+        if (by_processes) continue;
+        const double begin = now();
         for (const Route& route : routes[i]) {
-            tasks.push_back({&route, chunk_for(rate, route.bytes()), i});
-            const double poisoned = now();
+            specs.push_back(window_spec(route, chunk, i));
             route.make_current();
             route.poison();
-            result.verify_seconds += now() - poisoned;
-            result.bytes = std::max(result.bytes, tasks.back().chunk);
         }
+        result.verify_seconds += now() - begin;
     }
-    std::map<int, LinkState> links;
     // Half of the baselines before the cell and half after: drift then falls on both.
-    std::vector<const Summary*> solos(cell.flows.size(), nullptr);
-    const std::size_t before = has_solos ? (cell.flows.size() + 1) / 2 : 0;
+    std::vector<const Summary*> solos(count, nullptr);
+    const std::size_t before = has_solos ? (count + 1) / 2 : 0;
     for (std::size_t i = 0; i < before; ++i) solos[i] = &solo(cell.flows[i], buffers, share);
-    const TogetherOutcome outcome = run_window(tasks, policy_, share, [&] {
+    std::map<int, LinkState> links;
+    const TogetherOutcome outcome = run_together(specs, policy_, share, [&] {
         for (const Flow& flow : cell.flows)
-            if (links.count(flow.gpu()) == 0)
-                links[flow.gpu()] = nvml_.present_link(gpus_[static_cast<std::size_t>(flow.gpu())].on_bus.pci);
+            if (links.count(flow.gpu()) == 0) links[flow.gpu()] = nvml_.present_link(gpu_of(flow).on_bus.pci);
     });
-    const double measured = now();
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        tasks[i].route->make_current();
-        tasks[i].route->verify(std::min(tasks[i].route->bytes() / tasks[i].chunk * tasks[i].chunk, outcome.moved[i]));
-    }
-    result.verify_seconds += now() - measured;
-    for (std::size_t i = before; has_solos && i < cell.flows.size(); ++i) solos[i] = &solo(cell.flows[i], buffers, share);
+    for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, share);
     result.method = "windowed";
     result.converged = outcome.converged;
-    result.verified = true;
     result.total = outcome.total;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (result.flows.size() > tasks[i].flow) continue;
-        const std::size_t flow = tasks[i].flow;
-        add(result, *tasks[i].route, outcome.rates[flow], outcome.cpus[i], links[cell.flows[flow].gpu()]);
-        if (solos[flow] != nullptr) result.flows.back().solo = *solos[flow];
-        if (cell.flows[flow].tasks > 1) {
-            const auto first = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(i);
-            result.flows.back().tasks = summarise({first, first + cell.flows[flow].tasks});
-        }
+    const double begin = now();
+    for (std::size_t i = 0, first = 0; i < count; ++i) {
+        const auto tasks = static_cast<std::size_t>(cell.flows[i].tasks);
+        if (processes[i].empty()) verify(routes[i], specs[first].chunk, outcome, first);
+        add(result, routes[i][0], outcome.rates[i], outcome.cpus[first], links[cell.flows[i].gpu()]);
+        if (!processes[i].empty()) result.flows.back().cpus = routes[i][0].cpus();  // the processes asserted it
+        if (solos[i] != nullptr) result.flows.back().solo = *solos[i];
+        const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
+        if (tasks > 1) result.flows.back().tasks = summarise({rates, rates + cell.flows[i].tasks});
+        first += tasks;
     }
+    result.verify_seconds += now() - begin;
+    result.verified = true;
 }
 
 }  // namespace nearfar

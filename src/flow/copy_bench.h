@@ -15,6 +15,7 @@
 #include "flow/nvml.h"
 #include "flow/route.h"
 #include "flow/session_loop.h"
+#include "flow/task_process.h"
 #include "flow/windowed.h"
 
 namespace nearfar {
@@ -35,14 +36,16 @@ private:
     Policy policy_;
     std::vector<GpuDevice> gpus_;
     std::map<int, std::uint64_t> replays_before_;
-    std::map<std::string, Summary> solos_;   // windowed rate of a flow alone, by its text
-    std::map<std::string, double> probed_;   // rough rates, for chunks
+    std::map<std::string, Summary> solos_;  // windowed rate of a flow alone, by its text
+    std::map<std::string, double> probed_;  // rough rates, for chunks
 
     void set_up(const std::vector<Cell>& cells, Buffers& buffers, Session& session);
     CellResult measure_cell(const Cell& cell, const Buffers& buffers, double seconds);
     void measure_latched(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
     void measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
-    std::vector<Route> routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers) const;
+    const GpuDevice& gpu_of(const Flow& flow) const { return gpus_[static_cast<std::size_t>(flow.gpu())]; }
+    std::vector<Route> routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, int threads) const;
+    std::vector<TaskProcess> start_processes(const Flow& flow, std::size_t chunk) const;
     double probed_rate(const Route& route);
     const Summary& solo(const Flow& flow, const Buffers& buffers, double seconds);
     std::vector<GpuUnderLoad> gpus_under_load(const std::vector<int>& wanted) const;

@@ -54,8 +54,7 @@ std::vector<int> bind_thread(const std::vector<int>& cpus) {
     if (sched_setaffinity(0, set.size, set.set) != 0)
         throw Prevented("not_allowed", "binding to CPUs " + cpu_list(cpus) + " was refused: " + std::strerror(errno));
     const std::vector<int> now = cpus_in_effect();
-    if (now != cpus)
-        throw Prevented("not_allowed", "bound to CPUs " + cpu_list(cpus) + " but the kernel gives " + cpu_list(now));
+    if (now != cpus) throw Prevented("not_allowed", "bound to CPUs " + cpu_list(cpus) + " but the kernel gives " + cpu_list(now));
     return now;
 }
 

@@ -15,7 +15,7 @@ struct ProgramRun {
     std::vector<std::string> command;
     std::string started;  // 2026-11-20T09:00:00Z
     double seconds = 0;
-    std::string driver;   // versions; empty where there is none
+    std::string driver;  // versions; empty where there is none
     std::string cuda;
 };
 

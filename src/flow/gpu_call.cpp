@@ -8,29 +8,22 @@ void check(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
     const std::string words = std::string(what) + ": " + cudaGetErrorString(result);
     switch (result) {
-        case cudaErrorMemoryAllocation:
-            throw Prevented("no_memory", words);
+        case cudaErrorMemoryAllocation: throw Prevented("no_memory", words);
         case cudaErrorDevicesUnavailable:
             throw Prevented("exclusive", words + " (another process holds the GPU, or its compute mode forbids us)");
         case cudaErrorInsufficientDriver:
-        case cudaErrorNoDevice:
-            throw Prevented("missing_library", words);
-        case cudaErrorSystemNotReady:
-            throw Prevented("missing_library", words + " (is nvidia-fabricmanager running?)");
+        case cudaErrorNoDevice: throw Prevented("missing_library", words);
+        case cudaErrorSystemNotReady: throw Prevented("missing_library", words + " (is nvidia-fabricmanager running?)");
         case cudaErrorNotPermitted:
-        case cudaErrorOperatingSystem:
-            throw Prevented("denied", words);
+        case cudaErrorOperatingSystem: throw Prevented("denied", words);
         case cudaErrorECCUncorrectable:
-        case cudaErrorNvlinkUncorrectable:
-            throw Failure("uncorrectable", words);
+        case cudaErrorNvlinkUncorrectable: throw Failure("uncorrectable", words);
         case cudaErrorLaunchTimeout:
         case cudaErrorIllegalAddress:
         case cudaErrorHardwareStackError:
         case cudaErrorInvalidDevice:
-        case cudaErrorUnknown:
-            throw Failure("lost", words);
-        default:
-            throw Failure("error", words);
+        case cudaErrorUnknown: throw Failure("lost", words);
+        default: throw Failure("error", words);
     }
 }
 

@@ -46,8 +46,9 @@ void classify(GpuDevice& gpu, const Nvml& nvml, const std::string& trouble, bool
         return refuse(gpu, "lost", "is listed by the driver, but CUDA does not initialise it", true);
     if (gpu.ordinal < 0) return refuse(gpu, "denied", "is on the PCI bus, but the driver does not show it to this process");
     if (!even_if_busy && gpu.management.processes.value_or(0) > 0)
-        return refuse(gpu, "busy", "is used by " + std::to_string(*gpu.management.processes) +
-                                       " other process(es); wait for them or say --even-if-busy");
+        return refuse(gpu, "busy",
+                      "is used by " + std::to_string(*gpu.management.processes) +
+                          " other process(es); wait for them or say --even-if-busy");
 }
 
 }  // namespace

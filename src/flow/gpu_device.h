@@ -13,13 +13,13 @@
 namespace nearfar {
 
 struct GpuDevice {
-    int index = 0;            // its number in the notation
+    int index = 0;  // its number in the notation
     PciGpu on_bus;
     NvmlGpu management;
-    int ordinal = -1;         // CUDA's number, -1 where CUDA does not show it
-    std::string code;         // why it cannot be measured: a code of `skipped` or `failed`; empty: it can
+    int ordinal = -1;  // CUDA's number, -1 where CUDA does not show it
+    std::string code;  // why it cannot be measured: a code of `skipped` or `failed`; empty: it can
     std::string reason;
-    bool failed = false;      // the reason is the node's fault
+    bool failed = false;  // the reason is the node's fault
 
     std::string name() const { return "g" + std::to_string(index); }
     // Throws the reason why it cannot be measured, if there is one.

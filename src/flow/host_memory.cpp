@@ -60,8 +60,8 @@ void require_memory(int numa_node, std::size_t bytes, HostPages pages) {
                                              std::to_string(numa_node) + "/hugepages/hugepages-2048kB/nr_hugepages");
         return;
     }
-    const std::uint64_t kib = meminfo_kib(numa_node, "MemFree") + meminfo_kib(numa_node, "Inactive(file)") +
-                              meminfo_kib(numa_node, "SReclaimable");
+    const std::uint64_t kib =
+        meminfo_kib(numa_node, "MemFree") + meminfo_kib(numa_node, "Inactive(file)") + meminfo_kib(numa_node, "SReclaimable");
     if (kib > 0 && kib * 1024 < bytes)
         throw Prevented("no_memory", name_of(numa_node) + " has " + std::to_string(kib >> 10) + " MiB free, " +
                                          std::to_string(bytes >> 20) + " MiB are needed");
@@ -116,8 +116,8 @@ std::map<int, std::size_t> pages_by_node(const void* data, std::size_t bytes) {
         for (; at < end && pages.size() < batch; at += page) pages.push_back(reinterpret_cast<void*>(at));
         // Without target nodes, move_pages only says where each page is.
         if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)
-            throw Prevented("not_allowed", std::string("the kernel does not say where pages are (move_pages): ") +
-                                               std::strerror(errno));
+            throw Prevented("not_allowed",
+                            std::string("the kernel does not say where pages are (move_pages): ") + std::strerror(errno));
         for (std::size_t i = 0; i < pages.size(); ++i) ++found[status[i]];
     }
     return found;

@@ -28,7 +28,7 @@ public:
 private:
     const Route& route_;
     const Policy& policy_;
-    LatchFlag* flag_ = nullptr;       // as the host addresses it
+    LatchFlag* flag_ = nullptr;  // as the host addresses it
     LatchFlag* flag_device_ = nullptr;
     cudaEvent_t start_ = nullptr;
     cudaEvent_t stop_ = nullptr;

@@ -60,7 +60,8 @@ void require_endpoints(const std::vector<Cell>& cells, const Node& node) {
             if (flow.driver) ends.push_back(*flow.driver);
             for (const Endpoint& end : ends) {
                 const bool gpu = end.place == Place::gpu_memory;
-                const bool known = gpu ? static_cast<std::size_t>(end.index) < node.gpus.size() : node.numa_node(end.index) != nullptr;
+                const bool known =
+                    gpu ? static_cast<std::size_t>(end.index) < node.gpus.size() : node.numa_node(end.index) != nullptr;
                 if (!known)
                     throw WrongUse("cell '" + cell.text() + "': there is no " + end.text() + ": " +
                                    (gpu ? known_gpus(node) : known_memory(node)));

@@ -59,9 +59,9 @@ struct Policy {
     double latched_seconds = 0.5;   // the most for one lone flow
     double windowed_seconds = 2.0;  // the most for one window
     double warm_up_seconds = 0.3;
-    double latch_seconds = 2.0;     // a latch that is not opened by then opens itself
-    double hang_seconds = 30.0;     // a cell that takes longer hangs
-    bool even_if_busy = false;      // measure GPUs that other processes use
+    double latch_seconds = 2.0;  // a latch that is not opened by then opens itself
+    double hang_seconds = 30.0;  // a cell that takes longer hangs
+    bool even_if_busy = false;   // measure GPUs that other processes use
 };
 
 // What has been measured so far; complete after measure(), readable by a watchdog before.

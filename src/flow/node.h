@@ -15,12 +15,12 @@ struct Package {
 };
 
 struct NumaNode {
-    int index;                     // the operating system's
+    int index;  // the operating system's
     std::optional<int> package;
     std::vector<int> cpus;
-    std::uint64_t memory = 0;      // bytes
+    std::uint64_t memory = 0;  // bytes
     bool is_gpu_memory = false;
-    bool allowed = true;           // the cpuset lets this process allocate there
+    bool allowed = true;  // the cpuset lets this process allocate there
 };
 
 struct PcieLink {
@@ -29,12 +29,12 @@ struct PcieLink {
 };
 
 struct PciGpu {
-    std::string pci;               // 0000:1b:00.0
+    std::string pci;  // 0000:1b:00.0
     std::optional<int> numa_node;
     std::optional<int> package;
     std::vector<std::string> uplinks;  // the bridges above it, nearest first
-    PcieLink max_link;             // what device and slot allow
-    bool on_bus = true;            // false: expected there, and absent
+    PcieLink max_link;                 // what device and slot allow
+    bool on_bus = true;                // false: expected there, and absent
 };
 
 struct Node {
@@ -42,10 +42,10 @@ struct Node {
     std::string product;
     std::vector<Package> packages;
     std::vector<NumaNode> numa_nodes;
-    std::vector<PciGpu> gpus;      // in PCI bus order: the index is the GPU's number
+    std::vector<PciGpu> gpus;  // in PCI bus order: the index is the GPU's number
     std::map<std::pair<int, int>, int> distances;
     std::vector<int> allowed_cpus;
-    std::vector<int> one_cpu_a_core;  // the first allowed CPU of each core, for one thread a core
+    std::vector<int> one_cpu_a_core;   // the first allowed CPU of each core, for one thread a core
     std::size_t last_level_cache = 0;  // bytes, all of the node's together
 
     const NumaNode* numa_node(int index) const;

@@ -91,9 +91,11 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
     gpu.found = true;
     gpu.lost = lost(pci);
     char text[96] = "";
-    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetUUID"); query && query(handle, text, sizeof text) == success)
+    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetUUID");
+        query && query(handle, text, sizeof text) == success)
         gpu.uuid = text;
-    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetName"); query && query(handle, text, sizeof text) == success)
+    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetName");
+        query && query(handle, text, sizeof text) == success)
         gpu.name = text;
     unsigned number = 0;
     if (auto* query = symbol<CountQuery>("nvmlDeviceGetMaxPcieLinkGeneration"); query && query(handle, &number) == success)

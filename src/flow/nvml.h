@@ -16,9 +16,9 @@ struct LinkState {
 
 // What NVML says of one GPU; everything may be unknown.
 struct NvmlGpu {
-    bool found = false;        // NVML lists a device at this address
-    bool lost = false;         // NVML says that the GPU is lost
-    std::string trouble;       // NVML's words where it is not found or lost
+    bool found = false;   // NVML lists a device at this address
+    bool lost = false;    // NVML says that the GPU is lost
+    std::string trouble;  // NVML's words where it is not found or lost
     std::string uuid;
     std::string name;
     LinkState max_link;
@@ -27,9 +27,9 @@ struct NvmlGpu {
     std::optional<std::uint64_t> memory;
     std::optional<bool> mig;
     std::optional<bool> ecc;
-    std::optional<bool> c2c;   // the host is reached over NVLink-C2C
+    std::optional<bool> c2c;                          // the host is reached over NVLink-C2C
     std::optional<std::uint64_t> uncorrected_errors;  // volatile: since the last reset
-    std::optional<int> processes;  // compute processes that hold a context now
+    std::optional<int> processes;                     // compute processes that hold a context now
 };
 
 class Nvml {

@@ -28,8 +28,7 @@ void print_row(const std::string& name, const Summary& rate, const std::optional
 }
 
 void print_table(const Session& session) {
-    if (!session.results.empty())
-        std::printf("%-28s %9s  %9s   %-9s %3s %8s\n", "cell", "GB/s", "interval", "", "n", "ceiling");
+    if (!session.results.empty()) std::printf("%-28s %9s  %9s   %-9s %3s %8s\n", "cell", "GB/s", "interval", "", "n", "ceiling");
     for (const CellResult& result : session.results) {
         if (result.flows.size() == 1) {
             print_row(result.cell.text(), result.total, result.flows[0].ceiling, result.converged);
@@ -76,7 +75,8 @@ void end_progress() {
 }
 
 Watchdog::Watchdog(double seconds, Session& session, std::mutex& mutex, std::function<void()> print)
-    : seconds_(seconds), session_(session), mutex_(mutex), print_(std::move(print)), since_(now()), thread_([this] { watch(); }) {}
+    : seconds_(seconds), session_(session), mutex_(mutex), print_(std::move(print)), since_(now()), thread_([this] { watch(); }) {
+}
 
 Watchdog::~Watchdog() {
     done_ = true;
@@ -100,7 +100,8 @@ void Watchdog::watch() {
         }
         const std::lock_guard<std::mutex> lock(mutex_);
         const std::string where = cell.empty() ? "set-up" : cell;
-        session_.failed.push_back({where, "hang", where + " did not end within " + std::to_string(static_cast<int>(seconds_)) + " s"});
+        session_.failed.push_back(
+            {where, "hang", where + " did not end within " + std::to_string(static_cast<int>(seconds_)) + " s"});
         std::fprintf(stderr, "hang: %s\n", session_.failed.back().reason.c_str());
         print_();
         std::fflush(nullptr);

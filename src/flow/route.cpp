@@ -35,7 +35,7 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
     gpu.require();
     const Buffer& source = buffers.at(keys.source);
     const Buffer& destination = buffers.at(keys.destination);
-    bytes_ = buffer_bytes / static_cast<std::size_t>(shares) / grain * grain;
+    bytes_ = buffers.bytes() / static_cast<std::size_t>(shares) / grain * grain;
     first_ = static_cast<std::size_t>(share) * bytes_;
     seed_ = source.seed;
     memory_nodes_ = (flow.to_gpu() ? source : destination).memory_nodes;
@@ -49,18 +49,10 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
 }
 
 Route::Route(Route&& other) noexcept
-    : flow_(std::move(other.flow_)),
-      gpu_(other.gpu_),
-      cpus_(std::move(other.cpus_)),
-      memory_nodes_(std::move(other.memory_nodes_)),
-      first_(other.first_),
-      bytes_(other.bytes_),
-      seed_(other.seed_),
-      source_(other.source_),
-      destination_(other.destination_),
-      sm_source_(other.sm_source_),
-      sm_destination_(other.sm_destination_),
-      stream_(std::exchange(other.stream_, nullptr)),
+    : flow_(std::move(other.flow_)), gpu_(other.gpu_), cpus_(std::move(other.cpus_)),
+      memory_nodes_(std::move(other.memory_nodes_)), first_(other.first_), bytes_(other.bytes_), seed_(other.seed_),
+      source_(other.source_), destination_(other.destination_), sm_source_(other.sm_source_),
+      sm_destination_(other.sm_destination_), stream_(std::exchange(other.stream_, nullptr)),
       wrong_(std::exchange(other.wrong_, nullptr)) {}
 
 Route::~Route() {
@@ -103,7 +95,8 @@ void Route::verify(std::size_t bytes) const {
     }
     if (wrong != 0)
         throw Failure("wrong_data", std::to_string(wrong) + " of " + std::to_string(bytes / word) + " words moved by " +
-                                        flow_.text() + " are wrong in " + flow_.destination.text() + " (" + gpu_->on_bus.pci + ")");
+                                        flow_.text() + " are wrong in " + flow_.destination.text() + " (" + gpu_->on_bus.pci +
+                                        ")");
 }
 
 }  // namespace nearfar

@@ -47,9 +47,9 @@ private:
     std::size_t first_ = 0;
     std::size_t bytes_ = 0;
     std::uint64_t seed_ = 0;
-    char* source_ = nullptr;       // as the copy engine takes them
+    char* source_ = nullptr;  // as the copy engine takes them
     char* destination_ = nullptr;
-    char* sm_source_ = nullptr;    // as a kernel addresses them
+    char* sm_source_ = nullptr;  // as a kernel addresses them
     char* sm_destination_ = nullptr;
     cudaStream_t stream_ = nullptr;
     unsigned long long* wrong_ = nullptr;  // device memory

@@ -108,7 +108,8 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
         for (std::size_t share = 0; share < cpus.size(); ++share) {
             const StreamArrays slice = slice_of(whole, share, cpus.size());
             const auto chunk = static_cast<std::size_t>(stream_bytes(flow.kernel, slice.length / chunks_a_pass));
-            specs.push_back({[&flow, slice, cpu = cpus[share]](TogetherTask& task) { run_slice(flow, slice, cpu, task); }, chunk, i});
+            specs.push_back(
+                {[&flow, slice, cpu = cpus[share]](TogetherTask& task) { run_slice(flow, slice, cpu, task); }, chunk, i});
         }
     }
     const TogetherOutcome outcome = run_together(specs, policy_, std::min(seconds, policy_.windowed_seconds), nullptr);
@@ -119,7 +120,8 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
         flow.flow = cell.flows[i];
         flow.rate = outcome.rates[i];
         flow.best = outcome.rates[i].max;
-        flow.cpus = merged({outcome.cpus.begin() + static_cast<std::ptrdiff_t>(first), outcome.cpus.begin() + static_cast<std::ptrdiff_t>(last)});
+        flow.cpus = merged({outcome.cpus.begin() + static_cast<std::ptrdiff_t>(first),
+                            outcome.cpus.begin() + static_cast<std::ptrdiff_t>(last)});
         flow.memory_nodes = memory_on(cell.flows[i].destination.index).memory_nodes();
         result.flows.push_back(flow);
         first = last;

@@ -35,8 +35,7 @@ void add(double* out, const double* x, const double* y, std::size_t length) {
 
 void triad(double* out, const double* x, const double* y, std::size_t length) {
     const __m128d scalar = _mm_set1_pd(stream_scalar);
-    write_all(out, length,
-              [=](std::size_t i) { return _mm_add_pd(_mm_load_pd(x + i), _mm_mul_pd(scalar, _mm_load_pd(y + i))); });
+    write_all(out, length, [=](std::size_t i) { return _mm_add_pd(_mm_load_pd(x + i), _mm_mul_pd(scalar, _mm_load_pd(y + i))); });
 }
 
 #else  // processors whose compilers offer no portable store that bypasses the caches

@@ -128,8 +128,8 @@ private:
         for (const std::vector<double>& rates : flows) outcome_.rates.push_back(summarise(rates));
         outcome_.total = summarise(first(windows.total));
         const auto narrow = [this](const Summary& rate) { return rate.half_width() <= policy_.target; };
-        outcome_.converged = count >= looks.front() && narrow(outcome_.total) &&
-                             std::all_of(outcome_.rates.begin(), outcome_.rates.end(), narrow);
+        outcome_.converged =
+            count >= looks.front() && narrow(outcome_.total) && std::all_of(outcome_.rates.begin(), outcome_.rates.end(), narrow);
     }
 
     // Looks at the logs as they grow, only at the agreed numbers of samples, until they are good enough or time is up.

@@ -39,8 +39,8 @@ struct TogetherSpec {
 };
 
 struct TogetherOutcome {
-    std::vector<Summary> rates;          // one for each flow, its tasks together, GB/s
-    std::vector<double> task_rates;      // each task's median, GB/s; 0 for a starved one
+    std::vector<Summary> rates;      // one for each flow, its tasks together, GB/s
+    std::vector<double> task_rates;  // each task's median, GB/s; 0 for a starved one
     Summary total;
     std::vector<std::vector<int>> cpus;  // each task's binding in effect
     std::vector<std::size_t> moved;      // bytes, by each task

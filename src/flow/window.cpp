@@ -32,8 +32,7 @@ double CompletionLog::longest_gap(double begin, double end) const {
     return longest;
 }
 
-SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length,
-                              std::size_t least) {
+SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length, std::size_t least) {
     SubWindows windows;
     double begin = -std::numeric_limits<double>::infinity();
     double end = std::numeric_limits<double>::infinity();

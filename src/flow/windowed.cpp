@@ -66,37 +66,36 @@ private:
     std::array<cudaEvent_t, queued_chunks> ring_{};
 };
 
-void move_chunks(const WindowTask& window, TogetherTask& task) {
-    const Route& route = *window.route;
+void move_chunks(const Route& route, std::size_t chunk, TogetherTask& task) {
     task.bind(route.cpus());
-    route.make_current();
-    Events events(route.stream());
-    events.align();
-    task.start();
-    const std::size_t places = route.bytes() / window.chunk;
-    std::size_t queued = 0;
-    std::size_t complete = 0;
-    while (!task.stopped()) {
-        for (; queued < complete + queued_chunks; ++queued) {
-            route.queue_copy(queued % places * window.chunk, window.chunk);
-            events.record(queued);
-        }
-        task.complete(events.wait(complete++));
-    }
-    for (; complete < queued; ++complete) {
-        events.wait(complete);
-        task.drained();
-    }
+    pump_chunks(
+        route, chunk, [&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); },
+        [&] { task.start(); });
 }
 
 }  // namespace
 
-TogetherOutcome run_window(const std::vector<WindowTask>& tasks, const Policy& policy, double seconds,
-                           const std::function<void()>& under_load) {
-    std::vector<TogetherSpec> specs;
-    for (const WindowTask& window : tasks)
-        specs.push_back({[&window](TogetherTask& task) { move_chunks(window, task); }, window.chunk, window.flow});
-    return run_together(specs, policy, seconds, under_load);
+void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool()>& stopped,
+                 const std::function<void(double)>& complete, const std::function<void()>& ready) {
+    route.make_current();
+    Events events(route.stream());
+    events.align();
+    if (ready) ready();
+    const std::size_t places = route.bytes() / chunk;
+    std::size_t queued = 0;
+    std::size_t done = 0;
+    while (!stopped()) {
+        for (; queued < done + queued_chunks; ++queued) {
+            route.queue_copy(queued % places * chunk, chunk);
+            events.record(queued);
+        }
+        complete(events.wait(done++));
+    }
+    for (; done < queued; ++done) complete(events.wait(done));
+}
+
+TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow) {
+    return {[&route, chunk](TogetherTask& task) { move_chunks(route, chunk, task); }, chunk, flow};
 }
 
 std::size_t chunk_for(double rate, std::size_t buffer) {

@@ -10,15 +10,13 @@
 
 namespace nearfar {
 
-// One thread's part: a route, the bytes of each of its chunks, and which of the cell's flows it serves.
-struct WindowTask {
-    const Route* route;
-    std::size_t chunk;
-    std::size_t flow;
-};
+// One thread of a windowed run: the route that it drives, the bytes of each chunk, and which of the cell's flows it serves.
+TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow);
 
-TogetherOutcome run_window(const std::vector<WindowTask>& tasks, const Policy& policy, double seconds,
-                           const std::function<void()>& under_load);
+// Keeps chunks of a route queued until `stopped`; `complete` gets the time on CLOCK_MONOTONIC of each, those that were under way
+// at the stop included. The calling thread is the one that drives. `ready` is called once everything is aligned, before the start.
+void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool()>& stopped,
+                 const std::function<void(double)>& complete, const std::function<void()>& ready = nullptr);
 
 // The chunk that lasts about 1.3 ms at a rate in GB/s: at least 1 MiB, at most 64 MiB and a fourth of the route's buffer.
 std::size_t chunk_for(double rate, std::size_t buffer);

@@ -1,6 +1,7 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone and together.
 #include <cuda_runtime_api.h>
 
+#include <csignal>
 #include <cstdio>
 #include <mutex>
 
@@ -10,6 +11,7 @@
 #include "flow/interrupt.h"
 #include "flow/matrix.h"
 #include "flow/program.h"
+#include "flow/task_process.h"
 
 using namespace nearfar;
 
@@ -80,7 +82,8 @@ int measure(const CommandLine& line) {
     });
     end_progress();
     const std::lock_guard<std::mutex> lock(mutex);
-    if (cells.empty()) session.skipped.push_back({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
+    if (cells.empty())
+        session.skipped.push_back({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
     print();
     return exit_code(session);
 }
@@ -97,6 +100,10 @@ int main(int argc, char** argv) {
         if (line.version) {
             std::printf("nearfar-copy %s (CUDA %s)\n", NEARFAR_VERSION, cuda_version().c_str());
             return 0;
+        }
+        if (line.as_task > 0 && line.cells.size() == 1) {
+            std::signal(SIGINT, SIG_IGN);  // the parent decides when its tasks end
+            return run_as_task(read_node(line.gpus), Nvml(), line.cells[0].flows[0], line.as_task);
         }
         catch_interrupts();
         return measure(line);

@@ -28,7 +28,8 @@ const char* const examples =
 void require_stream(const std::vector<Cell>& cells) {
     for (const Cell& cell : cells)
         for (const Flow& flow : cell.flows)
-            if (!flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
+            if (!flow.is_stream_flow())
+                throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
 }
 
 int measure(const CommandLine& line) {

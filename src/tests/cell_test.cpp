@@ -53,9 +53,7 @@ TEST(Cell, BadVectorsPointAtTheirColumn) {
     }
 }
 
-TEST(Cell, AFlowAloneKeepsItsPath) {
-    EXPECT_EQ(parse_cell("n0:g1@n3/sm/x4/threads").flows[0].alone().text(), "n0:g1@n3/sm");
-}
+TEST(Cell, AFlowAloneKeepsItsPath) { EXPECT_EQ(parse_cell("n0:g1@n3/sm/x4/threads").flows[0].alone().text(), "n0:g1@n3/sm"); }
 
 }  // namespace
 }  // namespace nearfar

@@ -46,9 +46,7 @@ TEST(Matrix, ForbiddenNodesAreLeftOut) {
     EXPECT_EQ(texts(stream_matrix(node)), (std::vector<std::string>{"c0:n0/triad", "c0:n2/triad"}));
 }
 
-TEST(Node, MemoryWithoutCpusIsDrivenFromTheNearest) {
-    EXPECT_EQ(constructed().driving_cpus(2), (std::vector<int>{2, 3}));
-}
+TEST(Node, MemoryWithoutCpusIsDrivenFromTheNearest) { EXPECT_EQ(constructed().driving_cpus(2), (std::vector<int>{2, 3})); }
 
 TEST(Node, ForbiddenCpusAreNotReplacedByOthers) {
     Node node = constructed();

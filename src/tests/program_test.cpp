@@ -24,13 +24,15 @@ TEST(SessionLoop, OneBadCellDoesNotEndTheRest) {
     Session session;
     std::mutex mutex;
     int calls = 0;
-    measure_in_order({parse_cell("n0:g0"), parse_cell("n0:g1"), parse_cell("n0:g2")}, Policy{}, 0, session, mutex,
-                     [](std::size_t, std::size_t, const std::string&) {}, [&](const Cell& cell, double) {
-                         ++calls;
-                         if (cell.text() == "n0:g0") throw Prevented("busy", "taken");
-                         if (cell.text() == "n0:g1") throw Failure("lost", "gone");
-                         return CellResult{};
-                     });
+    measure_in_order(
+        {parse_cell("n0:g0"), parse_cell("n0:g1"), parse_cell("n0:g2")}, Policy{}, 0, session, mutex,
+        [](std::size_t, std::size_t, const std::string&) {},
+        [&](const Cell& cell, double) {
+            ++calls;
+            if (cell.text() == "n0:g0") throw Prevented("busy", "taken");
+            if (cell.text() == "n0:g1") throw Failure("lost", "gone");
+            return CellResult{};
+        });
     EXPECT_EQ(calls, 3);
     ASSERT_EQ(session.skipped.size(), 1U);
     EXPECT_EQ(session.skipped[0].code, "busy");
@@ -44,8 +46,9 @@ TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
     std::mutex mutex;
     Policy policy;
     policy.budget = 1e-9;
-    measure_in_order({parse_cell("n0:g0")}, policy, 0, session, mutex, [](std::size_t, std::size_t, const std::string&) {},
-                     [](const Cell&, double) { return CellResult{}; });
+    measure_in_order(
+        {parse_cell("n0:g0")}, policy, 0, session, mutex, [](std::size_t, std::size_t, const std::string&) {},
+        [](const Cell&, double) { return CellResult{}; });
     ASSERT_EQ(session.skipped.size(), 1U);
     EXPECT_EQ(session.skipped[0].code, "budget");
 }
