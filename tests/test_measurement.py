@@ -128,6 +128,11 @@ def test_a_total_is_required_of_several_flows():
     assert "/results/0: 'total' is missing" in refused(raw)
 
 
+def test_a_skip_of_everything():
+    found = from_raw(document(skipped=[{"cell": "", "reason": "no driver", "code": "missing_library"}]))
+    assert [s.cell for s in found.skipped] == [""]
+
+
 def test_newer_and_foreign_schemas():
     assert "is of schema nearfar-measurement/2, this nearfar reads up to nearfar-measurement/1: update" in refused(
         document(schema="nearfar-measurement/2")
