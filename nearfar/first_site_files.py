@@ -82,7 +82,8 @@ system: {name}
 description: {_text(f"{product or host}, {len(node.gpus)} GPUs")}
 source: {_text(f"observed on {host}, {_today()}")}
 
-# Which hosts are this system's: by firmware's product name, or by name (hosts: ["node[001-120]"]). Hosts come first.
+# Which hosts are this system's: all that have the firmware's product name, or by name (hosts: ["node[001-120]"]), which
+# comes first. A virtual machine's product name is shared by many others: name the hosts.
 {claim}
 
 # What each node should be. Every difference from it is a finding with its own sentence.

@@ -126,7 +126,9 @@ class _Writer:
         self.lines.append("</topology>")
         return "\n".join(self.lines) + "\n"
 
-    def open(self, object_type: str, cpus: list[int] | None, nodes: list[int], key: str = "", end: str = ">", **more: object) -> None:
+    def open(
+        self, object_type: str, cpus: list[int] | None, nodes: list[int], key: str = "", end: str = ">", **more: object
+    ) -> None:
         number = next(self.numbers)
         self.gp[key] = (object_type, number)
         attributes: dict[str, object] = {"type": object_type}
@@ -340,7 +342,14 @@ def power9(name: str, product: str, gpus_a_package: int, bricks: int, memory: in
         cpus = f"{88 * index}-{88 * index + 87}"
         packages.append(Package(index, [Numa(index, cpus, memory, io)]))
     return Machine(
-        name, product, source, packages, distances=[[10, 40], [40, 10]], architecture="ppc64le", threads=4, nvlink=nvlink
+        name,
+        product,
+        source,
+        packages,
+        distances=[[10, 40], [40, 10]],
+        architecture="ppc64le",
+        threads=4,
+        nvlink=nvlink,
     )
 
 
@@ -391,7 +400,9 @@ def four_numa_a_package(name: str, product: str, source: str, nvlink: int) -> Ma
                 bus = f"0000:{base + 3:02x}:00.0"
                 buses.append(bus)
                 below: list[Bridge | Pci] = [
-                    Bridge(f"0000:{base + 2:02x}:00.0", [gpu(bus, "20b0", "NVIDIA A100", 31.507692, g)], speed=31.507692)
+                    Bridge(
+                        f"0000:{base + 2:02x}:00.0", [gpu(bus, "20b0", "NVIDIA A100", 31.507692, g)], speed=31.507692
+                    )
                 ]
                 if g in (1, 3):
                     nic = mlx5(f"0000:{base + 4:02x}:00.0", g // 2, 31.507692)
@@ -435,10 +446,14 @@ def nvswitch_subnuma() -> Machine:
                 nvlink += [(bus, switch_bus, 25000 * lanes) for switch_bus, lanes in zip(switches, (5, 4, 4, 5))]
             numa.append(Numa(index, f"{28 * index}-{28 * index + 27}", 512 * GiB, io))
         packages.append(Package(p, numa))
-    ports: list[Bridge | Pci] = [Bridge(f"0000:99:{n:02x}.0", [Pci(b, "0680 [10de:22a3]")]) for n, b in enumerate(switches)]
+    ports: list[Bridge | Pci] = [
+        Bridge(f"0000:99:{n:02x}.0", [Pci(b, "0680 [10de:22a3]")]) for n, b in enumerate(switches)
+    ]
     packages[1].io.append(Bridge("0000:[99-a3]", ports))
     distances = [[10, 12, 21, 21], [12, 10, 21, 21], [21, 21, 10, 12], [21, 21, 12, 10]]
-    return Machine("constructed", "Constructed NVSwitch node", "for tests", packages, distances=distances, nvlink=nvlink)
+    return Machine(
+        "constructed", "Constructed NVSwitch node", "for tests", packages, distances=distances, nvlink=nvlink
+    )
 
 
 def grace_hopper() -> Machine:
@@ -491,9 +506,7 @@ def mig() -> Machine:
             Bridge("0000:00:1c.0", [Pci("0000:03:00.0", "0300 [1a03:2000]")]),
         ])
     ]  # fmt: skip
-    return Machine(
-        "constructed", "Constructed MIG node", "for tests", [Package(0, [Numa(0, "0-7", 64 * GiB, io)])]
-    )
+    return Machine("constructed", "Constructed MIG node", "for tests", [Package(0, [Numa(0, "0-7", 64 * GiB, io)])])
 
 
 def cpuless_memory() -> Machine:
@@ -530,9 +543,7 @@ def restricted() -> Machine:
 
 def virtual_machine() -> Machine:
     """Four GPUs in a guest that shows one NUMA node and no locality."""
-    devices: list[Bridge | Pci] = [
-        gpu(f"0000:00:{3 + n:02x}.0", "2335", "NVIDIA H200", 0.0, n) for n in range(4)
-    ]
+    devices: list[Bridge | Pci] = [gpu(f"0000:00:{3 + n:02x}.0", "2335", "NVIDIA H200", 0.0, n) for n in range(4)]
     return Machine(
         "constructed", "", "for tests", [Package(0, [Numa(0, "0-63", 256 * GiB)])], io=[Bridge("0000:[00-00]", devices)]
     )

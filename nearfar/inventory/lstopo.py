@@ -12,6 +12,8 @@ from nearfar.errors import CouldNotJudge, NearfarError
 _INSTALL = "apt-get install hwloc | dnf install hwloc | zypper install hwloc | spack install hwloc"
 #: Seconds: on a node whose driver is starting, discovery can be slow.
 _LIMIT = 60.0
+#: The variables by which hwloc takes another machine than this one.
+_STORED = ("HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH")
 #: Left out of the discovery: what they add is read elsewhere, and starting CUDA or OpenCL costs a second or more.
 _NOT_NEEDED = "-gl,-opencl,-levelzero,-rsmi,-cuda,-nvml"
 
@@ -37,6 +39,12 @@ def hwloc_version() -> str:
     return match[0]
 
 
+def describes_another_machine(environment: Mapping[str, str]) -> bool:
+    """Whether the environment gives hwloc a stored or synthetic machine in place of this one."""
+    stored = any(environment.get(name) for name in _STORED)
+    return stored and environment.get("HWLOC_THISSYSTEM") != "1"
+
+
 def lstopo_xml(environment: Mapping[str, str] | None = None) -> str:
     """What ``lstopo`` finds on this machine, as XML: all I/O, and all that a cpuset disallows.
 
@@ -44,7 +52,9 @@ def lstopo_xml(environment: Mapping[str, str] | None = None) -> str:
     locality. ``HWLOC_XMLFILE`` is honoured by lstopo itself.
     """
     env = dict(os.environ if environment is None else environment)
-    env.setdefault("HWLOC_COMPONENTS", _NOT_NEEDED)
+    if not any(env.get(name) for name in _STORED):
+        # Set beside HWLOC_XMLFILE, it would make hwloc ignore that.
+        env.setdefault("HWLOC_COMPONENTS", _NOT_NEEDED)
     command = [lstopo_program(), "--of", "xml", "--whole-io", "--disallowed", "-"]
     answer = process.run(command, _LIMIT, env=env)
     if answer.timed_out:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.inventory import sysfs
-from nearfar.inventory.lstopo import hwloc_version, lstopo_xml
+from nearfar.inventory.lstopo import describes_another_machine, hwloc_version, lstopo_xml
 from nearfar.inventory.nvml import DriverGpu, DriverReport, read_driver
 from nearfar.inventory.visibility import Candidate, visible_gpus
 from nearfar.topology import Gpu, Link, Node, NumaNode, format_cpu_list, parse_hwloc_xml
@@ -34,7 +34,7 @@ def observe(
     ``pynvml``) or from another ``root``.
     """
     env = os.environ if environment is None else environment
-    stored = xml_text is not None or (bool(env.get("HWLOC_XMLFILE")) and env.get("HWLOC_THISSYSTEM") != "1")
+    stored = xml_text is not None or describes_another_machine(env)
     node = parse_hwloc_xml(lstopo_xml(env) if xml_text is None else xml_text)
     if not stored:
         node = replace(node, hostname=socket.gethostname())
@@ -121,7 +121,10 @@ def _placed(node: Node, device: Any, root: Path) -> Any:
     if device.numa_node is None:
         numa = node.numa_node(_or(sysfs.device_numa_node(root, device.pci), -1))
         if numa is not None and numa.kind == "host":
-            device = replace(device, numa_node=numa.index, package=numa.package)
+            device = replace(device, numa_node=numa.index)
+    if device.package is None and device.numa_node is not None:
+        numa = node.numa_node(device.numa_node)
+        device = replace(device, package=numa.package if numa is not None else None)
     return device
 
 

@@ -170,7 +170,7 @@ class _Reader:
         value = self.value.get(key)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or int(value) != value:
+        if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
             raise self.wrong(key, "a whole number")
         return int(value)
 
