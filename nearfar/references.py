@@ -64,6 +64,12 @@ class Reference:
         return None if self.upper is None else self.value * (1 + self.upper)
 
 
+def figure(value: float, unit: str, beside: float | None = None) -> str:
+    """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside."""
+    decimals = 3 if unit == "1" else 1 if abs(value if beside is None else beside) >= 10 else 2
+    return f"{value:.{decimals}f}"
+
+
 class ReferenceFile:
     """One file of ``site/references/``: ReFrame's ``$ref`` form and a ``provenance``."""
 
@@ -243,7 +249,7 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
     if expected is None:
         return None
     degraded = None if expected.floor is None else expected.ceiling * expected.floor
-    words = "" if degraded is None else f"at least {degraded:.1f} (prediction: {expected.words})"
+    words = "" if degraded is None else f"at least {figure(degraded, metric.unit)} (prediction: {expected.words})"
     return Reference(
         expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.words, degraded, words
     )
@@ -297,7 +303,7 @@ def _from_siblings(metric: Metric, metrics: Sequence[Metric], node: Node) -> Ref
     deviation = statistics.median(abs(value - middle) for value in others)
     slack = max(SIBLING_SLACK[metric.cell.lone] * middle, _THREE_SIGMA_PER_MAD * deviation)
     note = f"median of {len(others)} like it in this node"
-    words = f"{middle:.1f} ± {slack:.1f} (siblings)"
+    words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from nearfar.cells import Cell, CellError, Flow, Skip, parse
 from nearfar.measurement import Document, Metric
-from nearfar.references import Reference
+from nearfar.references import Reference, figure
 
 SCHEMA = "nearfar-verdict/1"
 #: Worst first.
@@ -225,13 +225,13 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
         ci = metric.ci or (metric.value, metric.value)
         if not settled and ci[0] < bound < ci[1]:
             words = (
-                f"did not settle: its interval {_range(ci, metric.unit)} holds the bound {_number(bound, metric.unit)}"
+                f"did not settle: its interval {_range(ci, metric.unit)} holds the bound {figure(bound, metric.unit)}"
             )
             return "INDETERMINATE", f"{what}: {_amount(metric)} {words}"
         if outside:
             expected = _bound_words(reference, below)
             if below and reference.degraded_words:
-                expected = f"{reference.degraded_words}; below {_number(bound, reference.unit)} it is broken"
+                expected = f"{reference.degraded_words}; below {figure(bound, reference.unit)} it is broken"
             return "FAIL", f"{what}: {_amount(metric)}, expected {expected}"
     if reference.degraded_below is not None and metric.value < reference.degraded_below:
         return (
@@ -254,7 +254,7 @@ def _against_past(metric: Metric, values: Sequence[float]) -> tuple[str, str | N
     slack = _PAST_SLACK[metric.cell.lone] * middle
     if metric.value >= middle - slack:
         return "PASS", None
-    was = f"{_number(middle, metric.unit)} ± {_number(slack, metric.unit)} in its last {len(values)} runs"
+    was = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} in its last {len(values)} runs"
     return "DEGRADED", f"{describe(metric)}: {_amount(metric)}, was {was}"
 
 
@@ -321,22 +321,18 @@ def _flow_words(flow: Flow) -> str:
     return f"GPU {flow.gpus[0]}, {way} from NUMA node {flow.numa_node}{extra}"
 
 
-def _number(value: float, unit: str) -> str:
-    return f"{value:.3f}" if unit == "1" else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
-
-
 def _amount(metric: Metric) -> str:
-    return _number(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
+    return figure(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
 
 
 def _range(ci: tuple[float, float], unit: str) -> str:
-    return f"{_number(ci[0], unit)} to {_number(ci[1], unit)}"
+    return f"{figure(ci[0], unit)} to {figure(ci[1], unit)}"
 
 
 def _bound_words(reference: Reference, below: bool) -> str:
     """``at least 52.6 (tuned 55.5; …)``; the origin always stands in it."""
     bound = reference.lowest if below else reference.highest
     least = "at least" if below else "at most"
-    amount = "" if bound is None else f"{least} {_number(bound, reference.unit)} "
+    amount = "" if bound is None else f"{least} {figure(bound, reference.unit)} "
     stale = "" if not reference.stale else ", stale"
-    return f"{amount}({reference.origin}{stale}: {_number(reference.value, reference.unit)}; {reference.note})"
+    return f"{amount}({reference.origin}{stale}: {figure(reference.value, reference.unit)}; {reference.note})"

@@ -1,0 +1,287 @@
+"""What a figure should be: the order of origins, their bounds, and what a reference file may not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import references
+from nearfar.cells import parse
+from nearfar.errors import NearfarError
+from nearfar.files import CHECKOUT
+from nearfar.measurement import Metric
+from nearfar.prediction import load_node_type
+from nearfar.references import ReferenceFile, resolve, row_keys
+from nearfar.topology import Gpu, Link, Node, NumaNode, Package
+
+CHECK = "host_device_check"
+GEN5 = Link("pcie", 1, 16, 5, 16)
+MEMORY = 1 << 37
+NODE = Node(
+    "n", (Package(0, (0, 1)), Package(1, (2, 3))), (NumaNode(0, 0, (0, 1), MEMORY), NumaNode(1, 1, (2, 3), MEMORY)),
+    tuple(Gpu(i, f"0000:{i + 1:02x}:00.0", name="H200", numa_node=i // 4, package=i // 4, link=GEN5) for i in range(8)),
+)  # fmt: skip
+#: Of PCIe 5 x16: 63.0 GB/s × 256 / 276.
+CEILING_H2D = 58.4
+
+
+def metric(cell: str, value: float, path_class: str = "near", flow: str | None = None, total: bool = False, **more: Any) -> Metric:
+    from nearfar.cells import metric_name
+
+    parsed = parse(cell)
+    one = None if flow is None else parse(flow).flows[0]
+    unit = "1" if path_class.endswith("_over_near") else "GB/s"
+    quantity = "ratio" if unit == "1" else "stream" if parsed.flows[0].kind == "stream" else "copy"
+    defaults: dict[str, Any] = {"ci": (value, value), "converged": True, "verified": True, "ceiling": None, "limited_by": ()}
+    return Metric(
+        name=metric_name(path_class, parsed, one, total), cell=parsed, flow=one, total=total, path_class=path_class, value=value,
+        unit=unit, quantity=quantity, **{**defaults, **more},
+    )  # fmt: skip
+
+
+def reference_file(tmp_path: Path, text: str, name: str = "refs.yaml") -> ReferenceFile:
+    path = tmp_path / name
+    path.write_text(text)
+    return ReferenceFile(path, [CHECK, "host_memory_check"])
+
+
+TUNED = """\
+provenance: {tuned: {date: 2026-11-20, n: 4, stamp: {driver: "580.1", cuda: "13.0"}}}
+host_device_check:
+  $index: [$dev.gpu.model]
+  H200:
+    near.h2d: [55.5, -0.02, null, GB/s]
+    off_socket_over_near.h2d: [0.97, -0.03, 0.03, "1"]
+"""
+PUBLISHED = """\
+provenance: {published: {source: "a paper"}}
+host_device_check:
+  $index: [$dev.gpu.model]
+  H.*:
+    near.h2d: [54.0, -0.05, 0.05, GB/s]
+    near.d2h: [53.0, -0.05, 0.05, GB/s]
+    near.n0_g3: [50.0, -0.05, 0.05, GB/s]
+host_memory_check:
+  local.triad: [300, -0.1, null, GB/s]
+"""
+
+
+def one(measured: Metric, *files: ReferenceFile, kind: str = "measured", **more: Any) -> references.Reference | None:
+    return resolve([measured], CHECK, files, NODE, kind=kind, **more)[measured.name]
+
+
+def test_the_order_of_origins(tmp_path: Path) -> None:
+    tuned, published = reference_file(tmp_path, TUNED, "a.yaml"), reference_file(tmp_path, PUBLISHED, "b.yaml")
+    h2d, d2h = metric("n0:g0", 55.5), metric("g0:n0", 55.5)
+    assert one(h2d, tuned, published).origin == "tuned"
+    assert (one(d2h, tuned, published).origin, one(d2h, tuned, published).value) == ("published", 53.0)
+    assert one(d2h, tuned).origin == "prediction"
+    assert one(h2d).origin == "prediction"
+
+
+def test_the_most_precise_row_counts(tmp_path: Path) -> None:
+    published = reference_file(tmp_path, PUBLISHED)
+    assert one(metric("n0:g3", 50.0), published).value == 50.0
+    assert one(metric("n0:g1", 50.0), published).value == 54.0
+
+
+def test_a_tuned_reference_of_other_software_is_stale_and_used(tmp_path: Path) -> None:
+    tuned = reference_file(tmp_path, TUNED)
+    same = one(metric("n0:g0", 55.5), tuned, stamp={"driver": "580.1", "cuda": "13.0", "kernel": "6"})
+    other = one(metric("n0:g0", 55.5), tuned, stamp={"driver": "590.2", "cuda": "13.0"})
+    assert (same.stale, other.stale) == (False, True)
+    assert "driver 580.1, now 590.2" in other.note
+    assert other.value == 55.5
+
+
+def test_absolute_bounds_are_reframes(tmp_path: Path) -> None:
+    from reframe.utility.sanity import reference_bounds
+
+    reference = one(metric("n0:g0", 55.5), reference_file(tmp_path, TUNED))
+    assert reference.lowest == reference_bounds(reference.value, reference.lower, reference.upper)[0]
+
+
+@pytest.mark.parametrize(
+    "cell, flow, total, link, floor, broken",
+    [
+        ("n0:g0", None, False, GEN5, 0.92, 0.6),
+        ("g0:n0", None, False, GEN5, 0.92, 0.6),
+        ("n0:g0/sm", None, False, GEN5, 0.85, 0.6),
+        ("n0:g0+g0:n0", "n0:g0", False, GEN5, 0.85, 0.6),
+        ("n0:g0+g0:n0", None, True, GEN5, 0.85, 0.6),
+        ("n0:g0", None, False, Link("pcie", 4, 16), 0.92, 0.6),
+        ("n0:g0", None, False, Link("pcie", 2, 16), 0.78, 0.6),
+        ("n0:g0", None, False, Link("nvlink", 2, 2), 0.88, 0.6),
+    ],
+)  # fmt: skip
+def test_floors_below_the_nominal_link(cell: str, flow: str | None, total: bool, link: Link, floor: float, broken: float) -> None:
+    from dataclasses import replace
+
+    node = replace(NODE, gpus=(replace(NODE.gpus[0], link=link),))
+    measured = metric(cell, 1.0, flow=flow, total=total)
+    reference = resolve([measured], CHECK, [], node)[measured.name]
+    assert reference.origin == "prediction"
+    assert reference.degraded_below == pytest.approx(floor * reference.value)
+    assert reference.lowest == pytest.approx(broken * reference.value)
+    assert reference.highest is None
+
+
+def test_the_present_state_of_a_link_expects_nothing() -> None:
+    """An idle GPU shows generation 1; the reference is that of what device and slot allow."""
+    assert one(metric("n0:g0", 55.0)).value == pytest.approx(CEILING_H2D, abs=0.1)
+
+
+def test_no_floor_is_invented() -> None:
+    from dataclasses import replace
+
+    bare = replace(NODE, gpus=(replace(NODE.gpus[0], link=Link("pcie")),))
+    for cell, node in (("n0:g0", bare), ("n0:g0/pageable", NODE), ("n0:g0/x4", NODE), ("n0:g0+n0:g1", NODE), ("c0:n0/triad", NODE)):
+        measured = metric(cell, 5.0, total="+" in cell, path_class="local" if cell[0] == "c" else "near")
+        assert resolve([measured], CHECK, [], node)[measured.name] is None, cell
+
+
+def test_off_socket_without_a_known_package_link_is_not_called_degraded() -> None:
+    reference = one(metric("n1:g0", 30.0, "off_socket"))
+    assert reference.degraded_below is None
+    assert reference.lowest == pytest.approx(0.4 * CEILING_H2D, abs=0.1)
+
+
+def test_siblings_can_show_degraded_and_never_fail() -> None:
+    values = [300.0, 301.0, 299.0, 200.0]
+    measured = [metric(f"c{i}:n{i}/triad", v, "local") for i, v in enumerate(values)]
+    found = resolve(measured, "host_memory_check", [], NODE)
+    slow = found[measured[3].name]
+    assert (slow.origin, slow.value, slow.lower, slow.upper) == ("siblings", 300.0, None, None)
+    assert slow.degraded_below == pytest.approx(285.0)
+    assert slow.degraded_words == "300.0 ± 15.0 (siblings)"
+    assert all(r is None for r in resolve(measured[:3], "host_memory_check", [], NODE).values())
+
+
+def test_siblings_are_of_the_same_model_link_and_class() -> None:
+    from dataclasses import replace
+
+    gpus = [replace(g, name="old" if g.index == 0 else g.name, link=Link("pcie")) for g in NODE.gpus]
+    node = replace(NODE, gpus=tuple(gpus))
+    measured = [metric(f"n{i // 4}:g{i}", 50.0) for i in range(8)] + [metric(f"n1:g{i}", 40.0, "off_socket") for i in range(3)]
+    found = resolve(measured, CHECK, [], node)
+    assert found["near.n0_g0"] is None
+    assert found["near.n0_g1"].value == 50.0
+    assert found["off_socket.n1_g1"] is None
+
+
+def test_inside_the_bounds_and_clearly_worse_than_siblings(tmp_path: Path) -> None:
+    loose = TUNED.replace("[55.5, -0.02", "[55.5, -0.3")
+    measured = [metric(f"n0:g{i}", 55.5 if i else 50.0) for i in range(4)]
+    slow = resolve(measured, CHECK, [reference_file(tmp_path, loose)], NODE)["near.n0_g0"]
+    assert (slow.origin, slow.value) == ("tuned", 55.5)
+    assert slow.degraded_below == pytest.approx(0.95 * 55.5)
+    assert "siblings" in slow.degraded_words
+
+
+def test_ratios_have_a_lower_bound_always_and_an_upper_one_where_known(tmp_path: Path) -> None:
+    ratio = metric("n1:g0", 0.97, "off_socket_over_near")
+    free = one(ratio)
+    assert (free.origin, free.highest) == ("prediction", None)
+    assert free.lowest == pytest.approx(0.45)
+    site = one(ratio, reference_file(tmp_path, TUNED))
+    assert (site.lowest, site.highest) == (pytest.approx(0.97 * 0.97), pytest.approx(0.97 * 1.03))
+
+
+def test_the_prediction_bounds_a_ratio_above_where_the_package_link_limits() -> None:
+    from dataclasses import replace
+
+    summit = load_node_type("summit", [CHECKOUT / "site"])
+    a, b = (summit.node.gpus[0].package, summit.node.gpus[-1].package)
+    narrow = {name: replace(summit.capacities[name], value=30.0, published=True) for name in (f"p{a}-p{b}", f"p{b}-p{a}")}
+    node_type = replace(summit, capacities={**summit.capacities, **narrow}, caps={})
+    far = next(n.index for n in summit.node.host_numa_nodes if n.package != a)
+    ratio = metric(f"n{far}:g0", 0.65, "off_socket_over_near")
+    found = resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name]
+    assert found.value == pytest.approx(30 / 45.93, rel=0.02)
+    assert found.highest == pytest.approx(found.value * 1.15)
+    calibrated = {name: replace(c, published=False) for name, c in narrow.items()}
+    node_type = replace(node_type, capacities={**summit.capacities, **calibrated})
+    assert resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name].highest is None
+
+
+def test_modelled_figures_meet_published_ones_alone(tmp_path: Path) -> None:
+    tuned, published = reference_file(tmp_path, TUNED, "a.yaml"), reference_file(tmp_path, PUBLISHED, "b.yaml")
+    assert one(metric("n0:g0", 55.5), tuned, published, kind="modelled").origin == "published"
+    assert one(metric("n0:g0", 55.5), tuned, kind="modelled") is None
+
+
+@pytest.mark.parametrize(
+    "change, line, words",
+    [
+        (("host_device_check", "host_device_chek"), 2, "a check that does not exist (did you mean 'host_device_check'?)"),
+        (("[55.5, -0.02, null, GB/s]", "[55.5, 0.02, null, GB/s]"), 5, "0.02"),
+        (("[55.5, -0.02, null, GB/s]", "[55.5, -0.02]"), 5, "expected [value, lower, upper, unit]"),
+        (("[55.5, -0.02, null, GB/s]", "[fast, -0.02, null, GB/s]"), 5, 'expected a number, found "fast"'),
+        (("date: 2026-11-20, n: 4, ", ""), 1, "the key 'date' is missing"),
+        (("provenance", "provenence"), 1, "provenance"),
+        (("$index: [$dev.gpu.model]", "$index: [$system]"), 3, "$dev.gpu.model"),
+    ],
+)  # fmt: skip
+def test_a_wrong_reference_file(tmp_path: Path, change: tuple[str, str], line: int, words: str) -> None:
+    with pytest.raises(NearfarError) as caught:
+        reference_file(tmp_path, TUNED.replace(*change))
+    assert str(caught.value).startswith(f"{tmp_path}/refs.yaml:{line}: "), str(caught.value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "row, refused",
+    [
+        ("near.h2d: [800, -0.02, null, GB/s]", True),
+        ("near.h2d: [63.1, -0.02, null, GB/s]", True),
+        ("near.h2d: [62.9, -0.02, null, GB/s]", False),
+        ("near.both.total: [110, -0.02, null, GB/s]", False),
+        ("near.both.total: [127, -0.02, null, GB/s]", True),
+        ("on_socket_over_near.h2d: [90, -0.02, null, '1']", False),
+    ],
+)  # fmt: skip
+def test_a_reference_above_the_line_rate(tmp_path: Path, row: str, refused: bool) -> None:
+    file = reference_file(tmp_path, TUNED.replace("near.h2d: [55.5, -0.02, null, GB/s]", row))
+    if not refused:
+        one(metric("n0:g0", 55.0), file)
+        return
+    with pytest.raises(NearfarError, match=r"refs.yaml:5: .*above the line rate of PCIe 5.0 x16"):
+        one(metric("n0:g0", 55.0), file)
+
+
+def test_the_shipped_references_agree_with_their_node_types() -> None:
+    directories = [CHECKOUT / "site"]
+    for name in ("keeneland", "summit", "sierra", "titan"):
+        node = load_node_type(name, directories).node
+        for file in references.find(name, name, directories):
+            resolve([], CHECK, [file], node)
+            assert file.origin == "published"
+
+
+def test_the_same_file_serves_reframes_own_ref() -> None:
+    """ReFrame's reader of `$ref` takes the shipped files as they are."""
+    from reframe.core.pipeline import _ReferenceDict
+
+    reader = object.__new__(_ReferenceDict)
+    reader._ReferenceDict__test_entry_name = CHECK
+    read = reader._read_ref_file(str(CHECKOUT / "site/references/keeneland.yaml"))
+    assert read["$index"] == ("$dev.gpu.model",)
+    assert read["Tesla M2070"]["near.h2d"] == (5.7, -0.05, 0.05, "GB/s")
+
+
+@pytest.mark.parametrize(
+    "cell, path_class, flow, total, key",
+    [
+        ("n0:g0", "near", None, False, "near.h2d"),
+        ("g0:n1@n0", "off_socket", None, False, "off_socket.d2h"),
+        ("n0:g0/sm", "near", None, False, "near.h2d.sm"),
+        ("n0:g0+g0:n0", "near", "g0:n0", False, "near.both.d2h"),
+        ("n0:g0+g0:n0", "sole", None, True, "sole.both.total"),
+        ("c0:n0/triad", "local", None, False, "local.triad"),
+        ("c0:n0/triad+c1:n1/triad", "local", None, True, "all.triad"),
+    ],
+)  # fmt: skip
+def test_row_keys(cell: str, path_class: str, flow: str | None, total: bool, key: str) -> None:
+    assert row_keys(metric(cell, 1.0, path_class, flow, total))[-1] == key

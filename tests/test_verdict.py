@@ -1,0 +1,189 @@
+"""The judge: figures, bounds and findings to verdicts with reasons that a technician understands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nearfar import measurement, sitefile, verdict
+from nearfar.cells import parse
+from nearfar.references import Reference, resolve
+from nearfar.topology import node_to_document
+from nearfar.verdict import Finding, Subject, judge, worst
+from tests.test_references import CHECK, NODE, metric
+
+SUBJECT = Subject(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
+
+
+def rate(value: float, **more: Any) -> dict[str, Any]:
+    return {"unit": "GB/s", "median": value, "mad": 0.0, "ci": [value, value], "min": value, "max": value, "n": 6, **more}
+
+
+def document(values: dict[str, float], **more: Any) -> measurement.Document:
+    """A measured document of lone cells."""
+    results = [
+        {"quantity": "copy", "cell": cell, "bytes": 1 << 28, "converged": True, "verified": True,
+         "flows": [{"flow": cell, "rate": rate(value)}]} for cell, value in values.items()
+    ]  # fmt: skip
+    raw = {"schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"},
+           "node": node_to_document(NODE), "results": results, "skipped": [], "failed": [], **more}  # fmt: skip
+    return measurement.document.from_raw(raw)
+
+
+def judged(doc: measurement.Document, **more: Any) -> dict[str, Any]:
+    metrics = measurement.metrics(doc, NODE)
+    found = judge(doc, resolve(metrics, CHECK, [], NODE), subject=SUBJECT, metrics=metrics, **more)
+    jsonschema.validate(found, sitefile.schema("verdict-1"))
+    return found
+
+
+def by_name(found: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(m for m in found["metrics"] if m["name"] == name)
+
+
+def test_all_good() -> None:
+    found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}), asked=[parse("n0:g0")])
+    assert (found["verdict"], found["reasons"], found["missing"]) == ("PASS", [], [])
+    assert found["metrics"][0]["reference"]["origin"] == "prediction"
+
+
+def test_a_slow_path_is_a_sentence() -> None:
+    values = {f"{a}:{b}": 55.4 for i in range(4) for a, b in (("n0", f"g{i}"), (f"g{i}", "n0"))}
+    found = judged(document({**values, "g2:n0": 27.1}))
+    assert found["verdict"] == "FAIL"
+    (reason,) = found["reasons"]
+    assert reason.startswith("GPU 2, device to host from NUMA node 0: 27.1 GB/s, expected at least ")
+    assert reason.endswith("; the other direction is fine")
+    assert "(prediction: PCIe 5.0 x16 carries" in reason
+
+
+def test_the_siblings_sentence() -> None:
+    values = [metric(f"g{i}:n0", 27.1 if i == 2 else 55.4) for i in range(4)] + [metric(f"n0:g{i}", 55.4) for i in range(4)]
+    reference = Reference(55.4, None, None, "GB/s", "siblings", "median of 3", 52.6, "55.4 ± 2.8 (siblings)")
+    found = judge(None, {m.name: reference for m in values}, subject=SUBJECT, metrics=values)
+    assert found["reasons"] == [
+        "GPU 2, device to host from NUMA node 0: 27.1 GB/s, expected 55.4 ± 2.8 (siblings); the other direction is fine"
+    ]
+    assert found["verdict"] == "DEGRADED"
+
+
+def test_both_directions_slow() -> None:
+    found = judged(document({"n0:g0": 20.0, "g0:n0": 20.0}))
+    assert all(reason.endswith("; the other direction too") for reason in found["reasons"])
+
+
+@pytest.mark.parametrize(
+    "value, word",
+    [(60.0, "FAIL"), (55.0, "PASS"), (52.0, "DEGRADED"), (50.0, "DEGRADED"), (49.9, "FAIL"), (58.0, "PASS")],
+)
+def test_bounds(value: float, word: str) -> None:
+    reference = Reference(54.0, 50.0 / 54 - 1, 58.0 / 54 - 1 + 1e-12, "GB/s", "published", "a paper", 53.0, "at least 53.0")
+    measured = metric("n0:g0", value)
+    found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured])
+    assert by_name(found, "near.n0_g0")["verdict"] == word
+
+
+def test_no_reference_is_said_and_accepts_nothing() -> None:
+    measured = metric("c0:n0/triad", 100.0, "local")
+    found = judge(None, {}, subject=SUBJECT, metrics=[measured])
+    assert found["verdict"] == "PASS"
+    assert found["metrics"][0]["reason"].endswith("not judged: no reference")
+    assert judge(None, {}, subject=SUBJECT, metrics=[measured], acceptance=True)["verdict"] == "INDETERMINATE"
+
+
+def test_siblings_alone_accept_nothing() -> None:
+    measured = metric("n0:g0", 55.0)
+    reference = Reference(55.0, None, None, "GB/s", "siblings", "", 52.0, "55.0 ± 3.0 (siblings)")
+    for acceptance, word in ((False, "PASS"), (True, "INDETERMINATE")):
+        found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured], acceptance=acceptance)
+        assert found["verdict"] == word
+
+
+def test_an_unsettled_figure_on_its_bound_proves_nothing() -> None:
+    reference = Reference(55.0, -0.05, None, "GB/s", "tuned", "tuned")
+    for ci, converged, word in (
+        ((50.0, 54.0), False, "INDETERMINATE"),
+        ((50.0, 54.0), True, "FAIL"),
+        ((50.0, 51.0), False, "FAIL"),
+    ):
+        measured = metric("n0:g0", 51.0, ci=ci, converged=converged)
+        found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured])
+        assert found["verdict"] == word, (ci, converged)
+
+
+def test_a_figure_of_unverified_data_and_one_that_is_none() -> None:
+    for measured in (metric("n0:g0", 55.0, verified=False), metric("n0:g0", float("inf"))):
+        assert judge(None, {}, subject=SUBJECT, metrics=[measured])["verdict"] == "INDETERMINATE"
+
+
+@pytest.mark.parametrize(
+    "code, word, hard",
+    [("wrong_data", "FAIL", True), ("lost", "FAIL", True), ("absent", "FAIL", True), ("uncorrectable", "FAIL", True),
+     ("hang", "FAIL", True), ("placement", "INDETERMINATE", False), ("error", "INDETERMINATE", False)],
+)  # fmt: skip
+def test_failed_cells(code: str, word: str, hard: bool) -> None:
+    found = judged(document({}, failed=[{"cell": "n0:g3", "reason": "the reason", "code": code}]))
+    assert (found["verdict"], found["findings"][0]["hard"]) == (word, hard)
+    assert found["reasons"] == ["n0:g3: the reason"]
+
+
+@pytest.mark.parametrize(
+    "code, word",
+    [("representative", "PASS"), ("unsupported", "PASS"), ("denied", "INDETERMINATE"), ("busy", "INDETERMINATE"),
+     ("mig", "INDETERMINATE"), ("budget", "INDETERMINATE"), ("memlock", "INDETERMINATE"), ("interrupted", "INDETERMINATE")],
+)  # fmt: skip
+def test_skipped_cells(code: str, word: str) -> None:
+    skips = [{"cell": f"n0:g{i}", "reason": "GPU 3 is busy", "code": code} for i in range(5)]
+    found = judged(document({}, skipped=skips))
+    assert found["verdict"] == word
+    assert len(found["skipped"]) == 5
+    if word != "PASS":
+        assert found["reasons"] == ["not measured: n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy"]
+
+
+def test_a_cell_that_nothing_is_said_about() -> None:
+    found = judged(document({"n0:g0": 55.0}), asked=[parse("n0:g0"), parse("g0:n0"), parse("n0:g1@n0")])
+    assert found["missing"] == ["g0:n0", "n0:g1"]
+    assert found["verdict"] == "INDETERMINATE"
+    assert found["reasons"] == ["not measured, though asked for: g0:n0, n0:g1"]
+
+
+def test_the_worst_comes_first() -> None:
+    findings = [Finding("a", "DEGRADED", "a bit slow"), Finding("b", "FAIL", "broken", True), Finding("c", "INDETERMINATE", "who knows")]
+    found = judged(document({}), findings=findings)
+    assert found["verdict"] == "FAIL"
+    assert found["reasons"] == ["broken", "who knows", "a bit slow"]
+    assert verdict.headline(found) == "FAIL: broken; who knows; a bit slow"
+
+
+def test_worst() -> None:
+    assert worst([]) == "PASS"
+    assert worst(["PASS", "DEGRADED", "INDETERMINATE"]) == "INDETERMINATE"
+    assert worst(["INDETERMINATE", "FAIL"]) == "FAIL"
+
+
+def test_worse_than_its_own_past() -> None:
+    measured = metric("n0:g0", 50.0)
+    reference = {measured.name: Reference(55.0, -0.2, None, "GB/s", "tuned", "tuned")}
+    found = judge(None, reference, {measured.name: [55.0, 55.1, 54.9]}, subject=SUBJECT, metrics=[measured])
+    assert found["verdict"] == "DEGRADED"
+    assert "50.0 GB/s, was 55.0 ± 1.6 in its last 3 runs" in found["reasons"][0]
+    assert judge(None, reference, {}, subject=SUBJECT, metrics=[measured])["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    "cell, path_class, flow, total, words",
+    [
+        ("n0:g1", "near", None, False, "GPU 1, host to device from NUMA node 0"),
+        ("n0:g1/sm", "near", None, False, "GPU 1, host to device from NUMA node 0 (/sm)"),
+        ("n0:g1+g1:n0", "near", "g1:n0", False, "GPU 1, device to host from NUMA node 0, both directions at once"),
+        ("n0:g1+g1:n0", "near", None, True, "GPU 1, both directions at once with NUMA node 0, together"),
+        ("n1:g0", "off_socket_over_near", None, False, "GPU 0, host to device from NUMA node 1: off socket over near"),
+        ("c0:n1/triad", "off_socket", None, False, "NUMA node 0's cores, memory of NUMA node 1, STREAM triad"),
+        ("c0:n0/triad+c1:n1/triad", "local", None, True, "memory of all 2 NUMA nodes at once, STREAM triad"),
+    ],
+)  # fmt: skip
+def test_figures_in_words(cell: str, path_class: str, flow: str | None, total: bool, words: str) -> None:
+    assert verdict.describe(metric(cell, 1.0, path_class, flow, total)) == words
