@@ -119,6 +119,7 @@ CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, dou
 std::vector<Route> CopyBench::routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, int threads) const {
     const std::vector<int> cpus = node_.driving_cpus(driver_of(flow));
     std::vector<Route> routes;
+    routes.reserve(static_cast<std::size_t>(threads));
     for (int share = 0; share < threads; ++share) routes.emplace_back(flow, keys, buffers, gpu_of(flow), cpus, share, threads);
     return routes;
 }
@@ -167,6 +168,7 @@ std::vector<TaskProcess> CopyBench::start_processes(const Flow& flow, std::size_
     std::vector<std::string> addresses;
     for (const GpuDevice& gpu : gpus_) addresses.push_back(gpu.on_bus.pci);
     std::vector<TaskProcess> processes;
+    processes.reserve(static_cast<std::size_t>(flow.tasks));
     for (int task = 0; task < flow.tasks; ++task) processes.emplace_back(flow, chunk, addresses);
     for (TaskProcess& process : processes) process.await_ready();
     return processes;

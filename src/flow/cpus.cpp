@@ -53,7 +53,7 @@ std::vector<int> bind_thread(const std::vector<int>& cpus) {
     for (const int cpu : cpus) CPU_SET_S(static_cast<unsigned>(cpu), set.size, set.set);
     if (sched_setaffinity(0, set.size, set.set) != 0)
         throw Prevented("not_allowed", "binding to CPUs " + cpu_list(cpus) + " was refused: " + std::strerror(errno));
-    const std::vector<int> now = cpus_in_effect();
+    std::vector<int> now = cpus_in_effect();
     if (now != cpus) throw Prevented("not_allowed", "bound to CPUs " + cpu_list(cpus) + " but the kernel gives " + cpu_list(now));
     return now;
 }

@@ -49,7 +49,7 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
 }
 
 Route::Route(Route&& other) noexcept
-    : flow_(std::move(other.flow_)), gpu_(other.gpu_), cpus_(std::move(other.cpus_)),
+    : flow_(other.flow_), gpu_(other.gpu_), cpus_(std::move(other.cpus_)),
       memory_nodes_(std::move(other.memory_nodes_)), first_(other.first_), bytes_(other.bytes_), seed_(other.seed_),
       source_(other.source_), destination_(other.destination_), sm_source_(other.sm_source_),
       sm_destination_(other.sm_destination_), stream_(std::exchange(other.stream_, nullptr)),
