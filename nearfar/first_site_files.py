@@ -150,7 +150,6 @@ node_type: {name}
 description: {_text(node.product or node.hostname)}
 source: {_text(f"observed on {node.hostname}, {_today()}")}
 xml: {name}.xml
-
 {"".join(sections)}
 # What flows share, where it is known, as in the published node types: g0.h2d, n0.memory, p0-p1 …
 capacities: {{}}
