@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from .figures import Figure, figures
-from .matrices import load_of
+from .figures import Figure, figures, parsed
+from .matrices import cell_anchor, load_of
 from .rundir import VERDICTS, Check, NodeRun, Run
 from .wording import class_words, link_words, plural, shown_verdict, span
 
@@ -111,14 +112,15 @@ def _topology(check: Check, node: NodeRun) -> str:
         if links:
             words.append(" or ".join(links))
     drift = [f for f in findings if f.get("verdict") != "PASS"]
-    words.append(plural(len(drift), "finding") if drift else "nothing to object to")
+    notes = [str(f.get("reason")).partition(";")[0] for f in findings if f.get("verdict") == "PASS"]
+    words.append(plural(len(drift), "finding") if drift else notes[0] if notes else "as expected")
     return ", ".join(words)
 
 
 def _expected(found: list[Figure]) -> str:
     known = [f for f in found if f.reference]
     if not known:
-        return "no reference"
+        return "not judged: no reference"
     origins = "/".join(_present((str(f.reference.get("origin")) for f in known if f.reference), ()))
     least = [f.least for f in known if f.least is not None]
     return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"
@@ -157,9 +159,10 @@ def anchor_prefix(node_number: int, check: Check) -> str:
     return f"s{node_number}.{short_name(check.name)}"
 
 
-def finding_anchor(prefix: str, position: int) -> str:
-    """The anchor of a check's finding."""
-    return f"{prefix}.finding-{position}"
+def finding_anchor(prefix: str, position: int, finding: dict[str, Any]) -> str:
+    """The anchor of a check's finding: of the cell where it speaks of one, else its own."""
+    cell = parsed(finding.get("item"))
+    return cell_anchor(prefix, cell) if cell is not None else f"{prefix}.finding-{position}"
 
 
 def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
@@ -177,14 +180,29 @@ def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
     for position, finding in enumerate(verdict.get("findings") or []):
         text, word = str(finding.get("reason")), str(finding.get("verdict"))
         known = word if word in VERDICTS else "INDETERMINATE"
-        places.setdefault(
-            text, Reason(known, text, node, check, finding_anchor(prefix, position), bool(finding.get("hard")))
-        )
+        anchor = finding_anchor(prefix, position, finding)
+        places.setdefault(text, Reason(known, text, node, check, anchor, bool(finding.get("hard"))))
+    items = {str(f.get("reason")): str(f.get("item")) for f in verdict.get("findings") or []}
     found = [
-        places.get(text, Reason(check.word, text, node, check, prefix))
-        for text in map(str, verdict.get("reasons") or [])
+        replace(places.get(first, Reason(check.word, first, node, check, prefix)), text=words)
+        for first, words in _merged([str(text) for text in verdict.get("reasons") or []], items)
     ]
     return found + ([lost] if lost else [])
+
+
+def _merged(texts: list[str], items: dict[str, str]) -> list[tuple[str, str]]:
+    """Sentences ``cell: why`` that share the why become one: (the first of them, the words for all)."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for text in texts:
+        item = items.get(text, "")
+        shared = bool(item) and text.startswith(f"{item}: ")
+        groups.setdefault(("shared", text[len(item) :]) if shared else ("own", text), []).append(text)
+    found = []
+    for (kind, rest), members in groups.items():
+        names = [items[text] for text in members] if kind == "shared" else []
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        found.append((members[0], f"{', '.join(names[:3])}{more}{rest}" if names else members[0]))
+    return found
 
 
 def modelled_notice(run: Run) -> str | None:

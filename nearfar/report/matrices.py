@@ -9,7 +9,7 @@ from typing import Any
 from nearfar import cells
 from nearfar.errors import NearfarError
 
-from .figures import Figure, parsed, worst_first
+from .figures import Figure, parsed, slug, worst_first
 
 #: What a place shows: a figure, or why there is none.
 FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
@@ -24,6 +24,7 @@ class Place:
     parts: tuple[tuple[str, Figure], ...] = ()
     reason: str = ""
     heat: float = 0.0
+    anchor: str = ""
 
     @property
     def shown(self) -> str:
@@ -48,30 +49,36 @@ class Matrix:
     all_at_once: Place | None = None
     figures: tuple[Figure, ...] = field(default=(), repr=False)
 
+    @property
+    def all_skipped(self) -> str | None:
+        """Why, where every place is skipped: the first reason. A matrix of nothing but skips is a sentence."""
+        everything = [place for row in self.places for place in row]
+        return everything[0].reason if everything and all(p.state == SKIPPED for p in everything) else None
+
 
 @dataclass(frozen=True)
 class Evidence:
     """Why cells have no figure, by cell: of a document's ``failed`` and ``skipped`` and a verdict's ``missing``."""
 
-    failed: dict[cells.Cell, str]
-    skipped: dict[cells.Cell, str]
-    missing: dict[cells.Cell, str]
+    failed: dict[cells.Cell, str] = field(default_factory=dict)
+    skipped: dict[cells.Cell, str] = field(default_factory=dict)
+    missing: dict[cells.Cell, str] = field(default_factory=dict)
+    prefix: str = ""
 
     def place(self, cell: cells.Cell) -> Place:
         """What stands where the figure of ``cell`` would."""
         for state, found in ((FAILED, self.failed), (SKIPPED, self.skipped), (MISSING, self.missing)):
             if cell in found:
-                return Place(state, reason=found[cell])
+                return Place(state, reason=found[cell], anchor=cell_anchor(self.prefix, cell))
         return Place(ABSENT, reason="this run did not ask for it")
 
 
-def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None) -> Evidence:
-    """Gather the reasons; a reason that is not given is said to be so."""
+def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None, prefix: str = "") -> Evidence:
+    """Gather the reasons; a reason that is not given is said to be so. ``prefix`` makes anchors unique on a page."""
     document, verdict = document or {}, verdict or {}
     missing = {cell: "asked for, and not reported" for cell in map(_named, verdict.get("missing") or []) if cell}
-    return Evidence(
-        _reasons(document.get("failed")), _reasons(document.get("skipped") or verdict.get("skipped")), missing
-    )
+    skipped = _reasons(document.get("skipped") or verdict.get("skipped"))
+    return Evidence(_reasons(document.get("failed")), skipped, missing, prefix)
 
 
 def _named(text: Any) -> cells.Cell | None:
@@ -94,6 +101,11 @@ def _reasons(entries: Any) -> dict[cells.Cell, str]:
 def plain_host_flow(flow: cells.Flow) -> bool:
     """A host flow with nothing special about it: pinned memory, copy engine, driven from the memory's own node."""
     return flow.kind == "host" and flow.driver is None and not flow.options
+
+
+def cell_anchor(prefix: str, cell: cells.Cell) -> str:
+    """The anchor of a cell without a figure."""
+    return slug(f"{prefix}.cell.{cells.encode_cell(cell)}")
 
 
 def load_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
@@ -125,7 +137,7 @@ def ratio_matrices(figures: list[Figure], numa: list[int], gpus: list[int]) -> l
         "d2h": "Device to host, far ÷ near",
         "both": "Both at once, far ÷ near",
     }
-    nothing = Evidence({}, {}, {})
+    nothing = Evidence()
     return [
         m for m in (_host_device(ratios, nothing, numa, gpus, load, title, NEAR) for load, title in titles.items()) if m
     ]

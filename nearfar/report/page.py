@@ -14,7 +14,6 @@ from nearfar.errors import NearfarError
 from nearfar.sitefile import site_directories
 
 from . import provenance, strips, wording
-from .figures import Figure
 from .headline import Reason, lead, missing_words, modelled_notice, reasons, title
 from .matrices import Matrix
 from .rundir import Run
@@ -27,8 +26,9 @@ def render(run: Run) -> str:
     """The page of a run, one self-contained HTML document."""
     found = reasons(run)
     sections = [section(number, node) for number, node in enumerate(run.nodes)]
-    placed = {f.anchor for s in sections for c in s.checks for m in [*c.matrices, *c.ratios] for f in _shown_in(m)}
-    rows = {f.anchor for s in sections for c in s.checks for f in c.figures}
+    checks = [check for each in sections for check in each.checks]
+    placed = {anchor for check in checks for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
+    rows = {f.anchor for check in checks for f in check.figures} | {g["anchor"] for check in checks for g in check.gaps}
 
     def href(reason: Reason) -> str | None:
         anchor = reason.anchor
@@ -75,6 +75,9 @@ def _rendered(name: str, values: dict[str, Any]) -> str:
         raise NearfarError(f"{place}: template: {error}") from None
 
 
-def _shown_in(matrix: Matrix) -> list[Figure]:
+def _anchors(matrix: Matrix) -> list[str]:
+    if matrix.all_skipped:
+        return []
     places = [p for row in matrix.places for p in row] + ([matrix.all_at_once] if matrix.all_at_once else [])
-    return [f for p in places for f in (p.figure, *(part for _, part in p.parts)) if f is not None]
+    figures = [f for p in places for f in (p.figure, *(part for _, part in p.parts)) if f is not None]
+    return [figure.anchor for figure in figures] + [place.anchor for place in places]

@@ -10,7 +10,7 @@ from . import provenance, wording
 from .drawing import Findings, Lane, draw
 from .figures import Figure, figures, parsed, worst_first
 from .headline import anchor_prefix, check_line, finding_anchor, title
-from .matrices import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
+from .matrices import Matrix, cell_anchor, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
 from .rundir import VERDICTS, Check, NodeRun
 
 
@@ -28,7 +28,7 @@ class CheckView:
     matrices: list[Matrix]
     ratios: list[Matrix]
     findings: list[dict[str, Any]]
-    gaps: list[tuple[str, str, str]]
+    gaps: list[dict[str, str]]
     problem: str | None
     provenance: list[tuple[str, Any]]
     files: list[tuple[str, str]]
@@ -81,28 +81,35 @@ def _summary(node: NodeRun) -> str:
 def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: list[int]) -> CheckView:
     prefix = anchor_prefix(number, check)
     found = figures(check, prefix)
-    why = evidence(check.document, check.verdict)
+    why = evidence(check.document, check.verdict, prefix)
     verdict = check.verdict or {}
     return CheckView(
         name=check.name, title=title(check.name), shown=wording.shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
         matrices=host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts),
         ratios=ratio_matrices(found, hosts, gpus),
-        findings=[{**f, "anchor": finding_anchor(prefix, i)} for i, f in enumerate(verdict.get("findings") or [])],
-        gaps=_gaps(check), problem=check.problem, provenance=provenance.facts(check),
+        findings=[
+            {**f, "anchor": finding_anchor(prefix, i, f)}
+            for i, f in enumerate(verdict.get("findings") or [])
+            if parsed(f.get("item")) is None  # a cell without a figure stands in its matrix, and among the gaps
+        ],
+        gaps=_gaps(check, prefix), problem=check.problem, provenance=provenance.facts(check),
         files=provenance.files(node, check), stderr=provenance.stderr(check),
     )  # fmt: skip
 
 
-def _gaps(check: Check) -> list[tuple[str, str, str]]:
-    """What has no figure: (``failed``, ``skipped`` or ``missing``; what; why)."""
+def _gaps(check: Check, prefix: str) -> list[dict[str, str]]:
+    """What has no figure: its state (``failed``, ``skipped``, ``missing``), what it is, why, and its anchor."""
     document, verdict = check.document or {}, check.verdict or {}
-    found = [
-        ("failed", str(e.get("cell")), str(e.get("reason") or e.get("code"))) for e in document.get("failed") or []
+    failed, skipped = document.get("failed") or [], document.get("skipped") or verdict.get("skipped") or []
+    entries = [("failed", entry) for entry in failed] + [("skipped", entry) for entry in skipped]
+    gaps = [(state, str(e.get("cell")), str(e.get("reason") or e.get("code"))) for state, e in entries]
+    gaps += [("missing", str(name), "asked for, and not reported") for name in verdict.get("missing") or []]
+    anchors = [(parsed(what), gap) for gap in gaps for what in (gap[1],)]
+    return [
+        {"state": state, "what": what, "why": why, "anchor": cell_anchor(prefix, cell) if cell else ""}
+        for cell, (state, what, why) in anchors
     ]
-    skipped = document.get("skipped") or verdict.get("skipped") or []
-    found += [("skipped", str(e.get("cell")), str(e.get("reason") or e.get("code"))) for e in skipped]
-    return found + [("missing", str(name), "asked for, and not reported") for name in verdict.get("missing") or []]
 
 
 def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
