@@ -78,6 +78,8 @@ def _rendered(name: str, values: dict[str, Any]) -> str:
 def _anchors(matrix: Matrix) -> list[str]:
     if matrix.all_skipped:
         return []
-    places = [p for row in matrix.places for p in row] + ([matrix.all_at_once] if matrix.all_at_once else [])
+    places = [p for row in matrix.places for p in row]
     figures = [f for p in places for f in (p.figure, *(part for _, part in p.parts)) if f is not None]
+    if matrix.all_at_once and matrix.all_at_once.figure:
+        figures.append(matrix.all_at_once.figure)  # its parts stand in the table alone
     return [figure.anchor for figure in figures] + [place.anchor for place in places]

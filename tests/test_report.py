@@ -1,0 +1,387 @@
+"""Runs shown: the page, report.json, JUnit XML and the terminal's ten lines, from synthetic run directories."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from nearfar import cli, report
+from nearfar.errors import NearfarError
+from nearfar.report import headline, rundir, terminal
+from tests.data.runs import synthetic
+
+
+class Page(HTMLParser):
+    """What a test asks of a page: ids, links, tags, texts, and the words of every heat-map place."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.source = path.read_text(encoding="utf-8")
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.places: list[str] = []
+        self._in_heat = self._in_place = self._hidden = False
+        self.text = ""
+        self.feed(self.source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags[tag] += 1
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        if tag == "a":
+            self.links.append(str(given.get("href")))
+        self.loaded += [str(given[key]) for key in ("src", "srcset", "data") if key in given]
+        if tag == "link":
+            self.loaded.append(str(given.get("href")))
+        self._hidden = tag == "style"
+        if tag == "table":
+            self._in_heat = "heat" in str(given.get("class")).split()
+        if tag == "td" and self._in_heat:
+            self._in_place = True
+            self.places.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "table"):
+            self._in_place = False
+        if tag == "style":
+            self._hidden = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.text += data
+        if self._in_place:
+            self.places[-1] += data.strip()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
+    """Every scenario, built."""
+    place = tmp_path_factory.mktemp("runs")
+    return {name: Page(report.build(write(place / name))) for name, write in synthetic.SCENARIOS.items()}
+
+
+def junit(folder: Path) -> ET.Element:
+    return ET.parse(folder / "junit.xml").getroot()
+
+
+def change(path: Path, **values: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+# What holds of every page.
+
+
+@pytest.mark.parametrize("name", synthetic.SCENARIOS)
+def test_a_page_stands_alone(pages: dict[str, Page], name: str) -> None:
+    page = pages[name]
+    assert not page.tags["script"] and not page.loaded and "@import" not in page.source
+    assert not re.search(r"url\(\s*['\"]?(?!data:)", page.source)
+    assert not [link for link in page.links if re.match(r"[a-z]+:|//", link)]
+    assert "default-src 'none'" in page.source
+
+
+@pytest.mark.parametrize("name", synthetic.SCENARIOS)
+def test_every_link_inside_a_page_leads_to_one_place(pages: dict[str, Page], name: str) -> None:
+    page = pages[name]
+    assert [i for i, count in Counter(page.ids).items() if count > 1] == []
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+@pytest.mark.parametrize("name", synthetic.SCENARIOS)
+def test_no_place_of_a_heat_map_is_blank(pages: dict[str, Page], name: str) -> None:
+    assert pages[name].places and all(pages[name].places)
+
+
+@pytest.mark.parametrize("name", synthetic.SCENARIOS)
+def test_a_terminal_gets_ten_lines_at_most_and_the_path(tmp_path: Path, name: str) -> None:
+    folder = synthetic.SCENARIOS[name](tmp_path / "run")
+    lines = report.summary(folder, colour=False).splitlines()
+    assert len(lines) <= terminal.MOST_LINES
+    assert lines[-1].endswith(str(folder / "index.html"))
+
+
+# Four kinds of run.
+
+
+def test_a_healthy_node(tmp_path: Path) -> None:
+    folder = synthetic.healthy(tmp_path)
+    page = Page(report.build(folder))
+    assert "All 21 judged figures are where they should be" in page.text
+    assert "MODELLED" not in page.text and "FAIL" not in page.text.replace("✕ FAIL", "", 1)  # the legend's word
+    line = report.summary(folder, colour=False).splitlines()[2]
+    expected = (
+        r"PASS  host_device  g0–g3 × n0: H2D 55\.[56](–55\.6)?, D2H 55\.4, both 103\.0–103\.1 GB/s "
+        r"\(sole; expected ≥ 53\.8, prediction\)"
+    )
+    assert re.fullmatch(expected, line)
+    digest = json.loads((folder / "report.json").read_text())
+    assert digest["schema"] == "nearfar-report/1" and digest["verdict"] == "PASS"
+    names = [m["name"] for check in digest["nodes"][0]["checks"] for m in check["metrics"]]
+    assert "sole.n0_g2" in names and "sole.n0_g0__g0_n0.total" in names and len(names) == 21
+    root = junit(folder)
+    assert root[0].get("tests") == "3" and root[0].get("failures") == root[0].get("errors") == "0"
+    values = {p.get("name"): p.get("value") for p in root.iter("property")}
+    assert float(str(values["sole.g3_n0"]).split()[0]) == pytest.approx(55.4, abs=0.3)
+
+
+def test_a_broken_node_says_what_is_broken_worst_first(tmp_path: Path) -> None:
+    folder = synthetic.broken(tmp_path)
+    page = Page(report.build(folder))
+    reasons = headline.reasons(rundir.read(folder))
+    assert [r.verdict for r in reasons] == sorted([r.verdict for r in reasons], key=rundir.VERDICTS.index)
+    assert reasons[0].hard and "GPU 3 (0000:4b:00.0) is absent" in reasons[0].text
+    shared = next(r for r in reasons if r.text.startswith("n0:g3"))
+    assert shared.text == "n0:g3, g3:n0, n0:g3+g3:n0: GPU 3 (0000:4b:00.0) is not there"
+    slow = next(r for r in reasons if "27.1 GB/s" in r.text)
+    assert f"#{slow.anchor}" in page.links and slow.anchor in page.ids
+    # The absent GPU has its row in each of the three maps, and its ghost in the drawing.
+    assert sum(place.startswith("✕ failed") for place in page.places) == 3
+    assert 'class="gpu ghost"' in page.source and "✕ absent" in page.text
+    # The throttled GPU and the narrow link are named in words.
+    assert "sw_power_cap" in page.text and "PCIe 5 ×8" in page.text and "1204" in page.text
+    # The check that never ran.
+    assert "Host memory on h200-07 should have run and did not" in page.text
+
+
+def test_a_broken_node_in_junit(tmp_path: Path) -> None:
+    folder = synthetic.broken(tmp_path)
+    report.build(folder)
+    cases = {case.get("name"): case for case in junit(folder).iter("testcase")}
+    failure = cases["host_device_check"].find("failure")
+    assert failure is not None and "27.1 GB/s" in str(failure.text)
+    assert cases["host_memory_check"].find("error") is not None
+    assert junit(folder)[0].get("failures") == "2" and junit(folder)[0].get("errors") == "1"
+
+
+def test_what_is_modelled_is_said_unmissably_and_never_green(tmp_path: Path) -> None:
+    folder = synthetic.modelled(tmp_path)
+    page = Page(report.build(folder))
+    notice = "No GPU on this machine: the GPU figures below are MODELLED (keeneland node). None of them was measured."
+    assert notice in page.text and notice in report.summary(folder, colour=False)
+    section = page.source[page.source.index('id="s1"') :]
+    assert "word PASS" not in section and "word MODELLED" in section
+    assert 'class="PASS"' not in section and 'class="MODELLED"' in section
+    skipped = [case for case in junit(folder).iter("testcase") if case.find("skipped") is not None]
+    assert [case.get("name") for case in skipped] == ["host_device_check"]
+    assert "MODELLED (keeneland node)" in str(skipped[0].find("skipped").get("message"))  # type: ignore[union-attr]
+    nodes = json.loads((folder / "report.json").read_text())["nodes"]
+    assert [(n["kind"], n["shown"]) for n in nodes] == [("measured", "PASS"), ("modelled", "MODELLED")]
+
+
+def test_a_run_of_modelled_nodes_alone_is_not_green(tmp_path: Path) -> None:
+    folder = synthetic.modelled(tmp_path)
+    for check in (folder / "buildhost").iterdir():
+        if check.is_dir():
+            for file in check.iterdir():
+                file.unlink()
+    (folder / "buildhost" / "node.json").unlink()
+    page = Page(report.build(folder))
+    assert "Everything here is MODELLED (keeneland node): nothing was measured." in page.text
+    assert "<title>MODELLED" in page.source
+    assert report.summary(folder, colour=False).splitlines()[-1].startswith("MODELLED")
+
+
+def test_a_modelled_failure_is_no_failure_of_the_run(tmp_path: Path) -> None:
+    folder = synthetic.modelled(tmp_path)
+    change(
+        folder / "keeneland-modelled" / "host_device_check" / "verdict.json", verdict="FAIL", reasons=["n0:g0 is slow"]
+    )
+    report.build(folder)
+    assert junit(folder)[0].get("failures") == "0"
+    assert "n0:g0 is slow" not in headline.lead(rundir.read(folder), headline.reasons(rundir.read(folder)))
+
+
+def test_degraded_passes_with_what_it_has_to_say(tmp_path: Path) -> None:
+    folder = synthetic.healthy(tmp_path)
+    change(
+        folder / "h200-01" / "host_device_check" / "verdict.json",
+        verdict="DEGRADED",
+        reasons=["GPU 1 is a little slow"],
+    )
+    report.build(folder)
+    case = next(c for c in junit(folder).iter("testcase") if c.get("name") == "host_device_check")
+    assert case.find("failure") is None and case.find("error") is None
+    assert "GPU 1 is a little slow" in str(case.findtext("system-out"))
+
+
+def test_many_gpus_and_numa_nodes(pages: dict[str, Page]) -> None:
+    page = pages["sub_numa"]
+    assert len([p for p in page.places if p.startswith("– skipped")]) == 3
+    assert page.source.count('<g class="gpu"') == 8 and page.source.count('<g class="nic"') == 8
+    assert "NVLink 4: NV18 between every pair of GPUs 0 to 7" in page.text
+    assert "tuned, provisional, stale" in page.text  # where the references come from, and what weakens them
+
+
+def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    path = folder / "workstation" / "host_device_check" / "verdict.json"
+    metrics = [{**m, "reference": None} for m in json.loads(path.read_text())["metrics"]]
+    change(path, metrics=metrics, verdict="PASS")
+    page = Page(report.build(folder))
+    assert page.source.count('class="UNJUDGED"') == 3 and 'td class="PASS"' not in page.source
+    assert "– not judged" in page.text
+    assert "5 figures have no reference and were not judged" in page.text
+
+
+def test_gpus_keep_the_numbers_that_the_programs_gave_them(tmp_path: Path) -> None:
+    """The site expects four GPUs, the second is gone: looking alone counts 0 1 2, the program 0 2 3."""
+    folder = synthetic.healthy(tmp_path)
+    observed = json.loads((folder / "h200-01" / "node.json").read_text())
+    del observed["gpus"][1]
+    seen = {**observed, "gpus": [{**g, "index": i} for i, g in enumerate(observed["gpus"])]}
+    seen["peers"] = [{"gpus": [0, 2], "link": "NV18"}]
+    (folder / "h200-01" / "node.json").write_text(json.dumps(seen))
+    for path in (folder / "h200-01").glob("*/document.json"):
+        change(path, node=observed)
+    node = rundir.read(folder).nodes[0].node
+    assert node is not None
+    assert [(g.index, g.pci[5:7]) for g in node.gpus] == [(0, "1b"), (2, "3b"), (3, "4b")]
+    assert node.peers == {(0, 3): "NV18"}
+
+
+# Hostile and broken input.
+
+
+def test_nothing_that_a_run_says_is_taken_for_markup(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[31m\x00\ud800"
+    folder = synthetic.broken(tmp_path)
+    change(folder / "run.json", hostname=evil, system=evil, command=[evil])
+    for path in (folder / "h200-07").glob("*/verdict.json"):
+        raw = json.loads(path.read_text())
+        metrics = [{**m, "reason": evil, "name": f"{m['name']}{evil}", "class": evil} for m in raw["metrics"]]
+        findings = [{**f, "reason": evil, "item": evil} for f in raw["findings"]]
+        change(path, node=evil, reasons=[evil], metrics=metrics, findings=findings, missing=[evil])
+    node = json.loads((folder / "h200-07" / "node.json").read_text())
+    gpus = [{**g, "name": evil, "uuid": evil} for g in node["gpus"]]
+    change(folder / "h200-07" / "node.json", hostname=evil, product=evil, gpus=gpus)
+    (folder / "h200-07" / "host_device_check" / "stderr.txt").write_text("<script>alert(2)</script>")
+    page = Page(report.build(folder))
+    assert not page.tags["script"] and not page.tags["img"]
+    assert "alert(1)" in page.text and "alert(2)" in page.text
+    assert junit(folder)[0].get("tests") == "3"
+    json.loads((folder / "report.json").read_text())
+    assert "\x1b" not in report.summary(folder, colour=False) and "\x00" not in report.summary(folder, colour=False)
+
+
+def one_line(folder: Path, *words: str) -> None:
+    with pytest.raises(NearfarError) as caught:
+        report.build(folder)
+    message = str(caught.value)
+    assert "\n" not in message and all(word in message for word in words), message
+    assert not (folder / "index.html").exists()
+
+
+def test_a_directory_that_is_no_run(tmp_path: Path) -> None:
+    one_line(tmp_path, f"{tmp_path}/run.json", "not there")
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "h200-01/host_device_check/verdict.json", "h200-01/host_device_check/document.json"]
+)
+def test_half_a_file(tmp_path: Path, name: str) -> None:
+    path = synthetic.healthy(tmp_path) / name
+    path.write_text(path.read_text()[:200])
+    one_line(tmp_path, name, "not a whole JSON document")
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [("run.json", "nearfar-run/2"), ("h200-01/topology_check/verdict.json", "nearfar-verdict/2"),
+     ("h200-01/topology_check/document.json", "nearfar-measurement/7")],
+)  # fmt: skip
+def test_a_file_of_a_newer_schema(tmp_path: Path, name: str, schema: str) -> None:
+    change(synthetic.healthy(tmp_path) / name, schema=schema)
+    one_line(tmp_path, name, schema, "newer nearfar", "update")
+
+
+def test_a_node_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
+    change(synthetic.healthy(tmp_path) / "h200-01" / "node.json", gpus="four")
+    one_line(tmp_path, "h200-01/node.json", "node.gpus")
+
+
+def test_a_check_without_its_document_is_shown_as_such(tmp_path: Path) -> None:
+    folder = synthetic.healthy(tmp_path)
+    (folder / "h200-01" / "host_device_check" / "document.json").unlink()
+    page = Page(report.build(folder))
+    assert "its measurement document is missing" in page.text
+    assert any(place.startswith("✓55.") for place in page.places)  # what the verdict holds is still shown
+
+
+def test_a_check_without_a_verdict_is_never_green(tmp_path: Path) -> None:
+    folder = synthetic.healthy(tmp_path)
+    (folder / "h200-01" / "host_device_check" / "verdict.json").unlink()
+    page = Page(report.build(folder))
+    assert "host_device_check left no verdict: it did not finish" in page.text
+    case = next(c for c in junit(folder).iter("testcase") if c.get("name") == "host_device_check")
+    assert case.find("error") is not None
+    assert report.summary(folder, colour=False).splitlines()[2].startswith("INDETERMINATE  host_device")
+
+
+def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
+    folder = synthetic.healthy(tmp_path)
+    change(folder / "run.json", interrupted=True, verdict="INDETERMINATE")
+    assert "This run was interrupted" in Page(report.build(folder)).text
+    assert "interrupted" in report.summary(folder, colour=False)
+
+
+def test_not_a_number_is_no_figure(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    path = folder / "workstation" / "host_device_check" / "verdict.json"
+    path.write_text(re.sub(r'"value": 55\.\d+', '"value": NaN', path.read_text(), count=1))
+    page = Page(report.build(folder))
+    assert any(place.startswith("✓–") for place in page.places)
+    assert "NaN" not in (folder / "report.json").read_text()
+
+
+# A site's own templates, and the command.
+
+
+def test_a_sites_templates_override_and_extend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    templates = tmp_path / "site" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "page.html").write_text(
+        '{% extends "nearfar/page.html" %}{% block brand %}Redwood Centre{% endblock %}'
+    )
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    page = Page(report.build(synthetic.healthy(tmp_path / "run")))
+    assert "Redwood Centre" in page.text and "Host ↔ GPU" in page.text
+
+
+@pytest.mark.parametrize("text", ["line one\n{% if %}", "line one\n{{ nothing.there }}", "line one\n{{ 1 / 0 }}"])
+def test_a_wrong_template_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    templates = tmp_path / "site" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "page.html").write_text(text)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    one_line(synthetic.healthy(tmp_path / "run"), f"{templates}/page.html:2:", "template")
+
+
+def test_the_command_rebuilds_runs_by_name_pattern_and_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NEARFAR_STATE", str(tmp_path))
+    runs = [synthetic.one_gpu(tmp_path / "reports" / "local" / name) for name in ("20261120T090000", "20261121T090000")]
+    (tmp_path / "reports" / "latest").symlink_to("local/20261121T090000")
+    (tmp_path / "reports" / "local" / "stray").mkdir()
+    for word, expected in (("latest", runs[1:]), ("local/*", runs), (str(runs[0]), runs[:1])):
+        assert cli.main(["report", word]) == 0
+        assert capsys.readouterr().out.splitlines() == [str(run / "index.html") for run in expected]
+    assert cli.main(["report", "local/nothing"]) == 2
+    assert "no run directory of that name" in capsys.readouterr().err
+    assert cli.main(["report", str(tmp_path / "reports" / "local" / "stray")]) == 2
+    assert "stray/run.json: not there" in capsys.readouterr().err
+
+
+def test_colour_only_where_it_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = synthetic.healthy(tmp_path)
+    assert "\033[1;32m" in report.summary(folder, colour=True)
+    assert "\033" not in report.summary(folder)  # standard output is no terminal here
