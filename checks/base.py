@@ -229,7 +229,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         stderr = Path(self.stagedir, str(self.stderr)) if self.job and self.job.stderr else None
         if self.observed is not None:
             casefiles.keep_node(folder, self.observed)
-        casefiles.keep(folder / self.name, document, self.verdict, stderr)
+        casefiles.keep(folder, document, self.verdict, stderr)
 
     @contextlib.contextmanager
     def users_errors(self):

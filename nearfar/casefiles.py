@@ -90,13 +90,26 @@ def observation(node: Node) -> Document:
     })  # fmt: skip
 
 
-def keep(folder: Path, document: Document | None, verdict: Mapping[str, Any], stderr: Path | None) -> None:
-    """Write a case's document, standard error and verdict, the verdict last: where it is, all is."""
+def keep(node: Path, document: Document | None, verdict: Mapping[str, Any], stderr: Path | None) -> None:
+    """Write a case's document, standard error and verdict under its node's folder, the verdict last: where it is, all is."""
+    folder = _folder(node, verdict)
     if document is not None:
         write_atomically(folder / "document.json", measurement.dump(document))
     if stderr is not None and stderr.is_file():
         write_atomically(folder / "stderr.txt", stderr.read_bytes())
     write_atomically(folder / "verdict.json", json.dumps(verdict, indent=1, ensure_ascii=False) + "\n")
+
+
+def _folder(node: Path, verdict: Mapping[str, Any]) -> Path:
+    """``<node>/<check>``; a node that belongs to several partitions keeps the further ones beside it."""
+    folder = node / str(verdict["check"])
+    try:
+        there = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return folder
+    if all(there.get(key) == verdict[key] for key in ("system", "partition", "environ")):
+        return folder
+    return node / f"{verdict['check']}@{verdict['partition']}+{verdict['environ']}"
 
 
 def keep_node(folder: Path, node: Node) -> None:

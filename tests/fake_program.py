@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Stands in for nearfar-copy and nearfar-stream in tests: prints a measured document that ``FAKE_CASE`` bends in one way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from nearfar.cells import parse_lines
+from nearfar.files import CHECKOUT
+from nearfar.prediction import load_node_type, modelled_document
+
+Document = dict[str, Any]
+#: Of the fake node: every flow at this part of what its PCIe 2 link carries.
+GOOD, SLOWER, BROKEN = 0.85, 0.70, 0.20
+
+
+def document(cells: list[Any]) -> Document:
+    """A healthy measured document of the Keeneland node type."""
+    node_type = load_node_type("keeneland", [CHECKOUT / "site"])
+    made = modelled_document(node_type, [cell for cell in cells if cell.lone and cell.flows[0].kind == "host"])
+    made.update(kind="measured", program={"name": "nearfar-copy"})
+    made["node"].update(hostname="fake", software={"driver": "1.0"})
+    made["skipped"] += [{"cell": str(c), "reason": "left to later", "code": "unsupported"} for c in cells if not c.lone]
+    for result in made["results"]:
+        rescale(result, GOOD)
+    return made
+
+
+def rescale(result: Document, part: float, *, ceiling: float = 6.9, spread: float = 0.0) -> None:
+    """Set a lone result's rate."""
+    value = part * ceiling
+    low, high = value * (1 - spread), value * (1 + spread)
+    rate = {"unit": "GB/s", "median": value, "mad": 0, "ci": [low, high], "min": low, "max": high, "n": 9}
+    result["flows"][0]["rate"] = rate
+
+
+def find(made: Document, cell: str) -> Document:
+    return next(r for r in made["results"] if r["cell"] == cell)
+
+
+def without(made: Document, *cells: str) -> None:
+    made["results"] = [r for r in made["results"] if r["cell"] not in cells]
+
+
+def fail(made: Document, cell: str, code: str) -> None:
+    without(made, cell)
+    made["failed"].append({"cell": cell, "reason": f"GPU 2: {code}", "code": code})
+
+
+def skip(made: Document, cell: str, code: str) -> None:
+    without(made, cell)
+    made["skipped"].append({"cell": cell, "reason": f"GPU 2: {code}", "code": code})
+
+
+def nothing(made: Document) -> None:
+    made.update(results=[], skipped=[], failed=[])
+
+
+BENDS: dict[str, Callable[[Document], Any]] = {
+    "good": lambda made: None,
+    "broken_path": lambda made: rescale(find(made, "g2:n1"), BROKEN),
+    "slower_path": lambda made: rescale(find(made, "g2:n1"), SLOWER),
+    "far_slow": lambda made: rescale(find(made, "n0:g2"), 0.35),
+    "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.58, spread=0.1), find(made, "g2:n1").update(converged=False)),
+    "unsettled_and_good": lambda made: find(made, "g2:n1").update(converged=False),
+    "unverified": lambda made: find(made, "g2:n1").update(verified=False),
+    "missing_cell": lambda made: without(made, "g2:n1"),
+    "wrong_data": lambda made: fail(made, "g2:n1", "wrong_data"),
+    "absent": lambda made: fail(made, "g2:n1", "absent"),
+    "placement": lambda made: fail(made, "g2:n1", "placement"),
+    "denied": lambda made: skip(made, "g2:n1", "denied"),
+    "representative": lambda made: skip(made, "g2:n1", "representative"),
+    "empty": nothing,
+    "newer_schema": lambda made: made.update(schema="nearfar-measurement/9"),
+}  # fmt: skip
+
+
+def main() -> int:
+    """Print what the case asks for."""
+    case = os.environ.get("FAKE_CASE", "good")
+    if case == "hang" or (case == "hang_once" and not Path("hung").exists()):
+        Path("hung").touch()
+        print("7/18 n0:g2", file=sys.stderr, flush=True)
+        time.sleep(60)
+    if case == "crash":
+        print("nearfar-copy: CUDA error 999", file=sys.stderr, flush=True)
+        os.abort()
+    if case == "garbage":
+        print("Hello")
+        return 0
+    made = document(parse_lines(sys.argv[sys.argv.index("--cells") + 1]))
+    BENDS.get(case, BENDS["good"])(made)
+    print(json.dumps(made))
+    return 3 if made["skipped"] else 1 if made["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""The checks under a real ReFrame: its result and verdict.json never disagree, whatever a program prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nearfar import sitefile, supervise
+from nearfar.files import CHECKOUT
+from nearfar.verdict import passes
+
+#: What the fake program does, and the verdict on it.
+CASES = {
+    "good": "PASS",
+    "broken_path": "FAIL",
+    "slower_path": "DEGRADED",
+    "far_slow": "FAIL",
+    "unsettled": "INDETERMINATE",
+    "unsettled_and_good": "PASS",
+    "unverified": "INDETERMINATE",
+    "missing_cell": "INDETERMINATE",
+    "wrong_data": "FAIL",
+    "absent": "FAIL",
+    "placement": "INDETERMINATE",
+    "denied": "INDETERMINATE",
+    "representative": "PASS",
+    "empty": "INDETERMINATE",
+    "newer_schema": "INDETERMINATE",
+    "crash": "INDETERMINATE",
+    "garbage": "INDETERMINATE",
+    "hang": "FAIL",
+    "hang_once": "DEGRADED",
+}
+SITE = "system: fake\npartitions:\n" + "".join(
+    f"  - {{name: {case}, node_type: unpublished, features: [gpu], env_vars: {{FAKE_CASE: {case}}}}}\n"
+    for case in CASES
+)
+
+
+def programs(folder: Path) -> Path:
+    """A folder that holds the fake under the programs' names."""
+    folder.mkdir()
+    for name in ("nearfar-copy", "nearfar-stream"):
+        script = folder / name
+        script.write_text(f"#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name('fake_program.py')} \"$@\"\n")
+        script.chmod(0o755)
+    return folder
+
+
+def reframe(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """ReFrame by hand, as any suite is run."""
+    command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(CHECKOUT / "reframe_config.py")]
+    return subprocess.run(
+        [*command, "-c", str(CHECKOUT / "checks"), "--exec-policy=serial", "--nocolor", *options], cwd=folder, text=True,
+        env={**os.environ, "NEARFAR_STATE": str(folder), "NEARFAR_RUN_DIR": str(folder / "run"), **environment},
+        capture_output=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[dict[str, Any], dict[str, Any]]]]:
+    """For each case ReFrame's entry and the verdict."""
+    folder = tmp_path_factory.mktemp("checks")
+    site = folder / "site"
+    (site / "systems").mkdir(parents=True)
+    (site / "systems" / "fake.yaml").write_text(SITE)
+    # Keeneland's node under another name, so that no published figure but the prediction judges it.
+    (site / "nodes").mkdir()
+    shutil.copy(CHECKOUT / "site/nodes/keeneland.xml", site / "nodes")
+    described = (CHECKOUT / "site/nodes/keeneland.yaml").read_text()
+    (site / "nodes" / "unpublished.yaml").write_text(described.replace("node_type: keeneland", "node_type: unpublished"))
+    done = reframe(
+        folder, "-r", "--system=fake", "-n", "^host_device_check$", "-S", "host_device_check.program_limit=1.2",
+        NEARFAR_SITE=str(site), NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(programs(folder / "bin")),
+    )  # fmt: skip
+    report = folder / "run" / "reframe-report.json"
+    assert report.exists(), done.stdout + done.stderr
+    entries = {e["partition"]: e for e in json.loads(report.read_text())["runs"][0]["testcases"] if e["name"] == "host_device_check"}
+    found = {}
+    for path in (folder / "run").glob("*/*/verdict.json"):
+        judged = json.loads(path.read_text())
+        found[judged["partition"]] = (entries[judged["partition"]], judged)
+    yield found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> None:
+    entry, judged = outcome[case]
+    jsonschema.validate(judged, sitefile.schema("verdict-1"))
+    assert judged["verdict"] == CASES[case], judged["reasons"]
+    assert (entry["result"] == "pass") == passes(judged["verdict"]), entry["fail_reason"]
+    if judged["verdict"] == "INDETERMINATE":
+        assert "INDETERMINATE: " in entry["fail_reason"]
+    # Where ReFrame came to compare, it compared the same figures with the same bounds and found the same.
+    for name, (value, reference, lower, upper, unit, result) in (entry["perfvalues"] or {}).items():
+        if value is None:
+            assert entry["fail_phase"] == "sanity"
+            continue
+        figure = next(m for m in judged["metrics"] if m["name"] == name.rpartition(":")[2])
+        assert (value, unit) == (figure["value"], figure["unit"])
+        assert (result == "fail") == (figure["verdict"] == "FAIL"), name
+        bounds = figure["reference"]
+        assert (lower is None) == (bounds is None or bounds["lower"] is None)
+        if lower is not None:
+            assert reference * (1 + lower) == bounds["lower"]
+    if judged["verdict"] == "PASS":
+        assert len(entry["perfvalues"]) == len(judged["metrics"]) > 0
+
+
+@pytest.mark.parametrize(
+    "case, words",
+    [
+        ("broken_path", "GPU 2, device to host from NUMA node 1: 1.38 GB/s, expected at least"),
+        ("hang", "nearfar-copy did not end within 1.2 s, twice; the last it said: 7/18 n0:g2"),
+        ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
+        ("crash", "nearfar-copy was ended by signal 6: nearfar-copy: CUDA error 999"),
+        ("garbage", "nearfar-copy"),
+        ("newer_schema", "nearfar-measurement/9"),
+        ("missing_cell", "not measured, though asked for: g2:n1"),
+        ("wrong_data", "g2:n1: GPU 2: wrong_data"),
+    ],
+)  # fmt: skip
+def test_the_culprit_is_named(outcome: dict[str, Any], case: str, words: str) -> None:
+    assert words in outcome[case][1]["reasons"][0]
+
+
+def test_by_hand_on_a_modelled_system(tmp_path: Path) -> None:
+    done = reframe(tmp_path, "-r", "--system=keeneland")
+    assert done.returncode == 0, done.stdout
+    assert "[  PASSED  ] Ran 3/3 test case(s)" in done.stdout
+    for check in ("host_device_check", "topology_check"):
+        judged = json.loads((tmp_path / "run" / "keeneland-modelled" / check / "verdict.json").read_text())
+        assert (judged["kind"], judged["verdict"]) == ("modelled", "PASS")
+
+
+def test_listing_writes_nothing(tmp_path: Path) -> None:
+    done = reframe(tmp_path, "-l", "--system=summit")
+    assert "host_memory_check" in done.stdout
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_node_without_what_a_check_looks_at_is_skipped(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "systems").mkdir(parents=True)
+    (site / "systems" / "bare.yaml").write_text(
+        "system: bare\npartitions: [{name: p, node_type: jaguarpf, features: [gpu, modelled]}]\n"
+    )
+    done = reframe(tmp_path, "-r", "--system=bare", "-n", "host_device_check", NEARFAR_SITE=str(site))
+    assert "no GPU, or no host memory, on this node" in done.stdout
+    assert "1 skipped" in done.stdout
+
+
+def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "FAKE_CASE": "hang"}
+    command = [sys.executable, "-m", "nearfar.supervise", "--limit", "0.6", "--", str(Path(__file__).with_name("fake_program.py"))]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20)
+    account = json.loads((tmp_path / supervise.ACCOUNT).read_text())
+    assert done.returncode == supervise.EXIT_HANG
+    assert [a["timed_out"] for a in account["attempts"]] == [True, True]
+    assert done.stdout == ""
