@@ -58,7 +58,10 @@ def check_line(check: Check, node: NodeRun) -> str:
         shares = [f.share for f in found if f.share is not None]
         worst = f", the worst at {min(shares) * 100:.0f} % of its reference" if shares else ""
         return plural(len(found), "figure") + worst
-    return _topology(check, node)
+    if check.name == "topology_check":
+        return _topology(check, node)
+    skipped = [str(entry.get("reason")) for entry in check.verdict.get("skipped") or []]
+    return "no figure" + (f": {plural(len(skipped), 'cell')} skipped; {skipped[0]}" if skipped else "")
 
 
 def _host_device(copies: list[Figure]) -> str:
@@ -229,6 +232,8 @@ def lead(run: Run, found: list[Reason]) -> str:
     if measured:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         return f"{measured[0].text.rstrip('.')}.{more}"
+    if run.shown == "MODELLED":
+        return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
     judged = [f.shown for node in run.nodes if not node.modelled for check in node.checks for f in figures(check, "")]

@@ -82,8 +82,9 @@ class Run:
     @property
     def shown(self) -> str:
         """The run's verdict as shown: a run in which nothing was measured is MODELLED, not PASS."""
-        word = worst([self.raw["verdict"]])
-        return shown_verdict(word, bool(self.nodes) and all(node.modelled for node in self.nodes))
+        word = str(self.raw["verdict"])
+        nothing_measured = bool(self.nodes) and all(node.modelled for node in self.nodes)
+        return word if word == "MODELLED" else shown_verdict(worst([word]), nothing_measured)
 
     @property
     def missing_cases(self) -> list[dict[str, Any]]:

@@ -86,7 +86,9 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
     return CheckView(
         name=check.name, title=title(check.name), shown=wording.shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
-        matrices=host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts),
+        # The topology's cells only load the links; they are no matrix of their own.
+        matrices=host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts)
+        if found or check.name != "topology_check" else [],
         ratios=ratio_matrices(found, hosts, gpus),
         findings=[
             {**f, "anchor": finding_anchor(prefix, i, f)}
