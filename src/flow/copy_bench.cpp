@@ -210,23 +210,23 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
         for (const Flow& flow : cell.flows)
             if (links.count(flow.gpu()) == 0) links[flow.gpu()] = nvml_.present_link(gpu_of(flow).on_bus.pci);
     });
+    // Before anything else writes into the same buffers.
+    const double begin = now();
+    for (std::size_t i = 0, first = 0; i < count; first += static_cast<std::size_t>(cell.flows[i].tasks), ++i)
+        if (processes[i].empty()) verify(routes[i], specs[first].chunk, outcome, first);
+    result.verify_seconds += now() - begin;
+    result.verified = true;
     for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, share);
     result.method = "windowed";
     result.converged = outcome.converged;
     result.total = outcome.total;
-    const double begin = now();
-    for (std::size_t i = 0, first = 0; i < count; ++i) {
-        const auto tasks = static_cast<std::size_t>(cell.flows[i].tasks);
-        if (processes[i].empty()) verify(routes[i], specs[first].chunk, outcome, first);
+    for (std::size_t i = 0, first = 0; i < count; first += static_cast<std::size_t>(cell.flows[i].tasks), ++i) {
         add(result, routes[i][0], outcome.rates[i], outcome.cpus[first], links[cell.flows[i].gpu()]);
         if (!processes[i].empty()) result.flows.back().cpus = routes[i][0].cpus();  // the processes asserted it
         if (solos[i] != nullptr) result.flows.back().solo = *solos[i];
         const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
-        if (tasks > 1) result.flows.back().tasks = summarise({rates, rates + cell.flows[i].tasks});
-        first += tasks;
+        if (cell.flows[i].tasks > 1) result.flows.back().tasks = summarise({rates, rates + cell.flows[i].tasks});
     }
-    result.verify_seconds += now() - begin;
-    result.verified = true;
 }
 
 }  // namespace nearfar

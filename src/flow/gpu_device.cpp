@@ -72,7 +72,7 @@ std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
 
 std::string start_cuda() {
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
     return result == cudaSuccess || result == cudaErrorNoDevice ? "" : cudaGetErrorString(result);

@@ -49,10 +49,9 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
 }
 
 Route::Route(Route&& other) noexcept
-    : flow_(other.flow_), gpu_(other.gpu_), cpus_(std::move(other.cpus_)),
-      memory_nodes_(std::move(other.memory_nodes_)), first_(other.first_), bytes_(other.bytes_), seed_(other.seed_),
-      source_(other.source_), destination_(other.destination_), sm_source_(other.sm_source_),
-      sm_destination_(other.sm_destination_), stream_(std::exchange(other.stream_, nullptr)),
+    : flow_(other.flow_), gpu_(other.gpu_), cpus_(std::move(other.cpus_)), memory_nodes_(std::move(other.memory_nodes_)),
+      first_(other.first_), bytes_(other.bytes_), seed_(other.seed_), source_(other.source_), destination_(other.destination_),
+      sm_source_(other.sm_source_), sm_destination_(other.sm_destination_), stream_(std::exchange(other.stream_, nullptr)),
       wrong_(std::exchange(other.wrong_, nullptr)) {}
 
 Route::~Route() {

@@ -28,8 +28,8 @@ struct SubWindows {
 };
 
 // The rates in as many consecutive sub-windows of `length` seconds as fit between the last flow's first completion plus
-// `settle` seconds and the first flow's last completion. A flow with fewer than `least` completions is starved: it bounds no
-// window, and counts with what it moved.
+// `settle` seconds and the first flow's last completion. A flow is starved that has fewer than `least` completions, or none for
+// long while others went on: it bounds no window, and counts with what it moved.
 SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length, std::size_t least = 2);
 
 }  // namespace nearfar

@@ -25,7 +25,7 @@ TEST(Window, SteadyFlowsHaveTheirRateInEverySubWindow) {
 
 TEST(Window, AFlowThatEndsEarlyEndsTheWindowForAll) {
     // The one that goes on alone must not be counted with what it gets then.
-    const SubWindows windows = common_sub_windows({steady(0, 0.001, 101, 1e6), steady(0, 0.001, 1001, 1e6)}, 0, 0.02);
+    const SubWindows windows = common_sub_windows({steady(0, 0.001, 101, 1e6), steady(0, 0.001, 140, 1e6)}, 0, 0.02);
     EXPECT_LE(windows.begin + windows.length * static_cast<double>(windows.count), 0.1 + 1e-12);
 }
 
@@ -45,6 +45,13 @@ TEST(Window, AStarvedFlowHoldsNobodyUp) {
     const SubWindows windows = common_sub_windows({steady(0, 0.001, 1001, 1e6), steady(0.4, 1, 1, 1e6)}, 0, 0.1, 4);
     ASSERT_EQ(windows.count, 9U + 1U);
     EXPECT_NEAR(windows.rates[0][5], 1.0, 1e-9);
+    EXPECT_EQ(windows.rates[1][5], 0.0);
+}
+
+TEST(Window, AFlowThatStopsMovingHoldsNobodyUp) {
+    const SubWindows windows = common_sub_windows({steady(0, 0.001, 1001, 1e6), steady(0, 0.001, 101, 1e6)}, 0, 0.1, 4);
+    ASSERT_GE(windows.count, 9U);
+    EXPECT_NEAR(windows.rates[1][0], 1.0, 1e-2);
     EXPECT_EQ(windows.rates[1][5], 0.0);
 }
 
