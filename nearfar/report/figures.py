@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from nearfar import cells
@@ -104,8 +105,13 @@ class Figure:
 
 def parsed(text: Any) -> cells.Cell | None:
     """The cell that ``text`` names; None where it names none (MPI and kernels have subjects of other kinds)."""
+    return _parsed(str(text))
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str) -> cells.Cell | None:
     try:
-        return cells.parse(str(text))
+        return cells.parse(text)
     except NearfarError:
         return None
 
