@@ -123,16 +123,18 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def set_executable(self):
         self.time_limit = 2 * self.program_limit + 30
         self.env_vars["PYTHONPATH"] = f"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"
-        self.executable = shlex.quote(sys.executable)
+        python = shlex.quote(sys.executable)
         if not self.asked:
             self.executable = "true"
             return
+        # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
+        self.executable = f"exec {python}" if self.partition.launcher == "local" else python
         cells = Path(self.stagedir, "cells.txt")
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
         command = ["-m", "nearfar.supervise", "--limit", f"{self.program_limit:g}", "--", *self.command(cells)]
         self.executable_opts = [shlex.quote(word) for word in command]
         if not self.partition.modelled and not self.runs_here:
-            self.prerun_cmds = [f"{self.executable} -m nearfar detect --json > {casefiles.NODE}"]
+            self.prerun_cmds = [f"{python} -m nearfar detect --json > {casefiles.NODE}"]
 
     def command(self, cells):
         """The program's command line."""

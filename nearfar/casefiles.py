@@ -91,7 +91,8 @@ def observation(node: Node) -> Document:
 
 
 def keep(node: Path, document: Document | None, verdict: Mapping[str, Any], stderr: Path | None) -> None:
-    """Write a case's document, standard error and verdict under its node's folder, the verdict last: where it is, all is."""
+    """Write a case's document, standard error and verdict under its node's folder, the verdict last: where it is, all
+    is."""
     folder = _folder(node, verdict)
     if document is not None:
         write_atomically(folder / "document.json", measurement.dump(document))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,19 +11,20 @@ from typing import Any
 
 from nearfar import catalogue
 from nearfar.catalogue import Check
-from nearfar.systems import System
+from nearfar.systems import Partition, System
 
 
 @dataclass(frozen=True)
 class Case:
-    """One check on one partition and environment. ``problem``: why it cannot run, where that is known beforehand."""
+    """One check on one partition and environment. ``node``: a modelled one's type. ``problem``: why it cannot run,
+    where that is known beforehand."""
 
     check: str
     system: str
     partition: str
     environ: str
     modelled: bool
-    node_type: str | None
+    node: str | None
     where: str
     problem: str | None = None
 
@@ -55,12 +57,19 @@ class Ran:
 def expected(checks: Iterable[Check], system: System) -> list[Case]:
     """The cases that ReFrame should run on a system."""
     return [
-        Case(c.name, system.name, p.name, environ, p.modelled, p.node_type, f"{c.file}:{c.line}", c.problem)
+        Case(c.name, system.name, p.name, environ, p.modelled, _node(p), f"{c.file}:{c.line}", c.problem)
         for c in checks
         for p in system.partitions.values()
         if catalogue.fits(c, system.name, p.name, p.features)
         for environ in p.environs
     ]
+
+
+def _node(partition: Partition) -> str | None:
+    """The node that a case is about, as verdicts name it; None where only the scheduler knows."""
+    if partition.modelled:
+        return partition.node_type
+    return socket.gethostname() if partition.scheduler == "local" else None
 
 
 def ran(report: Path) -> list[Ran]:

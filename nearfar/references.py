@@ -143,7 +143,9 @@ class ReferenceFile:
             note = str(self.provenance["published"]["source"])
         if changed:
             note += f"; stale: {', '.join(changed)}"
-        return Reference(float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.file.path))
+        return Reference(
+            float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.file.path)
+        )
 
 
 def _directions(key: str) -> int:

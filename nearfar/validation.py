@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import catalogue, expected_cases, files, process, systems
+from nearfar.catalogue import Check
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.expected_cases import Case, Ran
 from nearfar.sitefile import nearest
@@ -23,8 +24,7 @@ from nearfar.verdict import passes, worst
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
 _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
-_EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
-               "MODELLED": EXIT_GOOD}  # fmt: skip
+_EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def plan(request: Request) -> tuple[System, list[Case]]:
     if request.system is not None:
         os.environ["NEARFAR_SYSTEM"] = request.system
     site = systems.site()
-    checks = catalogue.read(files.CHECKOUT / catalogue.CHECKS)
+    checks = _checks()
     names = sorted({check.name for check in checks})
     for wanted in request.checks:
         if wanted not in names:
@@ -52,6 +52,10 @@ def plan(request: Request) -> tuple[System, list[Case]]:
     system = site.systems[site.here]
     chosen = [check for check in checks if not request.checks or check.name in request.checks or check.problem]
     return system, expected_cases.expected(chosen, system)
+
+
+def _checks() -> list[Check]:
+    return catalogue.read(files.CHECKOUT / catalogue.CHECKS)
 
 
 def run(request: Request) -> tuple[int, Path]:
@@ -76,10 +80,12 @@ def run(request: Request) -> tuple[int, Path]:
 
 def _reframe(request: Request, system: System, folder: Path, progress: _Progress) -> process.Finished:
     command = [
-        sys.executable, "-c", "from reframe.frontend.cli import main; main()",
-        "-C", str(files.CHECKOUT / "reframe_config.py"), "-c", str(files.CHECKOUT / catalogue.CHECKS),
+        sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(files.CHECKOUT / "reframe_config.py"),
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
     ]  # fmt: skip
+    # File by file: one that is not Python would stop the whole session.
+    for path in sorted({check.file for check in _checks() if check.problem is None}):
+        command += ["-c", str(path)]
     for check in request.checks:
         command += ["-n", f"^{check}$"]
     environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
@@ -109,7 +115,7 @@ class _Progress:
             if status == "FAIL":
                 self.say(f"{check} failed: nothing can be measured with it")
             return
-        on = f" on the modelled {case.node_type}" if case.modelled else ""
+        on = f" on the modelled {case.node}" if case.modelled else ""
         if status == "RUN":
             if sys.stderr.isatty():
                 self.say(f"{check}{on} ...")
@@ -145,9 +151,7 @@ def _finish(
 ) -> int:
     """Count, merge, write ``run.json`` and the page; returns the exit code."""
     ran = expected_cases.ran(folder / "reframe-report.json")
-    missing = [
-        {**case.entry(), "reason": _why(case, ran, said, interrupted)} for case in expected_cases.missing(cases, ran)
-    ]
+    missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
     found = verdicts(folder)
     missing += _without_verdict(cases, ran, found)
     verdict = merged(cases, found, bool(missing))
@@ -186,24 +190,29 @@ def _entry(case: Ran) -> dict[str, Any]:
     return {"name": f"{case.check} @{case.system}:{case.partition}+{case.environ}", **vars(case)}
 
 
-def _why(case: Case, ran: Sequence[Ran], said: str, interrupted: bool) -> str:
+def _why(case: Case, said: str, interrupted: bool) -> str:
     """Why a case did not run: what its file, the build or ReFrame says."""
     if interrupted:
         return "the run was interrupted"
     if case.problem is not None:
         return case.problem
-    build = next(
-        (r for r in ran if r.check.startswith("programs") and r.result == "fail" and r.partition == case.partition),
-        None,
-    )
-    if build is not None:
-        return f"the programs could not be built: {_first_line(build.reason)}"
+    lines = said.splitlines()
     file = Path(case.where.rpartition(":")[0]).name
-    for line in said.splitlines():
-        if file in line and "skipping" in line:
-            return line.partition("skipping")[1] + line.partition("skipping")[2]
-    errors = [line for line in said.splitlines() if re.match(r"^(ERROR|.*Error\b|nearfar:)", line)]
-    return f"{case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
+    skipped = next((line for line in lines if "skipping" in line and file in line), None)
+    if skipped is not None:
+        return skipped[skipped.index("skipping") :].rstrip(":")
+    errors = [line for line in lines if re.match(r"^(ERROR: |[A-Za-z.]*Error\b|nearfar: )", line)]
+    frames = re.findall(r'^\s+File "(.*)", line (\d+)', said, re.MULTILINE)
+    ours = [f"{path}:{line}" for path, line in frames if str(files.CHECKOUT) in path]
+    return f"{ours[-1] if ours else case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
+
+
+def _failed_build(case: Case, ran: Sequence[Ran]) -> str | None:
+    """What the build of a case's programs died of, if it did."""
+    for each in ran:
+        if each.check == "programs" and each.partition == case.partition and each.result == "fail":
+            return f"the programs could not be built: {_first_line(each.reason)}"
+    return None
 
 
 def _first_line(text: str) -> str:
@@ -213,7 +222,8 @@ def _first_line(text: str) -> str:
 def _without_verdict(
     cases: Sequence[Case], ran: Sequence[Ran], found: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never green."""
+    """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never
+    green."""
     left = []
     for case in cases:
         result = next((r for r in ran if _is(r, case)), None)
@@ -221,7 +231,8 @@ def _without_verdict(
             continue
         mine = [str(v["verdict"]) for v in found if _belongs(v, case)]
         if not mine or (result.result == "fail" and passes(worst(mine))):
-            reason = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
+            died = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
+            reason = _failed_build(case, ran) or died
             left.append({**case.entry(), "reason": reason})
     return left
 
@@ -233,15 +244,17 @@ def _is(ran: Ran, case: Case) -> bool:
 
 
 def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: bool) -> str:
-    """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not judged.
+    """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
+    judged.
 
-    What a modelled node shows counts for nothing: a run of modelled partitions alone is MODELLED where every case ran.
+    What a modelled node shows counts for nothing: a run of modelled partitions alone is PASS (shown as MODELLED)
+    where every case ran.
     """
     words = ["INDETERMINATE"] if missing else []
     real = [case for case in cases if not case.modelled]
     judged = [str(v["verdict"]) for v in found for case in real if _belongs(v, case)]
     if cases and not real:
-        return worst(words) if words else "MODELLED"
+        return worst(words)
     return worst([*words, *judged]) if judged else "INDETERMINATE"
 
 

@@ -51,14 +51,20 @@ def programs(folder: Path) -> Path:
     folder.mkdir()
     for name in ("nearfar-copy", "nearfar-stream"):
         script = folder / name
-        script.write_text(f"#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name('fake_program.py')} \"$@\"\n")
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("fake_program.py")} "$@"\n')
         script.chmod(0o755)
     return folder
 
 
 def reframe(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """ReFrame by hand, as any suite is run."""
-    command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(CHECKOUT / "reframe_config.py")]
+    command = [
+        sys.executable,
+        "-c",
+        "from reframe.frontend.cli import main; main()",
+        "-C",
+        str(CHECKOUT / "reframe_config.py"),
+    ]
     return subprocess.run(
         [*command, "-c", str(CHECKOUT / "checks"), "--exec-policy=serial", "--nocolor", *options], cwd=folder, text=True,
         env={**os.environ, "NEARFAR_STATE": str(folder), "NEARFAR_RUN_DIR": str(folder / "run"), **environment},
@@ -77,14 +83,20 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
     (site / "nodes").mkdir()
     shutil.copy(CHECKOUT / "site/nodes/keeneland.xml", site / "nodes")
     described = (CHECKOUT / "site/nodes/keeneland.yaml").read_text()
-    (site / "nodes" / "unpublished.yaml").write_text(described.replace("node_type: keeneland", "node_type: unpublished"))
+    (site / "nodes" / "unpublished.yaml").write_text(
+        described.replace("node_type: keeneland", "node_type: unpublished")
+    )
     done = reframe(
         folder, "-r", "--system=fake", "-n", "^host_device_check$", "-S", "host_device_check.program_limit=1.2",
         NEARFAR_SITE=str(site), NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(programs(folder / "bin")),
     )  # fmt: skip
     report = folder / "run" / "reframe-report.json"
     assert report.exists(), done.stdout + done.stderr
-    entries = {e["partition"]: e for e in json.loads(report.read_text())["runs"][0]["testcases"] if e["name"] == "host_device_check"}
+    entries = {
+        e["partition"]: e
+        for e in json.loads(report.read_text())["runs"][0]["testcases"]
+        if e["name"] == "host_device_check"
+    }
     found = {}
     for path in (folder / "run").glob("*/*/verdict.json"):
         judged = json.loads(path.read_text())
@@ -101,7 +113,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
     if judged["verdict"] == "INDETERMINATE":
         assert "INDETERMINATE: " in entry["fail_reason"]
     # Where ReFrame came to compare, it compared the same figures with the same bounds and found the same.
-    for name, (value, reference, lower, upper, unit, result) in (entry["perfvalues"] or {}).items():
+    for name, (value, reference, lower, _, unit, result) in (entry["perfvalues"] or {}).items():
         if value is None:
             assert entry["fail_phase"] == "sanity"
             continue
@@ -161,7 +173,15 @@ def test_a_node_without_what_a_check_looks_at_is_skipped(tmp_path: Path) -> None
 
 def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "FAKE_CASE": "hang"}
-    command = [sys.executable, "-m", "nearfar.supervise", "--limit", "0.6", "--", str(Path(__file__).with_name("fake_program.py"))]
+    command = [
+        sys.executable,
+        "-m",
+        "nearfar.supervise",
+        "--limit",
+        "0.6",
+        "--",
+        str(Path(__file__).with_name("fake_program.py")),
+    ]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20)
     account = json.loads((tmp_path / supervise.ACCOUNT).read_text())
     assert done.returncode == supervise.EXIT_HANG

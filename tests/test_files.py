@@ -30,7 +30,9 @@ def test_written_and_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "number, words", [(errno.ENOSPC, "disk is full"), (errno.EROFS, "read-only"), (errno.EDQUOT, "quota")]
 )
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str) -> None:
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
+) -> None:
     target = tmp_path / "file"
     files.write_atomically(target, "old")
 

@@ -27,14 +27,22 @@ NODE = Node(
 CEILING_H2D = 58.4
 
 
-def metric(cell: str, value: float, path_class: str = "near", flow: str | None = None, total: bool = False, **more: Any) -> Metric:
+def metric(
+    cell: str, value: float, path_class: str = "near", flow: str | None = None, total: bool = False, **more: Any
+) -> Metric:
     from nearfar.cells import metric_name
 
     parsed = parse(cell)
     one = None if flow is None else parse(flow).flows[0]
     unit = "1" if path_class.endswith("_over_near") else "GB/s"
     quantity = "ratio" if unit == "1" else "stream" if parsed.flows[0].kind == "stream" else "copy"
-    defaults: dict[str, Any] = {"ci": (value, value), "converged": True, "verified": True, "ceiling": None, "limited_by": ()}
+    defaults: dict[str, Any] = {
+        "ci": (value, value),
+        "converged": True,
+        "verified": True,
+        "ceiling": None,
+        "limited_by": (),
+    }
     return Metric(
         name=metric_name(path_class, parsed, one, total), cell=parsed, flow=one, total=total, path_class=path_class, value=value,
         unit=unit, quantity=quantity, **{**defaults, **more},
@@ -116,7 +124,9 @@ def test_absolute_bounds_are_reframes(tmp_path: Path) -> None:
         ("n0:g0", None, False, Link("nvlink", 2, 2), 0.88, 0.6),
     ],
 )  # fmt: skip
-def test_floors_below_the_nominal_link(cell: str, flow: str | None, total: bool, link: Link, floor: float, broken: float) -> None:
+def test_floors_below_the_nominal_link(
+    cell: str, flow: str | None, total: bool, link: Link, floor: float, broken: float
+) -> None:
     from dataclasses import replace
 
     node = replace(NODE, gpus=(replace(NODE.gpus[0], link=link),))
@@ -137,7 +147,13 @@ def test_no_floor_is_invented() -> None:
     from dataclasses import replace
 
     bare = replace(NODE, gpus=(replace(NODE.gpus[0], link=Link("pcie")),))
-    for cell, node in (("n0:g0", bare), ("n0:g0/pageable", NODE), ("n0:g0/x4", NODE), ("n0:g0+n0:g1", NODE), ("c0:n0/triad", NODE)):
+    for cell, node in (
+        ("n0:g0", bare),
+        ("n0:g0/pageable", NODE),
+        ("n0:g0/x4", NODE),
+        ("n0:g0+n0:g1", NODE),
+        ("c0:n0/triad", NODE),
+    ):
         measured = metric(cell, 5.0, total="+" in cell, path_class="local" if cell[0] == "c" else "near")
         assert resolve([measured], CHECK, [], node)[measured.name] is None, cell
 
@@ -164,7 +180,9 @@ def test_siblings_are_of_the_same_model_link_and_class() -> None:
 
     gpus = [replace(g, name="old" if g.index == 0 else g.name, link=Link("pcie")) for g in NODE.gpus]
     node = replace(NODE, gpus=tuple(gpus))
-    measured = [metric(f"n{i // 4}:g{i}", 50.0) for i in range(8)] + [metric(f"n1:g{i}", 40.0, "off_socket") for i in range(3)]
+    measured = [metric(f"n{i // 4}:g{i}", 50.0) for i in range(8)] + [
+        metric(f"n1:g{i}", 40.0, "off_socket") for i in range(3)
+    ]
     found = resolve(measured, CHECK, [], node)
     assert found["near.n0_g0"] is None
     assert found["near.n0_g1"].value == 50.0
@@ -194,7 +212,9 @@ def test_the_prediction_bounds_a_ratio_above_where_the_package_link_limits() -> 
 
     summit = load_node_type("summit", [CHECKOUT / "site"])
     a, b = (summit.node.gpus[0].package, summit.node.gpus[-1].package)
-    narrow = {name: replace(summit.capacities[name], value=30.0, published=True) for name in (f"p{a}-p{b}", f"p{b}-p{a}")}
+    narrow = {
+        name: replace(summit.capacities[name], value=30.0, published=True) for name in (f"p{a}-p{b}", f"p{b}-p{a}")
+    }
     node_type = replace(summit, capacities={**summit.capacities, **narrow}, caps={})
     far = next(n.index for n in summit.node.host_numa_nodes if n.package != a)
     ratio = metric(f"n{far}:g0", 0.65, "off_socket_over_near")

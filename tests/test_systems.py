@@ -145,7 +145,7 @@ def test_claims(site: Path, host: str, product: str | None, claimed: str | None)
 def test_a_host_claimed_twice(site: Path) -> None:
     write(site, GOOD)
     write(site, GOOD.replace("system: mine", "system: also"), "also")
-    with pytest.raises(NearfarError, match="host node03 is claimed by .*also.yaml and .*mine.yaml"):
+    with pytest.raises(NearfarError, match=r"host node03 is claimed by .*also.yaml and .*mine.yaml"):
         systems.claims("node03", None, systems.load_all())
 
 

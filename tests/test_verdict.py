@@ -18,7 +18,16 @@ SUBJECT = Subject(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00
 
 
 def rate(value: float, **more: Any) -> dict[str, Any]:
-    return {"unit": "GB/s", "median": value, "mad": 0.0, "ci": [value, value], "min": value, "max": value, "n": 6, **more}
+    return {
+        "unit": "GB/s",
+        "median": value,
+        "mad": 0.0,
+        "ci": [value, value],
+        "min": value,
+        "max": value,
+        "n": 6,
+        **more,
+    }
 
 
 def document(values: dict[str, float], **more: Any) -> measurement.Document:
@@ -60,7 +69,9 @@ def test_a_slow_path_is_a_sentence() -> None:
 
 
 def test_the_siblings_sentence() -> None:
-    values = [metric(f"g{i}:n0", 27.1 if i == 2 else 55.4) for i in range(4)] + [metric(f"n0:g{i}", 55.4) for i in range(4)]
+    values = [metric(f"g{i}:n0", 27.1 if i == 2 else 55.4) for i in range(4)] + [
+        metric(f"n0:g{i}", 55.4) for i in range(4)
+    ]
     reference = Reference(55.4, None, None, "GB/s", "siblings", "median of 3", 52.6, "55.4 ± 2.8 (siblings)")
     found = judge(None, {m.name: reference for m in values}, subject=SUBJECT, metrics=values)
     assert found["reasons"] == [
@@ -79,7 +90,9 @@ def test_both_directions_slow() -> None:
     [(60.0, "FAIL"), (55.0, "PASS"), (52.0, "DEGRADED"), (50.0, "DEGRADED"), (49.9, "FAIL"), (58.0, "PASS")],
 )
 def test_bounds(value: float, word: str) -> None:
-    reference = Reference(54.0, 50.0 / 54 - 1, 58.0 / 54 - 1 + 1e-12, "GB/s", "published", "a paper", 53.0, "at least 53.0")
+    reference = Reference(
+        54.0, 50.0 / 54 - 1, 58.0 / 54 - 1 + 1e-12, "GB/s", "published", "a paper", 53.0, "at least 53.0"
+    )
     measured = metric("n0:g0", value)
     found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured])
     assert by_name(found, "near.n0_g0")["verdict"] == word
@@ -151,7 +164,11 @@ def test_a_cell_that_nothing_is_said_about() -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    findings = [Finding("a", "DEGRADED", "a bit slow"), Finding("b", "FAIL", "broken", True), Finding("c", "INDETERMINATE", "who knows")]
+    findings = [
+        Finding("a", "DEGRADED", "a bit slow"),
+        Finding("b", "FAIL", "broken", True),
+        Finding("c", "INDETERMINATE", "who knows"),
+    ]
     found = judged(document({}), findings=findings)
     assert found["verdict"] == "FAIL"
     assert found["reasons"] == ["broken", "who knows", "a bit slow"]

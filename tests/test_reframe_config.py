@@ -1,0 +1,70 @@
+"""``reframe_config.py`` as ReFrame loads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from nearfar.files import CHECKOUT
+
+PROBE = """
+import json, os, sys
+from reframe.core.config import load_config
+loaded = load_config(sys.argv[1])
+loaded.validate()
+loaded.select_subconfig(None if len(sys.argv) < 3 else sys.argv[2], ignore_resolve_errors=True)
+print(json.dumps({
+    "system": loaded.get("systems/0/name"), "partitions": [p["name"] for p in loaded.get("systems/0/partitions")],
+    "report": loaded.get("general/0/report_file"), "poll": loaded.get("general/0/poll_rate_max"),
+    "run": os.environ["NEARFAR_RUN_DIR"], "references": os.environ["RFM_REFERENCE_PREFIX"],
+    "level": loaded.get("logging/0/level"), "multiline": loaded.get("logging/0/perflog_multiline")}))
+"""
+
+
+def loaded(tmp_path: Path, *arguments: str, **environment: str) -> dict[str, Any]:
+    env = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("NEARFAR_SYSTEM", "NEARFAR_SITE", "NEARFAR_RUN_DIR")
+    }
+    env.update(NEARFAR_STATE=str(tmp_path / "state"), **environment)
+    command = [sys.executable, "-c", PROBE, str(CHECKOUT / "reframe_config.py"), *arguments]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_host_that_no_file_claims_is_local(tmp_path: Path) -> None:
+    found = loaded(tmp_path)
+    assert found["system"] == "local"
+    assert found["partitions"][0] == "default"
+    assert (found["level"], found["multiline"], found["poll"]) == ("verbose", True, 100)
+    assert found["report"] == f"{found['run']}/reframe-report.json"
+    assert found["run"].startswith(f"{tmp_path}/state/reports/local/")
+    assert Path(found["references"], "summit.yaml").is_file()
+    assert os.listdir(tmp_path) == []
+
+
+def test_nearfar_system_names_it(tmp_path: Path) -> None:
+    assert loaded(tmp_path, NEARFAR_SYSTEM="summit")["system"] == "summit"
+
+
+def test_reframe_may_choose_any_system(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "dl160")["system"] == "dl160"
+
+
+def test_a_sites_own_directory(tmp_path: Path) -> None:
+    (tmp_path / "site" / "systems").mkdir(parents=True)
+    (tmp_path / "site" / "references").mkdir()
+    (tmp_path / "site" / "systems" / "queue.yaml").write_text(
+        "system: queue\npartitions: [{name: p, scheduler: slurm, launcher: srun, node_type: summit}]\n"
+    )
+    found = loaded(tmp_path, "queue", NEARFAR_SITE=str(tmp_path / "site"))
+    assert found["references"] == str(tmp_path / "site" / "references")
+    # A scheduler is asked seldom; only jobs of this machine are polled fast.
+    assert found["poll"] < 100

@@ -1,0 +1,245 @@
+"""One run from end to end: what should have run is counted, verdicts become one exit code, an interrupt leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import catalogue, expected_cases, systems, validation
+from nearfar.expected_cases import Case
+from nearfar.files import CHECKOUT
+from tests.test_checks import programs
+
+SITE = """\
+system: fake
+partitions:
+  - {name: a, node_type: keeneland, features: [gpu], references: none, env_vars: {FAKE_CASE: good}}
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what a run needs, so that its checks can be broken."""
+    copy = tmp_path / "checkout"
+    for folder in ("nearfar", "checks", "site"):
+        shutil.copytree(CHECKOUT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "reframe_config.py", copy)
+    (copy / "site/systems/fake.yaml").write_text(SITE)
+    programs(tmp_path / "bin")
+    return copy
+
+
+def command(checkout: Path, *options: str, **environment: str) -> tuple[list[str], dict[str, str]]:
+    state, ready = str(checkout.parent / "state"), str(checkout.parent / "bin")
+    env = {**os.environ, "PYTHONPATH": str(checkout), "NEARFAR_STATE": state, "NEARFAR_PROGRAMS": ready, **environment}
+    env = {key: value for key, value in env.items() if key not in ("NEARFAR_SITE", "NEARFAR_RUN_DIR")} | {
+        "PYTHONDONTWRITEBYTECODE": "1"
+    }
+    return [sys.executable, "-m", "nearfar", "validate", *options], env
+
+
+def validate(checkout: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    words, env = command(checkout, *options, **environment)
+    return subprocess.run(words, cwd=checkout, env=env, capture_output=True, text=True, timeout=120)
+
+
+def run_json(checkout: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((checkout.parent / "state/reports/latest/run.json").read_text())
+    return found
+
+
+def listing(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_a_modelled_system_from_a_checkout_that_stays_as_it_was(checkout: Path) -> None:
+    before = listing(checkout)
+    done = validate(checkout, "--system", "keeneland")
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = run_json(checkout)
+    assert (run["verdict"], run["real"], run["modelled"], run["missing_cases"]) == ("PASS", [], ["keeneland"], [])
+    assert {case["check"] for case in run["ran_cases"]} == {"host_device_check", "topology_check"}
+    page = checkout.parent / "state/reports/latest"
+    assert {"index.html", "report.json", "junit.xml"} <= set(os.listdir(page))
+    assert "MODELLED" in done.stdout and len(done.stdout.splitlines()) <= 10
+    assert str(page.resolve() / "index.html") in done.stdout
+    assert listing(checkout) == before
+
+
+@pytest.mark.parametrize(
+    "damage, line, others",
+    [("def broken(:\n", 1, True), ("import no_such_module\n", None, True), ("x = []\nx[1]\n", 2, False)],
+)
+def test_a_check_file_that_reframe_drops_is_missed(checkout: Path, damage: str, line: int | None, others: bool) -> None:
+    """A case that did not run makes the run INDETERMINATE, by file and line; the others run where ReFrame lets them."""
+    file = checkout / "checks/host_device_check.py"
+    file.write_text(damage + file.read_text())
+    done = validate(checkout, "--system", "keeneland")
+    run = run_json(checkout)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert run["verdict"] == "INDETERMINATE"
+    missing = run["missing_cases"][0]
+    assert [m["check"] for m in run["missing_cases"]] == ["host_device_check"] + ([] if others else ["topology_check"])
+    assert "host_device_check.py" in missing["reason"]
+    if line is not None:
+        assert f"host_device_check.py:{line}: " in missing["reason"]
+    assert "host_device" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "case, code, verdict",
+    [("good", 0, "PASS"), ("slower_path", 0, "DEGRADED"), ("broken_path", 1, "FAIL"), ("denied", 3, "INDETERMINATE")],
+)
+def test_exit_codes(checkout: Path, case: str, code: int, verdict: str) -> None:
+    shutil.copy(checkout / "site/nodes/keeneland.xml", checkout / "site/nodes/plain.xml")
+    described = (checkout / "site/nodes/keeneland.yaml").read_text().replace("node_type: keeneland", "node_type: plain")
+    (checkout / "site/nodes/plain.yaml").write_text(described)
+    text = SITE.replace("FAKE_CASE: good", f"FAKE_CASE: {case}").replace("node_type: keeneland", "node_type: plain")
+    (checkout / "site/systems/fake.yaml").write_text(text)
+    done = validate(checkout, "--system", "fake", "--check", "host_device_check")
+    assert (done.returncode, run_json(checkout)["verdict"]) == (code, verdict), done.stdout + done.stderr
+    assert verdict in done.stdout
+
+
+def test_drift_is_named(checkout: Path) -> None:
+    """This machine is no Keeneland node: every GPU is missing, and said so."""
+    done = validate(checkout, "--system", "fake", "--check", "topology_check")
+    assert done.returncode == 1, done.stdout + done.stderr
+    verdicts = validation.verdicts((checkout.parent / "state/reports/latest").resolve())
+    assert any(f["item"] == "g2" and f["hard"] for f in verdicts[0]["findings"])
+
+
+def test_programs_that_cannot_be_built(checkout: Path) -> None:
+    done = validate(checkout, "--system", "fake", "--check", "host_device_check", NEARFAR_PROGRAMS="/no/such/folder")
+    run = run_json(checkout)
+    assert done.returncode == 3
+    assert "the programs could not be built" in run["missing_cases"][0]["reason"]
+
+
+def test_json_stands_alone_on_standard_output(checkout: Path) -> None:
+    done = validate(checkout, "--system", "keeneland", "--json")
+    assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--system", "keneland"], "no system file called 'keneland' (did you mean 'keeneland'?)"),
+        (["--check", "host_devise_check"], "no such check (did you mean 'host_device_check'?)"),
+    ],
+)
+def test_wrong_use(checkout: Path, options: list[str], words: str) -> None:
+    done = validate(checkout, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_wrong_site_file_is_one_line(checkout: Path) -> None:
+    (checkout / "site/systems/fake.yaml").write_text(SITE.replace("features", "feature"))
+    done = validate(checkout)
+    assert done.returncode == 2
+    assert "site/systems/fake.yaml:3: partitions.0: unknown key 'feature' (did you mean 'features'?)" in done.stderr
+    by_hand = subprocess.run(
+        [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(checkout / "reframe_config.py"), "-l"],
+        env=command(checkout)[1], cwd=checkout.parent, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert by_hand.returncode == 2
+    assert "unknown key 'feature'" in by_hand.stderr
+    assert "Traceback" not in by_hand.stderr + by_hand.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(checkout: Path, number: signal.Signals) -> None:
+    (checkout / "site/systems/fake.yaml").write_text(SITE.replace("FAKE_CASE: good", "FAKE_CASE: hang"))
+    words, env = command(checkout, "--system", "fake", "--check", "host_device_check")
+    running = subprocess.Popen(words, cwd=checkout, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    state = checkout.parent / "state"
+    deadline = time.monotonic() + 20
+    while not list(state.rglob("hung")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    began = time.monotonic()
+    running.send_signal(number)
+    _, said = running.communicate(timeout=20)
+    assert time.monotonic() - began < 8
+    assert running.returncode == 130
+    assert "interrupted" in said and "Traceback" not in said
+    run = run_json(checkout)
+    assert run["interrupted"] and run["verdict"] == "INDETERMINATE"
+    assert run["missing_cases"][0]["reason"] == "the run was interrupted"
+    assert list(state.rglob(".*.json.*")) == []
+    assert still_running(checkout) == []
+
+
+def still_running(checkout: Path) -> list[str]:
+    """Processes whose command line names the copy or its programs."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(checkout.parent) in words:
+            found.append(words.replace("\0", " "))
+    return found
+
+
+def case(check: str, modelled: bool = False) -> Case:
+    return Case(check, "s", "p", "e", modelled, None, "f.py:1")
+
+
+def judged(check: str, verdict: str) -> dict[str, str]:
+    return {"check": check, "system": "s", "partition": "p", "environ": "e", "verdict": verdict}
+
+
+@pytest.mark.parametrize(
+    "cases, found, missing, verdict",
+    [
+        ([case("a"), case("b")], [judged("a", "PASS"), judged("b", "DEGRADED")], False, "DEGRADED"),
+        ([case("a"), case("b")], [judged("a", "INDETERMINATE"), judged("b", "FAIL")], False, "FAIL"),
+        ([case("a")], [judged("a", "PASS")], True, "INDETERMINATE"),
+        ([case("a")], [judged("a", "FAIL")], True, "FAIL"),
+        ([case("a")], [], False, "INDETERMINATE"),
+        ([], [], False, "INDETERMINATE"),
+        ([case("a"), case("m", True)], [judged("a", "PASS"), judged("m", "FAIL")], False, "PASS"),
+        ([case("m", True)], [judged("m", "FAIL")], False, "PASS"),
+    ],
+)
+def test_merging(cases: list[Case], found: list[dict[str, str]], missing: bool, verdict: str) -> None:
+    assert validation.merged(cases, found, missing) == verdict
+
+
+def test_the_expected_cases_are_those_that_reframe_lists() -> None:
+    """The catalogue's reading of `valid_systems` against ReFrame's own, on every shipped system."""
+    loaded = systems.load_all([CHECKOUT / "site"])
+    checks = catalogue.read(CHECKOUT / "checks")
+    loaded["local"] = systems.local_system(False, loaded)
+    for name in ("keeneland", "summit", "jaguarpf"):
+        done = subprocess.run(
+            [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(CHECKOUT / "reframe_config.py"),
+             "-c", str(CHECKOUT / "checks"), "-lC", f"--system={name}"], capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        listed = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("- ")}
+        assert {c.check for c in expected_cases.expected(checks, loaded[name])} == listed, name
+
+
+@pytest.mark.parametrize(
+    "valid, features, fits",
+    [
+        (("*",), [], True), (("+gpu",), ["gpu"], True), (("+gpu",), [], False), (("-modelled", "+modelled +memory"), [], True),
+        (("-modelled", "+modelled +memory"), ["modelled"], False), (("-modelled", "+modelled +memory"), ["modelled", "memory"], True),
+        (("sys:part +gpu",), ["gpu"], True), (("other",), [], False), (("sys",), [], True), (("*:part",), [], True),
+    ],
+)  # fmt: skip
+def test_valid_systems(valid: tuple[str, ...], features: list[str], fits: bool) -> None:
+    check = catalogue.Check("c", Path("c.py"), 1, valid)
+    assert catalogue.fits(check, "sys", "part", features) == fits
