@@ -88,8 +88,9 @@ def run(
     out: list[str] = []
     err: list[str] = []
     timed_out = False
-    readers = [_reader(child.stdout, out, on_stdout), _reader(child.stderr, err, on_stderr)]
+    readers: list[threading.Thread] = []
     try:
+        readers += [_reader(child.stdout, out, on_stdout), _reader(child.stderr, err, on_stderr)]
         child.wait(timeout=limit)
     except subprocess.TimeoutExpired:
         timed_out = True

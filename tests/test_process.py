@@ -78,6 +78,7 @@ def test_interrupted_while_waiting(tmp_path: Path) -> None:
     deadline = time.monotonic() + 5
     while not (note.exists() and note.read_text().strip()) and time.monotonic() < deadline:
         time.sleep(0.01)
+    time.sleep(0.2)  # the child may be quicker than the return of Popen: let the wait begin
     runner.send_signal(signal.SIGINT)
     runner.communicate(timeout=10)
     assert wait_gone(int(note.read_text()))
