@@ -22,6 +22,15 @@ std::vector<int> gpus_of(const std::vector<Cell>& cells) {
     return {wanted.begin(), wanted.end()};
 }
 
+int most_streams_a_gpu(const std::vector<Cell>& cells) {
+    int most = 1;
+    for (const Cell& cell : cells) {
+        std::map<int, int> streams;
+        for (const Flow& flow : cell.flows) most = std::max(most, streams[flow.gpu()] += flow.threads ? flow.tasks : 1);
+    }
+    return most;
+}
+
 // Waiting for the stream while the queue is filled would deadlock behind a latch.
 bool can_be_latched(const Cell& cell) {
     return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
@@ -50,18 +59,19 @@ void add(CellResult& result, const Route& route, const Summary& rate, const std:
 
 }  // namespace
 
-CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy)
-    : node_(node), nvml_(nvml), policy_(policy), gpus_(find_gpus(node, nvml, start_cuda(), policy.even_if_busy)) {}
+CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells)
+    : node_(node), nvml_(nvml), policy_(policy), cells_(cells),
+      gpus_(find_gpus(node, nvml, start_cuda(most_streams_a_gpu(cells)), policy.even_if_busy)) {}
 
-void CopyBench::set_up(const std::vector<Cell>& cells, Buffers& buffers, Session& session) {
-    for (const Cell& cell : cells) {
+void CopyBench::set_up(Buffers& buffers, Session& session) {
+    for (const Cell& cell : cells_) {
         const bool possible = std::all_of(cell.flows.begin(), cell.flows.end(),
                                           [this](const Flow& flow) { return flow.is_host_flow() && gpu_of(flow).code.empty(); });
         if (possible) buffers.plan(cell);
     }
     const double start = now();
     std::thread host([&] { buffers.allocate_host(); });
-    open_gpus(gpus_, gpus_of(cells));
+    open_gpus(gpus_, gpus_of(cells_));
     const double opened = now();
     host.join();
     const double allocated = now();
@@ -69,17 +79,17 @@ void CopyBench::set_up(const std::vector<Cell>& cells, Buffers& buffers, Session
     session.setup_seconds["contexts"] = opened - start;
     session.setup_seconds["host_memory"] = allocated - start;
     session.setup_seconds["register"] = now() - allocated;
-    for (const int gpu : gpus_of(cells))
+    for (const int gpu : gpus_of(cells_))
         if (const auto count = nvml_.replays(gpus_[static_cast<std::size_t>(gpu)].on_bus.pci)) replays_before_[gpu] = *count;
 }
 
-void CopyBench::measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress) {
+void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& progress) {
     Buffers buffers(node_, gpus_);
-    set_up(cells, buffers, session);
-    measure_in_order(cells, policy_, now(), session, mutex, progress,
+    set_up(buffers, session);
+    measure_in_order(cells_, policy_, now(), session, mutex, progress,
                      [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, seconds); });
     const std::lock_guard<std::mutex> lock(mutex);
-    session.gpus_under_load = gpus_under_load(gpus_of(cells));
+    session.gpus_under_load = gpus_under_load(gpus_of(cells_));
     for (GpuUnderLoad& gpu : session.gpus_under_load)
         for (const CellResult& result : session.results)
             for (const FlowResult& flow : result.flows)
@@ -112,7 +122,7 @@ CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, dou
     if (can_be_latched(cell))
         measure_latched(cell, buffers, std::min(seconds, policy_.latched_seconds), result);
     else
-        measure_windowed(cell, buffers, std::min(seconds, policy_.windowed_seconds), result);
+        measure_windowed(cell, buffers, seconds, result);
     return result;
 }
 
@@ -177,7 +187,11 @@ std::vector<TaskProcess> CopyBench::start_processes(const Flow& flow, std::size_
 void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result) {
     const std::size_t count = cell.flows.size();
     const bool has_solos = count > 1 || cell.flows[0].tasks > 1;
-    const double share = seconds / static_cast<double>(has_solos ? 1 + count : 1);
+    // Baselines that are known already cost nothing; the cell itself may take as long as all that are not.
+    const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(),
+                                       [&](const Flow& flow) { return has_solos && solos_.count(flow.alone().text()) == 0; });
+    const double share = std::min(policy_.windowed_seconds, unknown > 0 ? seconds / 2 : seconds);
+    const double solo_share = unknown > 0 ? std::min(policy_.solo_seconds, seconds / 2 / static_cast<double>(unknown)) : 0;
     const std::vector<FlowBuffers> keys = buffers_of(cell);
     std::vector<std::vector<Route>> routes;           // of each flow: one for each thread that drives it
     std::vector<std::vector<TaskProcess>> processes;  // of each flow: its tasks, where they are processes
@@ -204,7 +218,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     // Half of the baselines before the cell and half after: drift then falls on both.
     std::vector<const Summary*> solos(count, nullptr);
     const std::size_t before = has_solos ? (count + 1) / 2 : 0;
-    for (std::size_t i = 0; i < before; ++i) solos[i] = &solo(cell.flows[i], buffers, share);
+    for (std::size_t i = 0; i < before; ++i) solos[i] = &solo(cell.flows[i], buffers, solo_share);
     std::map<int, LinkState> links;
     const TogetherOutcome outcome = run_together(specs, policy_, share, [&] {
         for (const Flow& flow : cell.flows)
@@ -216,7 +230,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
         if (processes[i].empty()) verify(routes[i], specs[first].chunk, outcome, first);
     result.verify_seconds += now() - begin;
     result.verified = true;
-    for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, share);
+    for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, solo_share);
     result.method = "windowed";
     result.converged = outcome.converged;
     result.total = outcome.total;

@@ -22,24 +22,26 @@ namespace nearfar {
 
 class CopyBench {
 public:
-    CopyBench(const Node& node, const Nvml& nvml, const Policy& policy);
+    // Starts CUDA for the cells that measure() will be given.
+    CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells);
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
     // Measures the cells in order into `session`, which `mutex` guards: what cannot be measured is skipped or failed with its
     // reason, and the rest goes on.
-    void measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress);
+    void measure(Session& session, std::mutex& mutex, const Progress& progress);
 
 private:
     const Node& node_;
     const Nvml& nvml_;
     Policy policy_;
+    std::vector<Cell> cells_;
     std::vector<GpuDevice> gpus_;
     std::map<int, std::uint64_t> replays_before_;
     std::map<std::string, Summary> solos_;  // windowed rate of a flow alone, by its text
     std::map<std::string, double> probed_;  // rough rates, for chunks
 
-    void set_up(const std::vector<Cell>& cells, Buffers& buffers, Session& session);
+    void set_up(Buffers& buffers, Session& session);
     CellResult measure_cell(const Cell& cell, const Buffers& buffers, double seconds);
     void measure_latched(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
     void measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);

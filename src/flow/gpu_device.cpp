@@ -13,6 +13,9 @@
 namespace nearfar {
 namespace {
 
+constexpr int least_connections = 4;
+constexpr int most_connections = 32;
+
 std::map<std::string, int> ordinals_by_pci() {
     std::map<std::string, int> found;
     int count = 0;
@@ -70,9 +73,11 @@ std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
 #endif
 }
 
-std::string start_cuda() {
+std::string start_cuda(int streams_a_gpu) {
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    // Each connection costs every context about 16 ms here and again at its end; too few and streams wait for each other.
+    const int connections = std::clamp(streams_a_gpu, least_connections, most_connections);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 0);
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
     return result == cudaSuccess || result == cudaErrorNoDevice ? "" : cudaGetErrorString(result);

@@ -29,8 +29,8 @@ struct GpuDevice {
 };
 
 // Starts CUDA. Call before anything else of it; sets the process's own environment (eager loading, queues).
-// Returns what went wrong, or an empty string.
-std::string start_cuda();
+// `streams_a_gpu`: how many streams of one GPU are busy at once. Returns what went wrong, or an empty string.
+std::string start_cuda(int streams_a_gpu);
 
 // Pairs the node's GPUs with NVML's and CUDA's views. `trouble` is start_cuda's answer.
 std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy);

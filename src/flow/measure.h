@@ -57,7 +57,8 @@ struct Policy {
     double budget = 0;              // seconds for all cells together; 0: each takes what it needs
     double target = 0.005;          // half-width of the median's interval, relative
     double latched_seconds = 0.5;   // the most for one lone flow
-    double windowed_seconds = 2.0;  // the most for one window
+    double windowed_seconds = 1.5;  // the most for one window
+    double solo_seconds = 0.5;      // the most for the baseline of one flow in a window
     double warm_up_seconds = 0.3;
     double latch_seconds = 2.0;  // a latch that is not opened by then opens itself
     double hang_seconds = 30.0;  // a cell that takes longer hangs

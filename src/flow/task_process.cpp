@@ -178,7 +178,7 @@ void TaskProcess::run(TogetherTask& task) {
 
 int run_as_task(const Node& node, const Nvml& nvml, const Flow& flow, std::size_t chunk) {
     try {
-        std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(), true);
+        std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(1), true);
         const Flow one = flow.alone();
         const GpuDevice& gpu = gpus.at(static_cast<std::size_t>(one.gpu()));
         gpu.require();

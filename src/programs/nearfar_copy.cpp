@@ -72,11 +72,11 @@ int measure(const CommandLine& line) {
         print_session(line, document(run, node, shown, session), session);
     };
     Watchdog watchdog(line.policy.hang_seconds, session, mutex, print);
-    CopyBench bench(node, nvml, line.policy);
+    CopyBench bench(node, nvml, line.policy, cells);
     session.setup_seconds["driver"] = now() - cuda;
     run.driver = nvml.driver_version();
     shown = gpus_for_document(bench.gpus());
-    bench.measure(cells, session, mutex, [&](std::size_t position, std::size_t count, const std::string& cell) {
+    bench.measure(session, mutex, [&](std::size_t position, std::size_t count, const std::string& cell) {
         watchdog.begin(cell);
         print_progress(position, count, cell);
     });
