@@ -114,7 +114,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def choose_cells(self):
         with self.users_errors():
             self.asked, self.left_out = self.cells(self.expected)
-        self.skip_if(not self.asked and self.nothing_to_ask, self.nothing_to_ask)
+        # What may not be measured is no reason to skip: it is said, and INDETERMINATE.
+        self.skip_if(not self.asked and not self.left_out and self.nothing_to_ask, self.nothing_to_ask)
 
     #: Why the check is skipped where the node has nothing of its kind; empty for a check that looks at any node.
     nothing_to_ask = ""

@@ -28,5 +28,6 @@ class topology_check(node_check):
     def findings(self, document):
         if self.partition.modelled:
             return []
-        expectation = self.partition.expectation(self.node_type)
-        return drift.findings(self.system, expectation, self.expected, self.observed, document, self.acceptance)
+        return drift.findings(
+            self.system, self.partition, self.node_type, self.expected, self.observed, document, self.acceptance
+        )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nearfar.cells import Cell
 from nearfar.measurement import Document
-from nearfar.systems import System
+from nearfar.prediction import NodeType
+from nearfar.systems import Partition, System
 from nearfar.topology import Node, compare, host_class
 from nearfar.verdict import Finding
 
@@ -29,9 +29,23 @@ def loading_cells(node: Node, matrix: Sequence[Cell]) -> list[Cell]:
     return [cell for _, cell in chosen.values()]
 
 
+def not_compared(system: System, node_type: NodeType | None) -> str | None:
+    """Why a topology cannot be compared with anything, in words; None where it can."""
+    if system.file is None:
+        return "no system file describes this machine; nearfar detect --site NAME writes a first one"
+    unreviewed = [system.file] if system.unreviewed else []
+    if node_type is not None and node_type.unreviewed and node_type.file is not None:
+        unreviewed.append(node_type.file)
+    if unreviewed:
+        names = " and ".join(map(str, unreviewed))
+        return f"unreviewed: {names}; compare with the machine, then remove that line"
+    return None
+
+
 def findings(
     system: System,
-    expectation: Mapping[str, Any],
+    partition: Partition,
+    node_type: NodeType | None,
     expected: Node,
     observed: Node | None,
     document: Document | None,
@@ -46,16 +60,13 @@ def findings(
         return [Finding("topology", "INDETERMINATE", "topology not compared: the job left no description of its node")]
     entries = [] if document is None else document.raw.get("gpus_under_load", [])
     under_load = {entry["index"]: entry for entry in entries}
-    if system.file is None or system.unreviewed:
-        if system.file is None:
-            why = "no system file describes this machine; nearfar detect --site NAME writes a first one"
-        else:
-            why = f"{system.file} is unreviewed; compare it with the machine and remove that line"
+    why = not_compared(system, node_type)
+    if why is not None:
         word = "INDETERMINATE" if acceptance else "PASS"
         sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.item]
         return [
             Finding("topology", word, f"topology not compared: {why}"),
             *(Finding(d.item, "DEGRADED", d.sentence) for d in sleepy),
         ]
-    differences = compare(expected, observed, under_load, expectation)
+    differences = compare(expected, observed, under_load, partition.expectation(node_type))
     return [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]

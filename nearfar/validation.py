@@ -68,7 +68,7 @@ def run(request: Request) -> tuple[int, Path]:
         folder = files.make_directory(request.report_directory.absolute())
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
-    progress = _Progress(cases, folder)
+    progress = _Progress(cases, folder, request.verbose)
     try:
         done = _reframe(request, system, folder, progress)
     except KeyboardInterrupt:
@@ -97,7 +97,8 @@ def _reframe(request: Request, system: System, folder: Path, progress: _Progress
 class _Progress:
     """Short lines while it runs: on standard error, so that ``--json`` stays alone on standard output."""
 
-    def __init__(self, cases: Sequence[Case], folder: Path) -> None:
+    def __init__(self, cases: Sequence[Case], folder: Path, verbose: bool) -> None:
+        self._verbose = verbose
         self._cases = {(c.check, c.partition): c for c in cases}
         self._folder = folder
 
@@ -106,6 +107,8 @@ class _Progress:
 
     def reframe_said(self, line: str) -> None:
         """One line of ReFrame's standard output."""
+        if self._verbose:
+            print(line, file=sys.stderr, flush=True)
         match = _STATUS.match(line)
         if not match:
             return

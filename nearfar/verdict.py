@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.cells import Cell, CellError, Flow, Skip, parse
-from nearfar.measurement import Document, Metric
+from nearfar.measurement import Document, Metric, Unmeasured
 from nearfar.references import Reference, figure
 
 SCHEMA = "nearfar-verdict/1"
@@ -75,7 +75,8 @@ def judge(
     runs). ``acceptance``: what cannot be judged is INDETERMINATE.
     """
     missing = _missing(document, asked)
-    found = [*findings, *_from_document(document), *_from_missing(document, missing)]
+    skipped = [*(document.skipped if document else ()), *(Unmeasured(str(s.cell), s.reason, s.code) for s in left_out)]
+    found = [*findings, *_from_document(document), *_from_skips(skipped), *_from_missing(document, missing)]
     judged = [
         _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics
     ]
@@ -99,10 +100,7 @@ def judge(
         "metrics": judged,
         "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
         "missing": missing,
-        "skipped": [
-            *({"cell": s.cell, "reason": s.reason, "code": s.code} for s in (document.skipped if document else ())),
-            *({"cell": str(s.cell), "reason": s.reason, "code": s.code} for s in left_out),
-        ],
+        "skipped": [{"cell": skip.cell, "reason": skip.reason, "code": skip.code} for skip in skipped],
         "provenance": {
             "document": None if document is None else "document.json",
             "references": files,
@@ -154,19 +152,20 @@ def _from_document(document: Document | None) -> list[Finding]:
         soft = failure.code in SOFT_FAILURES
         verdict = "INDETERMINATE" if soft else "FAIL"
         found.append(Finding(failure.cell or "program", verdict, _of_cell(failure.cell, failure.reason), not soft))
-    for reason, cells in _grouped(document).items():
-        # One sentence for a reason that many cells share.
-        named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
-        found.append(Finding(cells[0], "INDETERMINATE", f"not measured: {named}: {reason}"))
     return found
 
 
-def _grouped(document: Document) -> dict[str, list[str]]:
+def _from_skips(skips: Sequence[Unmeasured]) -> list[Finding]:
+    """One finding for each reason, however many cells share it."""
     groups: dict[str, list[str]] = {}
-    for skip in document.skipped:
+    for skip in skips:
         if skip.code not in EXPECTED_SKIPS:
             groups.setdefault(skip.reason, []).append(skip.cell)
-    return groups
+    found = []
+    for reason, cells in groups.items():
+        named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
+        found.append(Finding(cells[0], "INDETERMINATE", f"not measured: {named}: {reason}"))
+    return found
 
 
 def _of_cell(cell: str, reason: str) -> str:

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from nearfar import measurement, sitefile, verdict
-from nearfar.cells import parse
+from nearfar.cells import Skip, parse
 from nearfar.references import Reference, resolve
 from nearfar.topology import node_to_document
 from nearfar.verdict import Finding, Subject, judge, worst
@@ -204,3 +204,9 @@ def test_worse_than_its_own_past() -> None:
 )  # fmt: skip
 def test_figures_in_words(cell: str, path_class: str, flow: str | None, total: bool, words: str) -> None:
     assert verdict.describe(metric(cell, 1.0, path_class, flow, total)) == words
+
+
+def test_cells_that_were_left_out_beforehand_count_like_skipped_ones() -> None:
+    for code, word in (("denied", "INDETERMINATE"), ("representative", "PASS")):
+        found = judged(document({}), left_out=[Skip(parse("n0:g1"), "GPU 1 is hidden", code)])
+        assert (found["verdict"], found["skipped"][0]["code"]) == (word, code)
