@@ -1,0 +1,143 @@
+"""nearfar-copy on real GPUs: what it measures, and how it ends when it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import measurement
+from nearfar.cells import parse
+
+pytestmark = pytest.mark.gpu
+
+ABSENT = "ffff:ff:1f.0"
+
+
+def copy(build: Path, *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
+    command = [str(build / "bin" / "nearfar-copy"), "--json", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
+    return ran.returncode, json.loads(ran.stdout) if ran.stdout else {}, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def matrix(build_folder: Path) -> dict[str, Any]:
+    code, document, stderr = copy(build_folder)
+    assert code == 0, stderr
+    return document
+
+
+def test_the_matrix_is_a_valid_document_with_every_pair(matrix: dict[str, Any]) -> None:
+    document = measurement.document.from_raw(matrix, "nearfar-copy")
+    gpus = [gpu["index"] for gpu in matrix["node"]["gpus"]]
+    memory = [n["index"] for n in matrix["node"]["numa_nodes"] if n["kind"] == "host" and n["memory"] > 0]
+    wanted = {
+        parse(text.format(n=n, g=g))
+        for g in gpus
+        for n in memory
+        for text in ("n{n}:g{g}", "g{g}:n{n}", "n{n}:g{g}+g{g}:n{n}")
+    }
+    assert {result.cell for result in document.results} == wanted
+    assert not matrix["skipped"] and not matrix["failed"]
+
+
+def test_every_lone_cell_is_verified_below_its_ceiling_and_bound(matrix: dict[str, Any]) -> None:
+    for result in matrix["results"]:
+        assert result["verified"], result["cell"]
+        for flow in result["flows"]:
+            assert flow["ceiling"] is None or 0.3 * flow["ceiling"] < flow["rate"]["median"] <= flow["ceiling"], flow[
+                "flow"
+            ]
+            assert flow["memory_nodes"] == [parse(flow["flow"]).flows[0].numa_node], flow["flow"]
+            assert flow["link"]["width"], f"{flow['flow']}: the link's state under load is missing"
+
+
+def test_both_directions_stand_beside_each_alone_in_the_same_way(matrix: dict[str, Any]) -> None:
+    for result in matrix["results"]:
+        if len(result["flows"]) == 2:
+            for flow in result["flows"]:
+                assert flow["rate"]["median"] <= 1.02 * flow["solo"]["median"], f"{flow['flow']} in {result['cell']}"
+            total = sum(flow["rate"]["median"] for flow in result["flows"])
+            assert result["total"]["median"] == pytest.approx(total, rel=0.02)
+
+
+def test_kernels_pageable_memory_and_tasks_are_measured(build_folder: Path) -> None:
+    cells = ["n0:g0/sm", "g0:n0/sm", "n0:g0/pageable", "n0:g0/x2", "n0:g0/x2/threads"]
+    code, document, stderr = copy(build_folder, *cells)
+    assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
+    rate = {result["cell"]: result["total"]["median"] for result in document["results"]}
+    assert rate["n0:g0/pageable"] < rate["n0:g0/sm"], "pageable copies are staged by the driver"
+    for result in document["results"]:
+        if "/x2" in result["cell"]:
+            assert result["flows"][0]["tasks"]["n"] == 2
+            assert result["total"]["median"] == pytest.approx(result["flows"][0]["solo"]["median"], rel=0.15)
+
+
+def test_an_absent_gpu_fails_its_cells_and_renumbers_nothing(build_folder: Path, matrix: dict[str, Any]) -> None:
+    first = matrix["node"]["gpus"][0]["pci"]
+    code, document, _ = copy(build_folder, f"--gpus={ABSENT},{first}", "n0:g0", "n0:g1")
+    assert code == 1
+    assert [(entry["cell"], entry["code"]) for entry in document["failed"]] == [("n0:g0", "absent")]
+    assert [result["cell"] for result in document["results"]] == ["n0:g1"]
+    assert document["node"]["gpus"][1]["pci"] == first
+
+
+def test_a_hidden_gpu_is_denied_not_missing(build_folder: Path) -> None:
+    code, document, _ = copy(build_folder, "n0:g0", CUDA_VISIBLE_DEVICES="")
+    assert code == 3
+    assert document["skipped"][0]["code"] == "denied"
+    assert "CUDA_VISIBLE_DEVICES" in document["skipped"][0]["reason"]
+
+
+def test_a_busy_gpu_is_said_to_be_busy(build_folder: Path) -> None:
+    other = subprocess.Popen(
+        [str(build_folder / "bin" / "nearfar-copy"), *["n0:g0/sm+g0:n0/sm"] * 1, *["n0:g0/pageable"] * 20],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        time.sleep(4)
+        code, document, _ = copy(build_folder, "n0:g0")
+    finally:
+        other.kill()
+        other.wait()
+    if not document["skipped"]:
+        pytest.skip("NVML shows no processes here (a virtual machine or container may hide them)")
+    assert (code, document["skipped"][0]["code"]) == (3, "busy")
+
+
+def test_ctrl_c_leaves_a_whole_document(build_folder: Path) -> None:
+    command = [str(build_folder / "bin" / "nearfar-copy"), "--json", *["n0:g0/pageable"] * 40]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    running.stderr.readline()
+    time.sleep(2)
+    running.send_signal(signal.SIGINT)
+    stdout, _ = running.communicate(timeout=20)
+    document = json.loads(stdout)
+    assert running.returncode == 3
+    assert {entry["code"] for entry in document["skipped"]} == {"interrupted"}
+    assert len(document["results"]) + len(document["skipped"]) == 40
+
+
+def test_a_hang_ends_with_what_was_measured(build_folder: Path) -> None:
+    code, document, stderr = copy(build_folder, "--timeout=0.05", "n0:g0")
+    assert code == 1
+    assert document["failed"][0]["code"] == "hang"
+    assert stderr.strip().splitlines()[-1].startswith("hang: ")
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [(["n0:g99"], "g99"), (["n99:g0"], "n99"), (["n0:q0"], "column 4"), (["c0:n0/triad"], "nearfar-stream")],
+)
+def test_wrong_use_is_one_line(build_folder: Path, words: list[str], named: str) -> None:
+    code, document, stderr = copy(build_folder, *words)
+    assert (code, document) == (2, {})
+    assert named in stderr
+    assert len(stderr.strip().splitlines()) == 1

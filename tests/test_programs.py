@@ -1,0 +1,86 @@
+"""The programs as a user meets them on a machine without a GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nearfar import measurement
+from nearfar.cells import host_device_matrix, stream_matrix
+from nearfar.inventory import observe
+
+
+def run(build: Path, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(build / "bin" / program), *words], capture_output=True, text=True, timeout=120)
+
+
+def copy_is_built(build: Path) -> bool:
+    return (build / "bin" / "nearfar-copy").exists()
+
+
+@pytest.mark.parametrize("program", ["nearfar-copy", "nearfar-stream"])
+def test_help_has_examples_and_exit_codes(build_folder: Path, program: str) -> None:
+    if program == "nearfar-copy" and not copy_is_built(build_folder):
+        pytest.skip("no CUDA compiler: nearfar-copy was not built")
+    ran = run(build_folder, program, "--help")
+    assert ran.returncode == 0
+    assert "examples:" in ran.stdout and "exit codes:" in ran.stdout
+
+
+def test_stream_measures_this_machine(build_folder: Path) -> None:
+    cpus = observe().numa_nodes[0].index
+    cell = f"c{cpus}:n{cpus}/copy"
+    ran = run(build_folder, "nearfar-stream", cell, "--json", "--budget", "2")
+    assert ran.returncode == 0, ran.stderr
+    document = measurement.loads(ran.stdout, "nearfar-stream")
+    (result,) = document.results
+    assert str(result.cell) == cell
+    flow = json.loads(ran.stdout)["results"][0]["flows"][0]
+    assert flow["memory_nodes"] == [cpus]
+    assert flow["best"] >= flow["rate"]["median"] > 0
+
+
+def test_the_programs_and_python_generate_the_same_matrices(build_folder: Path) -> None:
+    node = observe()
+    listed = run(build_folder, "nearfar-stream", "--list").stdout.split()
+    assert listed == [str(cell) for cell in stream_matrix(node)]
+    if copy_is_built(build_folder):
+        listed = run(build_folder, "nearfar-copy", "--list").stdout.split()
+        assert listed == [str(cell) for cell in host_device_matrix(node)[0]]
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        (["c99:n0/copy"], "no c99"),
+        (["c0:n99/copy"], "no n99"),
+        (["c0:n0"], "column 6"),
+        (["n0:g0"], "nearfar-copy"),
+        (["--cells", "/nowhere"], "/nowhere"),
+        (["--budget", "0"], "--budget"),
+        (["--nosuch"], "--nosuch"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_2(build_folder: Path, words: list[str], named: str) -> None:
+    ran = run(build_folder, "nearfar-stream", *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert named in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_a_document_file_is_written_whole_or_not_at_all(build_folder: Path, tmp_path: Path) -> None:
+    ran = run(build_folder, "nearfar-stream", "c0:n0/copy", "--budget=1", f"--json={tmp_path}/no/such/folder.json")
+    assert ran.returncode == 2
+    assert "cannot be written" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_copy_without_a_gpu_measures_nothing_and_says_so(build_folder: Path) -> None:
+    if not copy_is_built(build_folder) or observe().gpus:
+        pytest.skip("needs nearfar-copy and no GPU")
+    ran = run(build_folder, "nearfar-copy", "--json")
+    assert ran.returncode == 3
+    assert "no NVIDIA GPU" in json.loads(ran.stdout)["skipped"][0]["reason"]
