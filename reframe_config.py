@@ -18,15 +18,16 @@ from nearfar.errors import NearfarError  # noqa: E402
 
 try:
     _site = systems.site()
+    # `nearfar validate` names the run; by hand it is named here, and made when the first case writes into it.
+    _named = files.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    os.environ.setdefault("NEARFAR_RUN_DIR", str(_named))
+    _configuration = reframe_settings.configuration(_site, Path(os.environ["NEARFAR_RUN_DIR"]))
 except NearfarError as error:
     print(f"nearfar: {error}", file=sys.stderr)
     sys.exit(error.exit_code)
 
-# `nearfar validate` names the run; by hand it is named here, and made when the first case writes into it.
-_named = files.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-os.environ.setdefault("NEARFAR_RUN_DIR", str(_named))
-_references = next(d / "references" for d in _site.directories if (d / "references").is_dir())
 # The one way to say where `$ref` files are: ReFrame 4.10 documents an option for it and refuses it.
+_references = next(d / "references" for d in _site.directories if (d / "references").is_dir())
 os.environ.setdefault("RFM_REFERENCE_PREFIX", str(_references))
 
-site_configuration = reframe_settings.configuration(_site, Path(os.environ["NEARFAR_RUN_DIR"]))
+site_configuration = _configuration

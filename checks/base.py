@@ -18,7 +18,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from nearfar import casefiles, inventory, measurement, references, systems, verdict
+from nearfar import casefiles, expectations, inventory, measurement, references, systems, verdict
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
 from nearfar.verdict import Finding, Subject
@@ -108,7 +108,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             site = systems.site()
             self.node_type = self.partition.load_node_type(list(site.directories))
             self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
-            self.expected = self.partition.expected_node(self.node_type, self.observed)
+            models = expectations.gpu_models(list(site.directories))
+            self.expected = self.partition.expected_node(self.node_type, self.observed, models)
 
     @run_after("setup")
     def choose_cells(self):
@@ -123,7 +124,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     @run_before("run")
     def set_executable(self):
         self.time_limit = 2 * self.program_limit + 30
-        self.env_vars["PYTHONPATH"] = f"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"
+        self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
         python = shlex.quote(sys.executable)
         if not self.asked:
             self.executable = "true"

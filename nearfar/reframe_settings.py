@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nearfar.errors import NearfarError
 from nearfar.files import state_directory
 from nearfar.sitefile import SiteFile, site_files
 from nearfar.systems import DEFAULT_ENVIRONMENT, Partition, Site, System
@@ -28,6 +29,11 @@ _PERFLOG_FIGURE = (
 def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
     """ReFrame's ``site_configuration``. Nothing is written here, and nothing of a run outside ``run_directory`` but
     perflogs."""
+    if any(letter.isspace() for letter in str(run_directory)):
+        # ReFrame splits the path of a job's script at white space.
+        raise NearfarError(
+            f"{run_directory}: ReFrame cannot run in a folder with white space; set NEARFAR_STATE to another"
+        )
     systems = [site.systems[site.here], *(s for name, s in site.systems.items() if name != site.here)]
     models = _gpu_models(site)
     on_this_machine = [s.name for s in systems if all(p.scheduler == "local" for p in s.partitions.values())]

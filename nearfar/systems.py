@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from nearfar.errors import NearfarError
+from nearfar.expectations import filled, merge, overlaid
 from nearfar.prediction import NodeType, load_node_type
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
-from nearfar.topology import Gpu, Link, Node
+from nearfar.topology import Node
 
 DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
 #: The published system that stands in for the GPUs of a machine that has none.
@@ -54,15 +55,20 @@ class Partition:
         """The node type with capacities and nominal links, or None where none is named."""
         return None if self.node_type is None else load_node_type(self.node_type, directories)
 
-    def expected_node(self, node_type: NodeType | None, observed: Node | None) -> Node:
-        """The node as it should be: its type's, or (``local``) the one observed, with the partition's own words laid
-        over it."""
-        node = node_type.node if node_type is not None else observed
-        if node is None:
+    def expected_node(
+        self, node_type: NodeType | None, observed: Node | None, models: Mapping[str, Mapping[str, Any]]
+    ) -> Node:
+        """The node as it should be: its type's, or (``local``) the one observed, under what the site's files say.
+
+        From the most general word to the most precise: GPU model, node type, system, partition.
+        """
+        if node_type is not None:
+            return overlaid(filled(node_type.node, models), self.expectation(node_type))
+        if observed is None:
             raise NearfarError(
                 f"partition '{self.name}' is not local and names no node_type; write one: nearfar detect --site NAME"
             )
-        return overlaid(node, self.expectation(node_type))
+        return overlaid(observed, self.expect)
 
     def expectation(self, node_type: NodeType | None) -> dict[str, Any]:
         """All that the site's files say of this partition's nodes: the partition's words over the node type's."""
@@ -137,32 +143,6 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
-
-
-def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """One layer of expectations laid over another; mappings merge key by key, anything else is replaced."""
-    merged = dict(under)
-    for key, value in over.items():
-        below = merged.get(key)
-        merged[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
-    return merged
-
-
-def overlaid(node: Node, expect: Mapping[str, Any]) -> Node:
-    """A node with what is expected of its GPUs' links and models laid over it; the rest is the comparison's to read."""
-
-    words = expect.get("link", {})
-
-    def link(gpu: Gpu) -> Link:
-        if not words:
-            return gpu.link
-        gen = words.get("gen", gpu.link.max_gen or gpu.link.gen)
-        width = words.get("width", gpu.link.max_width or gpu.link.width)
-        kind = words.get("kind", gpu.link.kind)
-        return replace(gpu.link, kind=kind, gen=gen, width=width, max_gen=gen, max_width=width)
-
-    model = expect.get("gpu_model")
-    return replace(node, gpus=tuple(replace(gpu, link=link(gpu), name=model or gpu.name) for gpu in node.gpus))
 
 
 def _node_set(pattern: str) -> Any:

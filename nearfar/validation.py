@@ -66,6 +66,8 @@ def run(request: Request) -> tuple[int, Path]:
         folder = files.new_run_directory(system.name, started)
     else:
         folder = files.make_directory(request.report_directory.absolute())
+    if any(letter.isspace() for letter in str(folder)):
+        raise NearfarError(f"{folder}: ReFrame cannot run in a folder with white space; set NEARFAR_STATE to another")
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
     progress = _Progress(cases, folder, request.verbose)

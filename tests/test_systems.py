@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import reframe_settings, sitefile, systems
+from nearfar import expectations, reframe_settings, sitefile, systems
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
 from nearfar.sitefile import SiteFile, site_directories, site_files
@@ -61,7 +61,7 @@ def test_layers_partition_over_system(site: Path) -> None:
 
 def test_expected_links_are_laid_over_the_node_type() -> None:
     node = Node("n", (), (), (Gpu(0, "0000:01:00.0", name="A", link=Link("pcie", 1, 16, 4, 16)),))
-    gpu = systems.overlaid(node, {"link": {"gen": 5}, "gpu_model": "B"}).gpus[0]
+    gpu = expectations.overlaid(node, {"link": {"gen": 5}, "gpu_model": "B"}).gpus[0]
     assert (gpu.name, gpu.link) == ("B", Link("pcie", 5, 16, 5, 16))
 
 
@@ -189,7 +189,7 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
     assert keeneland["partitions"][0]["devices"] == [{"type": "gpu", "model": "Tesla M2070", "num_devices": 3}]
 
 
-@pytest.mark.parametrize("name", ["system-1", "references-1", "node-type-1", "measurement-1", "verdict-1"])
+@pytest.mark.parametrize("name", ["system-1", "references-1", "node-type-1", "gpu-1", "measurement-1", "verdict-1"])
 def test_schemas_are_schemas(name: str) -> None:
     import jsonschema
 
@@ -201,3 +201,14 @@ def test_lines_of_parts(tmp_path: Path) -> None:
     path.write_text("a: 1\nb:\n  - c: 2\n  - d: 3\n")
     file = SiteFile(path)
     assert [file.line("a"), file.line("b", 1, "d"), file.line("b", 9), file.line()] == [1, 4, 2, 1]
+
+
+def test_a_gpu_models_words_fill_what_the_node_type_leaves_open() -> None:
+    models = expectations.gpu_models([CHECKOUT / "site"])
+    bare = Gpu(0, "0000:01:00.0", name="NVIDIA H200")
+    slow_slot = Gpu(1, "0000:02:00.0", name="NVIDIA H200", link=Link("pcie", 4, 16), nvlinks=0)
+    other = Gpu(2, "0000:03:00.0", name="Tesla M2070")
+    first, second, third = expectations.filled(Node("n", (), (), (bare, slow_slot, other)), models).gpus
+    assert (first.link, first.nvlinks) == (Link("pcie", 5, 16), 18)
+    assert (second.link, second.nvlinks) == (Link("pcie", 4, 16), 0)
+    assert third == other

@@ -11,6 +11,7 @@ from nearfar import sitefile
 SCHEMAS = {
     "system": "system-1",
     "node": "node-type-1",
+    "gpu": "gpu-1",
     "references": "references-1",
     "measurement": "measurement-1",
     "verdict": "verdict-1",
