@@ -242,7 +242,8 @@ system_key() { # everything that the answer of system_needs hangs on; bash alone
 
 set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) are set
     LEVEL=$1
-    local key stamp=$STATE/build/setup-$1.stamp
+    local key stamp=$STATE/build/setup-$1.stamp to_compile='' tests=''
+    [[ $LEVEL == base ]] || to_compile=--to-compile tests=--tests
     mkdir -p "$STATE/build" 2>/dev/null && [[ -w $STATE/build ]] ||
         finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
     key=$(system_key)
@@ -257,9 +258,10 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) 
         PYTHON=$(venv_folder)/bin/python
     }
     if [[ -n ${SYSTEM_CHANGED-} || $NEARFAR_CUDA == wheels ]]; then
-        "$PYTHON" "$CHECKOUT/setup/cuda_wheels.py" --cuda "$NEARFAR_CUDA" --log "$LOGS/pip.log" || exit 2
+        # The tests compile the GPU programs on any machine.
+        "$PYTHON" "$CHECKOUT/setup/cuda_wheels.py" --cuda "$NEARFAR_CUDA" --log "$LOGS/pip.log" $to_compile || exit 2
     fi
-    BIN=$("$PYTHON" "$CHECKOUT/setup/build" --print) || exit 2
+    BIN=$("$PYTHON" "$CHECKOUT/setup/build" --print $tests) || exit 2
     printf '%s\n' "$key" >"$stamp"
     export BIN
 }

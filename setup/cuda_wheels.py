@@ -95,16 +95,17 @@ def make_stub(root: Path, header: str, names: str, library: str) -> None:
     subprocess.run([*command, "-"], input=source, text=True, check=True, capture_output=True)
 
 
-def bring(choice: str, log: Path) -> str:
+def bring(choice: str, log: Path, to_compile: bool = False) -> str:
     """Install the wheels if ``choice`` (auto, system, wheels, none) and this node call for them.
 
-    Returns why GPU programs are left out on a node that has a driver; else the empty string.
+    ``to_compile``: in ``auto``, also on a machine without a driver. Returns why GPU programs are left out where they
+    could be used; else the empty string.
     """
     driver = toolchain.driver_cuda()
     nvcc, words = toolchain.cuda_compiler("auto" if choice == "wheels" else choice, STATE, CHECKOUT)
     if choice == "none":
         return words if driver else ""
-    if choice == "system" or (choice == "auto" and (nvcc or not driver)):
+    if choice == "system" or (choice == "auto" and (nvcc or not (driver or to_compile))):
         return ""
     major = driver[0] if driver else max(WHEELS)
     if major not in WHEELS:
@@ -126,15 +127,16 @@ def main() -> int:
     """Bring the compiler if it is needed, or say why the GPU programs are left out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cuda", choices=["auto", "system", "wheels", "none"], default="auto")
+    parser.add_argument("--to-compile", action="store_true", help="bring it also where there is no driver")
     parser.add_argument("--log", type=Path, default=STATE / "build" / "logs" / "pip.log")
     options = parser.parse_args()
     try:
-        left_out = bring(options.cuda, options.log)
+        left_out = bring(options.cuda, options.log, options.to_compile)
     except toolchain.MissingTool as missing:
         say(str(missing))
         return 2
     if left_out:
-        say(f"this node has an NVIDIA driver, but the GPU programs are left out: {left_out}")
+        say(f"the GPU programs are left out: {left_out}")
     return 0
 
 

@@ -36,4 +36,4 @@ def build_folder() -> Path:
     command = [sys.executable, str(CHECKOUT / "setup" / "build"), "--tests", "--print"]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    return Path(built.stdout.strip())
+    return Path(built.stdout.strip()).parent

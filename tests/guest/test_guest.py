@@ -136,7 +136,9 @@ def test_stream_cells(guest: str, cores: list[int], memories: list[int], request
 
 
 @pytest.mark.parametrize("guest", ["two_nodes", "four_nodes"])
-def test_copy_without_gpus_says_so(guest: str, request: pytest.FixtureRequest) -> None:
+def test_copy_without_gpus_says_so(guest: str, build_folder: Path, request: pytest.FixtureRequest) -> None:
+    if not (build_folder / "bin" / "nearfar-copy").exists():
+        pytest.skip("nearfar-copy was not built: there is no nvcc here")
     status, said = request.getfixturevalue(guest)["nearfar-copy --list"]
-    assert "Traceback" not in said and "not found" not in said
     assert status in (0, 3), said
+    assert "no NVIDIA GPU" in said or not said.strip()
