@@ -21,6 +21,7 @@ from reframe.core.exceptions import SanityError
 from nearfar import casefiles, expectations, inventory, measurement, references, systems, verdict
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
+from nearfar.supervise import ATTEMPTS
 from nearfar.verdict import Finding, Subject
 
 from .programs import programs
@@ -40,6 +41,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: :type: float
     #: :default: ``60.0``
     program_limit = variable(float, value=60.0, loggable=True)
+
+    #: Seconds beside these for each cell that is asked: nodes with many NUMA nodes and GPUs have hundreds.
+    #:
+    #: :type: float
+    #: :default: ``2.0``
+    cell_limit = variable(float, value=2.0, loggable=True)
 
     #: Nothing that could not be judged is accepted: no reference, siblings alone, a topology that nobody reviewed.
     #:
@@ -123,7 +130,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     @run_before("run")
     def set_executable(self):
-        self.time_limit = 2 * self.program_limit + 30
+        limit = self.program_limit + self.cell_limit * len(self.asked)
+        self.time_limit = ATTEMPTS * limit + 30
         self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
         python = shlex.quote(sys.executable)
         if not self.asked:
@@ -133,7 +141,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         self.executable = f"exec {python}" if self.partition.launcher == "local" else python
         cells = Path(self.stagedir, "cells.txt")
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
-        command = ["-m", "nearfar.supervise", "--limit", f"{self.program_limit:g}", "--", *self.command(cells)]
+        command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", "--", *self.command(cells)]
         self.executable_opts = [shlex.quote(word) for word in command]
         if not self.partition.modelled and not self.runs_here:
             self.prerun_cmds = [f"{python} -m nearfar detect --json > {casefiles.NODE}"]

@@ -1,0 +1,76 @@
+"""The topology's findings: which cells load the links, when nothing is compared, and what each difference counts as."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nearfar import drift
+from nearfar.cells import host_device_matrix
+from nearfar.files import CHECKOUT
+from nearfar.measurement.document import from_raw
+from nearfar.prediction import load_node_type
+from nearfar.systems import Partition, System
+from nearfar.topology import Link, node_to_document
+
+KEENELAND = load_node_type("keeneland", [CHECKOUT / "site"])
+NODE = KEENELAND.node
+PARTITION = Partition("gpu", node_type="keeneland", features=("gpu",))
+REVIEWED = System("mine", {"gpu": PARTITION}, file=Path("site/systems/mine.yaml"))
+
+
+def loaded(width: int) -> object:
+    under_load = [{"index": gpu.index, "link": {"gen": 2, "width": width if gpu.index == 1 else 16}} for gpu in NODE.gpus]
+    return from_raw({
+        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(NODE),
+        "results": [], "skipped": [], "failed": [], "gpus_under_load": under_load,
+    })  # fmt: skip
+
+
+def found(system: System, observed: object, document: object = None, acceptance: bool = False) -> list[tuple[str, str]]:
+    findings = drift.findings(system, PARTITION, KEENELAND, NODE, observed, document, acceptance)
+    return [(f.item, f.verdict) for f in findings]
+
+
+def test_one_cell_from_near_memory_loads_each_gpu() -> None:
+    cells = drift.loading_cells(NODE, host_device_matrix(NODE)[0])
+    assert [str(cell) for cell in cells] == ["n0:g0", "n1:g1", "n1:g2"]
+
+
+def test_as_described() -> None:
+    assert found(REVIEWED, NODE, loaded(16)) == []
+
+
+def test_a_missing_gpu_is_hard_evidence() -> None:
+    fewer = replace(NODE, gpus=NODE.gpus[:2])
+    findings = drift.findings(REVIEWED, PARTITION, KEENELAND, NODE, fewer, None, False)
+    assert ("g2", "FAIL") in [(f.item, f.verdict) for f in findings]
+    assert all(f.hard for f in findings)
+
+
+def test_a_link_that_is_narrow_under_load() -> None:
+    assert found(REVIEWED, NODE, loaded(8)) == [("g1.link.width", "FAIL")]
+
+
+@pytest.mark.parametrize("acceptance, word", [(False, "PASS"), (True, "INDETERMINATE")])
+def test_what_nobody_reviewed_is_not_compared(acceptance: bool, word: str) -> None:
+    fewer = replace(NODE, gpus=NODE.gpus[:2])
+    for system in (replace(REVIEWED, unreviewed=True), System("local", {"gpu": PARTITION})):
+        assert found(system, fewer, acceptance=acceptance) == [("topology", word)]
+
+
+def test_an_unreviewed_node_type_is_named() -> None:
+    why = drift.not_compared(REVIEWED, replace(KEENELAND, unreviewed=True))
+    assert why is not None and "site/nodes/keeneland.yaml" in why
+
+
+def test_undescribed_links_still_do_what_their_ends_allow() -> None:
+    gpus = tuple(replace(gpu, link=Link("pcie", 1, 16, 2, 16)) for gpu in NODE.gpus)
+    observed = replace(NODE, gpus=gpus)
+    assert found(System("local", {}), observed, loaded(8)) == [("topology", "PASS"), ("g1.link.width", "DEGRADED")]
+
+
+def test_a_remote_job_that_describes_no_node() -> None:
+    assert found(REVIEWED, None) == [("topology", "INDETERMINATE")]
