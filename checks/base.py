@@ -134,6 +134,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         self.time_limit = ATTEMPTS * limit + 30
         self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
         python = shlex.quote(sys.executable)
+        if not self.partition.modelled and not self.runs_here:
+            self.prerun_cmds = [f"{python} -m nearfar detect --json > {casefiles.NODE}"]
         if not self.asked:
             self.executable = "true"
             return
@@ -143,23 +145,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
         command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", "--", *self.command(cells)]
         self.executable_opts = [shlex.quote(word) for word in command]
-        if not self.partition.modelled and not self.runs_here:
-            self.prerun_cmds = [f"{python} -m nearfar detect --json > {casefiles.NODE}"]
 
     def command(self, cells):
         """The program's command line."""
         if self.partition.modelled:
-            return [
-                sys.executable,
-                "-m",
-                "nearfar",
-                "predict",
-                "--node",
-                self.partition.node_type,
-                "--cells",
-                str(cells),
-                "--json",
-            ]
+            predict = [sys.executable, "-m", "nearfar", "predict", "--node", self.partition.node_type]
+            return [*predict, "--cells", str(cells), "--json"]
         gpus = [gpu.pci for gpu in self.expected.gpus]
         program = str(Path(self.programs.folder, self.program))
         options = [*self.program_options(), *(["--gpus", ",".join(gpus)] if gpus else [])]
@@ -171,6 +162,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def judged(self):
         """Judge the document, write it and the verdict down, and fail on all that is no figure outside its bounds."""
         with self.users_errors():
+            if self.observed is None and not self.partition.modelled:
+                self.observed = casefiles.read_node(Path(self.stagedir))
             document, findings = self.read_document()
             self.metrics = [] if document is None else self.figures(document)
             stamp = {} if document is None else document.raw["node"].get("software", {})

@@ -30,9 +30,9 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
     account = _account(stage)
     attempts = account.get("attempts", [])
     program = Path(account.get("command", ["the program"])[0]).name
-    hangs = [attempt for attempt in attempts if attempt["timed_out"]]
+    hangs = [attempt for attempt in attempts if attempt["hung"]]
     findings: list[Finding] = []
-    if hangs:
+    if hangs and (len(hangs) < len(attempts) or hangs[-1]["timed_out"]):
         last = hangs[-1]["last_line"]
         where = f"; the last it said: {last}" if last else "; it had said nothing"
         if len(hangs) == len(attempts):
@@ -49,7 +49,8 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
             Finding("program", "INDETERMINATE", f"{program}: its output cannot be read: {error.strerror}"),
         ]
     except CouldNotJudge as error:
-        said = _last_line(stderr)
+        # The program's own last word; a launcher may have said more after it.
+        said = (attempts[-1]["last_line"] if attempts else "") or _last_line(stderr)
         words = f"{program}{_ending(attempts)}: {said}" if said else str(error)
         return None, [*findings, Finding("program", "INDETERMINATE", words)]
 

@@ -25,6 +25,8 @@ ACCOUNT = "supervise.json"
 ATTEMPTS = 2
 #: Seconds between SIGTERM and SIGKILL: less than ReFrame gives this process itself when it cancels a job.
 GRACE = 1.0
+#: How a program begins its last line when its own watchdog ended it; its document then says where.
+OWN_WORD = "hang: "
 #: The exit code after the last attempt hung (as timeout(1) has it).
 EXIT_HANG = 124
 
@@ -35,15 +37,15 @@ def supervise(command: Sequence[str], limit: float) -> int:
     for attempt in range(1, ATTEMPTS + 1):
         began = time.time()
         done = process.run(command, limit, grace=GRACE, on_stderr=lambda line: print(line, file=sys.stderr, flush=True))
+        hung = done.timed_out or done.last_line.startswith(OWN_WORD)
         attempts.append({"began": began, "seconds": round(done.seconds, 4), "returncode": done.returncode,
-                         "timed_out": done.timed_out, "last_line": done.last_line})  # fmt: skip
+                         "timed_out": done.timed_out, "hung": hung, "last_line": done.last_line})  # fmt: skip
         write_atomically(Path(ACCOUNT), json.dumps({"limit": limit, "command": list(command), "attempts": attempts}))
-        if not done.timed_out:
+        if not hung or (not done.timed_out and attempt == ATTEMPTS):
             sys.stdout.write(done.stdout)
             return done.returncode if done.returncode >= 0 else 128 - done.returncode
-        print(
-            f"nearfar: no end within {limit:g} s (attempt {attempt} of {ATTEMPTS}); ended", file=sys.stderr, flush=True
-        )
+        how = f"no end within {limit:g} s; ended" if done.timed_out else "it hung"
+        print(f"nearfar: {how} (attempt {attempt} of {ATTEMPTS})", file=sys.stderr, flush=True)
     return EXIT_HANG
 
 
