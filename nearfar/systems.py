@@ -190,7 +190,9 @@ def dmi_product() -> str | None:
 
 def local_system(gpus: bool, systems: Mapping[str, System]) -> System:
     """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition."""
-    partitions = {"default": Partition(name="default", description="this machine", features=("gpu",) if gpus else ())}
+    partitions = {
+        "default": Partition("default", "this machine", features=("gpu",) if gpus else (), references="local")
+    }
     stand_in = systems.get(STAND_IN)
     if not gpus and stand_in is not None:
         model = next((p for p in stand_in.partitions.values() if p.modelled), None)

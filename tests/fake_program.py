@@ -90,6 +90,12 @@ def main() -> int:
         Path("hung").touch()
         print("7/18 n0:g2", file=sys.stderr, flush=True)
         time.sleep(60)
+    if case == "own_watchdog":
+        made = document([])
+        made["failed"].append({"cell": "n0:g2", "reason": "GPU 2: no progress within 5 s", "code": "hang"})
+        print(json.dumps(made))
+        print("hang: n0:g2", file=sys.stderr, flush=True)
+        return 1
     if case == "crash":
         print("nearfar-copy: CUDA error 999", file=sys.stderr, flush=True)
         os.abort()

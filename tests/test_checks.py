@@ -38,6 +38,7 @@ CASES = {
     "crash": "INDETERMINATE",
     "garbage": "INDETERMINATE",
     "hang": "FAIL",
+    "own_watchdog": "FAIL",
     "hang_once": "DEGRADED",
 }
 SITE = "system: fake\npartitions:\n" + "".join(
@@ -134,6 +135,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         ("broken_path", "GPU 2, device to host from NUMA node 1: 1.38 GB/s, expected at least"),
         ("hang", "nearfar-copy did not end within 1.2 s, twice; the last it said: 7/18 n0:g2"),
         ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
+        ("own_watchdog", "n0:g2: GPU 2: no progress within 5 s"),
         ("crash", "nearfar-copy was ended by signal 6: nearfar-copy: CUDA error 999"),
         ("garbage", "nearfar-copy"),
         ("newer_schema", "nearfar-measurement/9"),

@@ -1,0 +1,76 @@
+"""The command line: help, one-line errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from nearfar import cli
+from nearfar.commands import schema
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.files import CHECKOUT
+
+
+def nearfar(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), **environment}
+    return subprocess.run(
+        [sys.executable, "-m", "nearfar", *words], env=env, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+def test_every_command_has_help_with_examples(command: str) -> None:
+    done = nearfar(command, "--help")
+    assert done.returncode == 0
+    assert "example" in done.stdout
+    assert command in done.stdout
+
+
+def test_help_names_every_command() -> None:
+    shown = nearfar("--help").stdout
+    assert all(f"\n    {command} " in shown for command in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("words", [(), ("no-such-command",), ("validate", "--no-such-option"), ("schema", "nothing")])
+def test_wrong_use_exits_2(words: tuple[str, ...]) -> None:
+    done = nearfar(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "error, code", [(NearfarError("mend it"), 2), (CouldNotJudge("wait"), 3), (KeyboardInterrupt(), 130)]
+)
+def test_errors_are_one_line(
+    error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(schema, "run", fail)
+    assert cli.main(["schema", "system"]) == code
+    assert capsys.readouterr().err.startswith("nearfar: ")
+
+
+@pytest.mark.parametrize("name", sorted(schema.SCHEMAS))
+def test_schemas_are_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["schema", name]) == 0
+    assert json.loads(capsys.readouterr().out)["title"]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    script = f"{sys.executable} -m nearfar schema system | head -n 1; echo ${{PIPESTATUS[0]}}"
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+def test_validate_list_runs_nothing(tmp_path: object) -> None:
+    done = nearfar("validate", "--system", "summit", "--list", NEARFAR_STATE=str(tmp_path))
+    assert "host_memory_check @summit:gpu+system (modelled)" in done.stdout
+    assert os.listdir(str(tmp_path)) == []
