@@ -229,6 +229,14 @@ make_venv() { # creates or completes .venv for LEVEL (base or test), prints noth
     [[ $LEVEL == base ]] || stamp_text >"$venv/nearfar-base.stamp"
 }
 
+one_at_a_time() { # a second set-up of the same folder waits for the first
+    have flock || return 0
+    exec 9>"$STATE/build/setup.lock"
+    flock -n 9 && return
+    say 'another set-up is under way here; waiting for it'
+    flock 9
+}
+
 # --- all of it ------------------------------------------------------------------------------------------------------
 
 system_key() { # everything that the answer of system_needs hangs on; bash alone
@@ -246,15 +254,21 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) 
     [[ $LEVEL == base ]] || to_compile=--to-compile tests=--tests
     mkdir -p "$STATE/build" 2>/dev/null && [[ -w $STATE/build ]] ||
         finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
+    if [[ -n ${NEARFAR_PYTHON-} ]]; then
+        "$NEARFAR_PYTHON" "$CHECKOUT/setup/python_needs.py" --check ${tests:+--test} >&2 ||
+            finish "NEARFAR_PYTHON=$NEARFAR_PYTHON lacks what is needed"
+    fi
     key=$(system_key)
     if [[ ! -e $stamp || $(<"$stamp") != "$key" ]]; then
+        one_at_a_time
         system_needs
         [[ $LEVEL == base ]] || wanted "$WANTED_BY_TESTS"
         key=$(system_key)
         SYSTEM_CHANGED=yes
     fi
     PYTHON=$(usable_python) || {
-        make_venv
+        one_at_a_time
+        venv_is_current "$LEVEL" || make_venv
         PYTHON=$(venv_folder)/bin/python
     }
     if [[ -n ${SYSTEM_CHANGED-} || $NEARFAR_CUDA == wheels ]]; then
@@ -263,6 +277,7 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) 
     fi
     BIN=$("$PYTHON" "$CHECKOUT/setup/build" --print $tests) || exit 2
     printf '%s\n' "$key" >"$stamp"
+    exec 9>&-
     export BIN
 }
 

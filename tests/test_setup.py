@@ -26,7 +26,22 @@ SYSTEMS = {
     "sles15": 'PRETTY_NAME="SUSE Linux Enterprise Server 15 SP6"\nID="sles"\nID_LIKE="suse"\nVERSION_ID="15.6"\n',
 }
 #: What every Linux has; the tools that nearfar needs are not among them.
-PLAIN_TOOLS = ["bash", "cat", "cmp", "cut", "dirname", "env", "grep", "mkdir", "tail", "touch", "chmod", "rm", "nproc"]
+PLAIN_TOOLS = [
+    "bash",
+    "cat",
+    "cmp",
+    "cut",
+    "dirname",
+    "env",
+    "grep",
+    "mkdir",
+    "tail",
+    "touch",
+    "chmod",
+    "rm",
+    "nproc",
+    "flock",
+]
 
 
 def script(path: Path, text: str) -> Path:
@@ -198,6 +213,24 @@ def test_two_builds_at_once_build_once(machine: Machine) -> None:
     assert len(printed) == 1
     assert Path(printed.pop().strip()).is_dir()
     assert len([call for call in machine.called() if call.startswith("cmake --build")]) == 1
+
+
+def test_two_first_runs_at_once(machine: Machine) -> None:
+    machine.has_everything()
+    command = [str(machine.bin / "bash"), str(machine.checkout / "validate"), "--setup-only"]
+    both = [subprocess.Popen(command, env=machine.environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+
+
+def test_a_python_that_lacks_something_is_named(machine: Machine) -> None:
+    machine.has_everything()
+    machine.environment["NEARFAR_PYTHON"] = str(
+        script(machine.bin / "python9", "echo 'Jinja2 is not installed' >&2; exit 1")
+    )
+    done = machine.run()
+    assert done.returncode == 2
+    assert "Jinja2 is not installed" in done.stderr and "python9 lacks what is needed" in done.stderr
 
 
 def test_state_goes_elsewhere(machine: Machine, tmp_path: Path) -> None:
