@@ -273,8 +273,10 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) 
     }
     if [[ -n ${SYSTEM_CHANGED-} || $NEARFAR_CUDA == wheels ]]; then
         # The tests compile the GPU programs on any machine.
-        "$PYTHON" "$CHECKOUT/setup/cuda_wheels.py" --cuda "$NEARFAR_CUDA" --log "$LOGS/pip.log" $to_compile || exit 2
+        "$PYTHON" "$CHECKOUT/setup/cuda_wheels.py" --cuda "$NEARFAR_CUDA" --log "$LOGS/pip.log" $to_compile \
+            >"$STATE/build/left-out" || exit 2
     fi
+    [[ ! -s $STATE/build/left-out ]] || say "$(<"$STATE/build/left-out")" # at every run, not only the first
     BIN=$("$PYTHON" "$CHECKOUT/setup/build" --print $tests) || exit 2
     printf '%s\n' "$key" >"$stamp"
     exec 9>&-

@@ -124,7 +124,7 @@ def bring(choice: str, log: Path, to_compile: bool = False) -> str:
 
 
 def main() -> int:
-    """Bring the compiler if it is needed, or say why the GPU programs are left out."""
+    """Bring the compiler if it is needed, or print why the GPU programs are left out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cuda", choices=["auto", "system", "wheels", "none"], default="auto")
     parser.add_argument("--to-compile", action="store_true", help="bring it also where there is no driver")
@@ -136,7 +136,7 @@ def main() -> int:
         say(str(missing))
         return 2
     if left_out:
-        say(f"the GPU programs are left out: {left_out}")
+        print(f"the GPU programs are left out: {left_out}")
     return 0
 
 

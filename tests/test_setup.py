@@ -187,6 +187,18 @@ def test_a_second_run_starts_nothing_and_is_quick(machine: Machine) -> None:
     assert took < 2
 
 
+def test_gpu_programs_that_are_left_out_are_spoken_of_at_every_run(machine: Machine) -> None:
+    machine.has_everything()
+    machine.environment["NEARFAR_TEST_DRIVER_CUDA"] = "12.4"
+    for _ in range(2):
+        done = machine.run()
+        assert done.returncode == 0
+        assert (
+            "the GPU programs are left out: without CUDA: no nvcc found; PyPI has no compiler for CUDA 12"
+            in done.stderr
+        )
+
+
 def test_a_changed_source_is_built_anew(machine: Machine) -> None:
     machine.has_everything()
     machine.run()
