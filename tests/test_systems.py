@@ -69,6 +69,7 @@ def test_expected_links_are_laid_over_the_node_type() -> None:
     "change, line, words",
     [
         (("hosts:", "host:"), 2, "unknown key 'host' (did you mean 'hosts'?)"),
+        (("partitions:", "partition:"), 5, "unknown key 'partition' (did you mean 'partitions'?)"),
         (("    features: [gpu]", "    feature: [gpu]"), 8, "unknown key 'feature' (did you mean 'features'?)"),
         (("gpus: 4", "gpus: four"), 4, 'expected a whole number, found "four"'),
         (("hosts: [\"node[01-12]\", \"login1\"]", "hosts: node1"), 2, 'expected a list, found "node1"'),

@@ -158,6 +158,23 @@ def test_a_wrong_site_file_is_one_line(checkout: Path) -> None:
     assert "Traceback" not in by_hand.stderr + by_hand.stdout
 
 
+def test_references_of_an_unknown_check_are_told_before_measuring(checkout: Path) -> None:
+    (checkout / "site/references/none.yaml").write_text("provenance: {published: {source: a paper}}\nhost_devce_check:\n  a: {local.triad: [1, -0.1, null, GB/s]}\n")
+    done = validate(checkout, "--system=fake")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none.yaml:2: " in done.stderr and "host_devce_check" in done.stderr
+    assert not list(checkout.parent.glob("state/reports/fake/*"))
+
+
+def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> None:
+    site = SITE.replace("keeneland", "jaguarpf")  # a node type without GPUs, on a partition that claims some
+    (checkout / "site/systems/fake.yaml").write_text(site)
+    done = validate(checkout, "--system=fake", "--check", "host_device_check")
+    assert done.returncode == 3, done.stdout
+    assert "skipped" in run_json(checkout)["missing_cases"][0]["reason"]
+    assert "INDETERMINATE" in done.stdout
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(checkout: Path, number: signal.Signals) -> None:
     (checkout / "site/systems/fake.yaml").write_text(SITE.replace("FAKE_CASE: good", "FAKE_CASE: hang"))
