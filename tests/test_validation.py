@@ -159,7 +159,7 @@ def test_a_wrong_site_file_is_one_line(checkout: Path) -> None:
 
 
 def test_references_of_an_unknown_check_are_told_before_measuring(checkout: Path) -> None:
-    (checkout / "site/references/none.yaml").write_text("provenance: {published: {source: a paper}}\nhost_devce_check:\n  a: {local.triad: [1, -0.1, null, GB/s]}\n")
+    (checkout / "site/references/none.yaml").write_text("provenance: {published: {source: a paper}}\nhost_devce_check:\n  sole.h2d: [1, -0.1, null, GB/s]\n")
     done = validate(checkout, "--system=fake")
     assert (done.returncode, done.stdout) == (2, "")
     assert "none.yaml:2: " in done.stderr and "host_devce_check" in done.stderr
