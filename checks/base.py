@@ -114,6 +114,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         with self.users_errors():
             site = systems.site()
             self.node_type = self.partition.load_node_type(list(site.directories))
+            names = (self.partition.references, self.node_type, site.directories)
+            self.reference_files = references.for_partition(*names)
             self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
             models = expectations.gpu_models(list(site.directories))
             self.expected = self.partition.expected_node(self.node_type, self.observed, models)
@@ -167,10 +169,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             document, findings = self.read_document()
             self.metrics = [] if document is None else self.figures(document)
             stamp = {} if document is None else document.raw["node"].get("software", {})
-            files = references.find(self.partition.references, self.partition.node_type, systems.site().directories)
             self.references = references.resolve(
-                self.metrics, self.name, files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp
-            )
+                self.metrics, self.name, self.reference_files, self.expected, kind=self.kind,
+                node_type=self.node_type, stamp=stamp,
+            )  # fmt: skip
             self.verdict = verdict.judge(
                 document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
                 findings=[*findings, *self.findings(document)], left_out=self.left_out, kind=self.kind,

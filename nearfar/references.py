@@ -181,6 +181,18 @@ def find(name: str | None, node_type: str | None, directories: Sequence[Path]) -
     return sorted((load(files[each], known_checks()) for each in names), key=lambda file: file.origin != "tuned")
 
 
+def for_partition(name: str | None, node_type: NodeType | None, directories: Sequence[Path]) -> list[ReferenceFile]:
+    """The files that speak of a partition, none of them with a value above what its node type's links carry."""
+    files = find(name, None if node_type is None else node_type.name, directories)
+    for file in files:
+        file.check_line_rates({} if node_type is None else _links(node_type.node))
+    return files
+
+
+def _links(node: Node) -> dict[str, Link]:
+    return {gpu.name: nominal.nominal_link(gpu) for gpu in node.gpus if gpu.name}
+
+
 def row_keys(metric: Metric) -> list[str]:
     """The rows that may hold a metric's reference, the most precise first: its own name, then its class's."""
     keys = [metric.name]
@@ -211,9 +223,8 @@ def resolve(
     ``node`` is the expected node (the site's), ``kind`` the document's. Raises ``NearfarError`` for a reference above
     a line rate.
     """
-    links = {gpu.name: nominal.nominal_link(gpu) for gpu in node.gpus if gpu.name}
     for file in files:
-        file.check_line_rates(links)
+        file.check_line_rates(_links(node))
     found: dict[str, Reference | None] = {}
     for metric in metrics:
         reference = _from_files(metric, check, files, node, kind, stamp or {})

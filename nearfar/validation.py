@@ -51,8 +51,9 @@ def plan(request: Request) -> tuple[System, list[Case]]:
             raise NearfarError(f"--check {wanted}: no such check{nearest(wanted, names)}")
     system = site.systems[site.here]
     for partition in system.partitions.values():
-        # A fault in a file of references is the user's, and told before anything is measured.
-        references.find(partition.references, partition.node_type, site.directories)
+        # A fault in a node type or in references is the user's, and told before anything is measured.
+        node_type = partition.load_node_type(list(site.directories))
+        references.for_partition(partition.references, node_type, site.directories)
     chosen = [check for check in checks if not request.checks or check.name in request.checks or check.problem]
     return system, expected_cases.expected(chosen, system)
 

@@ -22,7 +22,9 @@ REVIEWED = System("mine", {"gpu": PARTITION}, file=Path("site/systems/mine.yaml"
 
 
 def loaded(width: int) -> object:
-    under_load = [{"index": gpu.index, "link": {"gen": 2, "width": width if gpu.index == 1 else 16}} for gpu in NODE.gpus]
+    under_load = [
+        {"index": gpu.index, "link": {"gen": 2, "width": width if gpu.index == 1 else 16}} for gpu in NODE.gpus
+    ]
     return from_raw({
         "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(NODE),
         "results": [], "skipped": [], "failed": [], "gpus_under_load": under_load,

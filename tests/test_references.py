@@ -240,7 +240,7 @@ def test_modelled_figures_meet_published_ones_alone(tmp_path: Path) -> None:
         (("[55.5, -0.02, null, GB/s]", "[55.5, -0.02]"), 5, "expected [value, lower, upper, unit]"),
         (("[55.5, -0.02, null, GB/s]", "[fast, -0.02, null, GB/s]"), 5, 'expected a number, found "fast"'),
         (("date: 2026-11-20, n: 4, ", ""), 1, "the key 'date' is missing"),
-        (("provenance", "provenence"), 1, "provenance"),
+        (("provenance", "provenence"), 1, "provenence"),
         (("$index: [$dev.gpu.model]", "$index: [$system]"), 3, "$dev.gpu.model"),
     ],
 )  # fmt: skip

@@ -159,7 +159,8 @@ def test_a_wrong_site_file_is_one_line(checkout: Path) -> None:
 
 
 def test_references_of_an_unknown_check_are_told_before_measuring(checkout: Path) -> None:
-    (checkout / "site/references/none.yaml").write_text("provenance: {published: {source: a paper}}\nhost_devce_check:\n  sole.h2d: [1, -0.1, null, GB/s]\n")
+    text = "provenance: {published: {source: a paper}}\nhost_devce_check:\n  sole.h2d: [1, -0.1, null, GB/s]\n"
+    (checkout / "site/references/none.yaml").write_text(text)
     done = validate(checkout, "--system=fake")
     assert (done.returncode, done.stdout) == (2, "")
     assert "none.yaml:2: " in done.stderr and "host_devce_check" in done.stderr
@@ -173,6 +174,14 @@ def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> No
     assert done.returncode == 3, done.stdout
     assert "skipped" in run_json(checkout)["missing_cases"][0]["reason"]
     assert "INDETERMINATE" in done.stdout
+
+
+def test_a_reference_above_the_line_rate_is_told_before_measuring(checkout: Path) -> None:
+    file = checkout / "site/references/keeneland.yaml"
+    file.write_text(file.read_text().replace("near.h2d: [5.7", "near.h2d: [57"))
+    done = validate(checkout, "--system", "keeneland")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{file}:8: host_device_check: near.h2d: 57 GB/s is above the line rate of PCIe 2.0 x16" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
