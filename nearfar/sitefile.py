@@ -161,7 +161,9 @@ def _validator(name: str) -> Any:
 
 def _by_line(problems: Any, file: SiteFile) -> Any:
     # A missing key last: it is often there, misspelt.
-    return iter(sorted(problems, key=lambda problem: (problem.validator == "required", file.line(*problem.absolute_path))))
+    return iter(
+        sorted(problems, key=lambda problem: (problem.validator == "required", file.line(*problem.absolute_path)))
+    )
 
 
 _TYPES = {"object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",

@@ -88,7 +88,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
         described.replace("node_type: keeneland", "node_type: unpublished")
     )
     done = reframe(
-        folder, "-r", "--system=fake", "-n", "^host_device_check$", "-S", "host_device_check.program_limit=1.2", "-S", "host_device_check.cell_limit=0",
+        folder, "-r", "--system=fake", "-n", "^host_device_check$",
+        "-S", "host_device_check.program_limit=1.2", "-S", "host_device_check.cell_limit=0",
         NEARFAR_SITE=str(site), NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(programs(folder / "bin")),
     )  # fmt: skip
     report = folder / "run" / "reframe-report.json"
