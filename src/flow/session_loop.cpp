@@ -11,14 +11,24 @@ namespace {
 
 constexpr double least_cell_seconds = 0.02;
 
+constexpr double window_weight = 6;
+
 }  // namespace
+
+double weight(const Cell& cell) {
+    const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable;
+    return lone ? 1 : window_weight;
+}
 
 void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
                       const Progress& progress, const std::function<CellResult(const Cell&, double)>& measure) {
     const double end = policy.budget > 0 ? begin + policy.budget : INFINITY;
+    double left = 0;  // the weight of what is still to be measured
+    for (const Cell& cell : cells) left += weight(cell);
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const std::string text = cells[i].text();
-        const double share = (end - now()) / static_cast<double>(cells.size() - i);
+        const double share = (end - now()) * weight(cells[i]) / left;
+        left -= weight(cells[i]);
         progress(i, cells.size(), text);
         try {
             if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");

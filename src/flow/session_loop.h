@@ -12,6 +12,9 @@ namespace nearfar {
 // Called before each cell with its position, how many there are, and its text.
 using Progress = std::function<void(std::size_t position, std::size_t count, const std::string& cell)>;
 
+// A cell's share of a budget: windows with their baselines need several times what one flow behind a latch needs.
+double weight(const Cell& cell);
+
 // Measures the cells in order; `measure` gets a cell and the seconds that it may take. What it throws as Prevented or Failure
 // goes into `session`, which `mutex` guards, and the rest goes on. The budget counts from `begin`, when set-up is over.
 void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,

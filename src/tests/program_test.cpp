@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "flow/clock.h"
 #include "flow/error.h"
 #include "flow/pcie.h"
 #include "flow/session_loop.h"
@@ -51,6 +52,25 @@ TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
         [](const Cell&, double) { return CellResult{}; });
     ASSERT_EQ(session.skipped.size(), 1U);
     EXPECT_EQ(session.skipped[0].code, "budget");
+}
+
+TEST(SessionLoop, WindowsGetMoreOfABudgetThanLoneFlows) {
+    Session session;
+    std::mutex mutex;
+    Policy policy;
+    policy.budget = 10;
+    std::vector<double> shares;
+    measure_in_order(
+        {parse_cell("n0:g0"), parse_cell("n0:g0+g0:n0"), parse_cell("g0:n0")}, policy, now(), session, mutex,
+        [](std::size_t, std::size_t, const std::string&) {},
+        [&](const Cell&, double seconds) {
+            shares.push_back(seconds);
+            return CellResult{};
+        });
+    ASSERT_EQ(shares.size(), 3U);
+    EXPECT_NEAR(shares[0], 10.0 / 8, 0.1);
+    EXPECT_NEAR(shares[1], 10.0 * 6 / 7, 0.1);
+    EXPECT_NEAR(shares[2], 10.0, 0.1) << "what the others left is the last one's";
 }
 
 TEST(Pcie, CeilingsAreThoseOfTheSpecification) {
