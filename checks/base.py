@@ -156,7 +156,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         gpus = [gpu.pci for gpu in self.expected.gpus]
         program = str(Path(self.programs.folder, self.program))
         options = [*self.program_options(), *(["--gpus", ",".join(gpus)] if gpus else [])]
-        return [program, "--cells", str(cells), "--json", *options]
+        return [program, "--cells", str(cells), "--json", "--absent-fails", *options]
 
     # What comes of it.
 

@@ -21,6 +21,8 @@ ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 EXPECTED_SKIPS = ("representative", "unsupported")
 #: Failures that prove nothing about the hardware; all other codes are hard evidence.
 SOFT_FAILURES = ("placement", "error")
+#: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
+_HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ def _from_document(document: Document | None) -> list[Finding]:
         soft = failure.code in SOFT_FAILURES
         verdict = "INDETERMINATE" if soft else "FAIL"
         found.append(Finding(failure.cell or "program", verdict, _of_cell(failure.cell, failure.reason), not soft))
+    for gpu in document.raw.get("gpus_under_load", []):
+        found += _from_load(gpu)
     return found
 
 
@@ -165,6 +169,21 @@ def _from_skips(skips: Sequence[Unmeasured]) -> list[Finding]:
     for reason, cells in groups.items():
         named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
         found.append(Finding(cells[0], "INDETERMINATE", f"not measured: {named}: {reason}"))
+    return found
+
+
+def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
+    """What the driver said of a GPU while it moved data: memory errors are evidence, held-down clocks an explanation."""
+    found = []
+    name = f"GPU {gpu['index']}"
+    errors = gpu.get("uncorrected_errors") or 0
+    if errors:
+        words = f"{name}: {errors} uncorrected memory error{'s' if errors > 1 else ''} since its last reset"
+        found.append(Finding(f"g{gpu['index']}.memory", "FAIL", words, hard=True))
+    held = [reason for reason in gpu.get("throttle") or [] if reason in _HARDWARE_THROTTLES]
+    if held:
+        words = f"{name}: its hardware held the clocks down while it was measured ({', '.join(held)})"
+        found.append(Finding(f"g{gpu['index']}.clocks", "DEGRADED", words))
     return found
 
 

@@ -143,6 +143,22 @@ def test_failed_cells(code: str, word: str, hard: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    "load, word, hard, words",
+    [
+        ({"uncorrected_errors": 0, "throttle": ["sw_power_cap"]}, "PASS", None, None),
+        ({"uncorrected_errors": None, "throttle": []}, "PASS", None, None),
+        ({"uncorrected_errors": 2}, "FAIL", True, "GPU 1: 2 uncorrected memory errors since its last reset"),
+        ({"throttle": ["hw_thermal"]}, "DEGRADED", False, "GPU 1: its hardware held the clocks down while it was measured (hw_thermal)"),
+    ],
+)  # fmt: skip
+def test_what_the_driver_said_under_load(load: dict[str, Any], word: str, hard: bool | None, words: str | None) -> None:
+    found = judged(document({}, gpus_under_load=[{"index": 1, **load}]))
+    assert found["verdict"] == word
+    assert [f["hard"] for f in found["findings"]] == ([] if hard is None else [hard])
+    assert found["reasons"] == ([] if words is None else [words])
+
+
+@pytest.mark.parametrize(
     "code, word",
     [("representative", "PASS"), ("unsupported", "PASS"), ("denied", "INDETERMINATE"), ("busy", "INDETERMINATE"),
      ("mig", "INDETERMINATE"), ("budget", "INDETERMINATE"), ("memlock", "INDETERMINATE"), ("interrupted", "INDETERMINATE")],

@@ -14,6 +14,7 @@ const char* const common_options_help =
     "  --cells FILE|-   read cells from a file or standard input, one a line (as --list prints them)\n"
     "  --list           print the cells and measure nothing\n"
     "  --json[=FILE]    print the measurement document (or write it to FILE) in place of the table\n"
+    "  --absent-fails   a cell that names what this node lacks fails, and the rest is measured (else: wrong use)\n"
     "  --budget SECONDS spread so much time over all cells\n"
     "  --timeout SECONDS a cell that takes longer hangs: what was measured is printed, exit 1 (default 30)\n"
     "  --version, --help\n";
@@ -93,6 +94,8 @@ CommandLine parse_command_line(int argc, char** argv) {
             line.gpus = split(value());
         } else if (name == "--as-task") {
             line.as_task = std::strtoul(value().c_str(), nullptr, 10);
+        } else if (word == "--absent-fails") {
+            line.absent_fails = true;
         } else if (word == "--even-if-busy") {
             line.policy.even_if_busy = true;
         } else if (word == "--help" || word == "-h") {

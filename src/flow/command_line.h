@@ -19,6 +19,7 @@ struct CommandLine {
     bool json = false;
     std::string json_file;          // empty: standard output
     std::vector<std::string> gpus;  // PCI addresses of g0, g1 …; none: as found
+    bool absent_fails = false;      // a cell with an absent endpoint fails, and the rest is measured
     Policy policy;
     std::size_t as_task = 0;  // internal: be one task of a flow, with chunks of so many bytes
 };

@@ -90,19 +90,23 @@ void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& pro
                      [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, seconds); });
     const std::lock_guard<std::mutex> lock(mutex);
     session.gpus_under_load = gpus_under_load(gpus_of(cells_));
-    for (GpuUnderLoad& gpu : session.gpus_under_load)
-        for (const CellResult& result : session.results)
-            for (const FlowResult& flow : result.flows)
-                if (flow.flow.gpu() == gpu.gpu && flow.link.gen) gpu.link = flow.link;
+}
+
+LinkState CopyBench::look_under_load(const GpuDevice& gpu) {
+    GpuUnderLoad& load = loads_[gpu.index];
+    load.link = nvml_.present_link(gpu.on_bus.pci);
+    for (const std::string& reason : nvml_.throttle_reasons(gpu.on_bus.pci))
+        if (std::find(load.throttle.begin(), load.throttle.end(), reason) == load.throttle.end()) load.throttle.push_back(reason);
+    return load.link;
 }
 
 std::vector<GpuUnderLoad> CopyBench::gpus_under_load(const std::vector<int>& wanted) const {
     std::vector<GpuUnderLoad> found;
     for (const int index : wanted) {
         const std::string& pci = gpus_[static_cast<std::size_t>(index)].on_bus.pci;
-        GpuUnderLoad gpu;
+        const auto seen = loads_.find(index);
+        GpuUnderLoad gpu = seen == loads_.end() ? GpuUnderLoad{} : seen->second;
         gpu.gpu = index;
-        gpu.throttle = nvml_.throttle_reasons(pci);
         const auto before = replays_before_.find(index);
         const auto after = nvml_.replays(pci);
         if (before != replays_before_.end() && after) gpu.replays = *after - before->second;
@@ -144,7 +148,7 @@ void CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double
     result.verify_seconds = now() - poisoned;
     LinkState link;
     LatchedSampler sampler(route, policy_);
-    const LatchedSampler::Outcome outcome = sampler.measure(seconds, [&] { link = nvml_.present_link(route.gpu().on_bus.pci); });
+    const LatchedSampler::Outcome outcome = sampler.measure(seconds, [&] { link = look_under_load(route.gpu()); });
     if (outcome.rate.samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
     const double measured = now();
     route.verify(route.bytes());
@@ -222,7 +226,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     std::map<int, LinkState> links;
     const TogetherOutcome outcome = run_together(specs, policy_, share, [&] {
         for (const Flow& flow : cell.flows)
-            if (links.count(flow.gpu()) == 0) links[flow.gpu()] = nvml_.present_link(gpu_of(flow).on_bus.pci);
+            if (links.count(flow.gpu()) == 0) links[flow.gpu()] = look_under_load(gpu_of(flow));
     });
     // Before anything else writes into the same buffers.
     const double begin = now();

@@ -38,6 +38,7 @@ private:
     std::vector<Cell> cells_;
     std::vector<GpuDevice> gpus_;
     std::map<int, std::uint64_t> replays_before_;
+    std::map<int, GpuUnderLoad> loads_;     // what was seen of each GPU while it moved data
     std::map<std::string, Summary> solos_;  // windowed rate of a flow alone, by its text
     std::map<std::string, double> probed_;  // rough rates, for chunks
 
@@ -50,6 +51,7 @@ private:
     std::vector<TaskProcess> start_processes(const Flow& flow, std::size_t chunk) const;
     double probed_rate(const Route& route);
     const Summary& solo(const Flow& flow, const Buffers& buffers, double seconds);
+    LinkState look_under_load(const GpuDevice& gpu);
     std::vector<GpuUnderLoad> gpus_under_load(const std::vector<int>& wanted) const;
 };
 

@@ -53,20 +53,24 @@ std::vector<Cell> stream_matrix(const Node& node) {
     return cells;
 }
 
+std::string absent_endpoint(const Cell& cell, const Node& node) {
+    for (const Flow& flow : cell.flows) {
+        std::vector<Endpoint> ends{flow.source, flow.destination};
+        if (flow.driver) ends.push_back(*flow.driver);
+        for (const Endpoint& end : ends) {
+            const bool gpu = end.place == Place::gpu_memory;
+            const bool known =
+                gpu ? static_cast<std::size_t>(end.index) < node.gpus.size() : node.numa_node(end.index) != nullptr;
+            if (!known) return "there is no " + end.text() + ": " + (gpu ? known_gpus(node) : known_memory(node));
+        }
+    }
+    return "";
+}
+
 void require_endpoints(const std::vector<Cell>& cells, const Node& node) {
     for (const Cell& cell : cells) {
-        for (const Flow& flow : cell.flows) {
-            std::vector<Endpoint> ends{flow.source, flow.destination};
-            if (flow.driver) ends.push_back(*flow.driver);
-            for (const Endpoint& end : ends) {
-                const bool gpu = end.place == Place::gpu_memory;
-                const bool known =
-                    gpu ? static_cast<std::size_t>(end.index) < node.gpus.size() : node.numa_node(end.index) != nullptr;
-                if (!known)
-                    throw WrongUse("cell '" + cell.text() + "': there is no " + end.text() + ": " +
-                                   (gpu ? known_gpus(node) : known_memory(node)));
-            }
-        }
+        const std::string absent = absent_endpoint(cell, node);
+        if (!absent.empty()) throw WrongUse("cell '" + cell.text() + "': " + absent);
     }
 }
 

@@ -14,7 +14,10 @@ std::vector<Cell> host_device_matrix(const Node& node);
 // STREAM triad of each NUMA node's cores on each NUMA node's memory, and of all nodes on their own at once.
 std::vector<Cell> stream_matrix(const Node& node);
 
-// Throws WrongUse where a cell names what this node does not have.
+// What a cell names that this node does not have, in words; empty where it has all.
+std::string absent_endpoint(const Cell& cell, const Node& node);
+
+// Throws WrongUse for the first cell with an absent endpoint.
 void require_endpoints(const std::vector<Cell>& cells, const Node& node);
 
 }  // namespace nearfar

@@ -46,11 +46,11 @@ struct NotMeasured {
 };
 
 struct GpuUnderLoad {
-    int gpu;
+    int gpu = 0;
     LinkState link;
-    std::vector<std::string> throttle;
-    std::optional<std::uint64_t> replays;  // during this run
-    std::optional<std::uint64_t> uncorrected_errors;
+    std::vector<std::string> throttle;                // reasons seen while it moved data
+    std::optional<std::uint64_t> replays;             // during this run
+    std::optional<std::uint64_t> uncorrected_errors;  // since the GPU's last reset
 };
 
 struct Policy {

@@ -5,6 +5,7 @@
 #include "flow/clock.h"
 #include "flow/error.h"
 #include "flow/interrupt.h"
+#include "flow/matrix.h"
 
 namespace nearfar {
 namespace {
@@ -14,6 +15,19 @@ constexpr double least_cell_seconds = 0.02;
 constexpr double window_weight = 6;
 
 }  // namespace
+
+void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fails, Session& session) {
+    if (!absent_fails) return require_endpoints(cells, node);
+    std::vector<Cell> present;
+    for (const Cell& cell : cells) {
+        const std::string absent = absent_endpoint(cell, node);
+        if (absent.empty())
+            present.push_back(cell);
+        else
+            session.failed.push_back({cell.text(), "absent", absent});
+    }
+    cells = present;
+}
 
 double weight(const Cell& cell) {
     const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable;

@@ -12,6 +12,10 @@ namespace nearfar {
 // Called before each cell with its position, how many there are, and its text.
 using Progress = std::function<void(std::size_t position, std::size_t count, const std::string& cell)>;
 
+// Takes the cells that name what this node lacks out of `cells`: into the session's failed ones, or, where not `absent_fails`,
+// as WrongUse.
+void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fails, Session& session);
+
 // A cell's share of a budget: windows with their baselines need several times what one flow behind a latch needs.
 double weight(const Cell& cell);
 

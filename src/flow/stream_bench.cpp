@@ -134,7 +134,7 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
 
 void StreamBench::measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress) {
     const double begin = now();
-    progress(0, cells.size(), "set-up");
+    if (!cells.empty()) progress(0, cells.size(), "set-up");
     for (const Cell& cell : cells) {
         for (const Flow& flow : cell.flows) {
             try {

@@ -54,14 +54,14 @@ int measure(const CommandLine& line) {
     const double begin = now();
     ProgramRun run{"nearfar-copy", line.words, utc_now(), 0, "", cuda_version()};
     const Node node = read_node(line.gpus);
-    require_endpoints(line.cells, node);
     refuse_stream(line.cells);
-    const std::vector<Cell> cells = line.cells.empty() ? host_device_matrix(node) : line.cells;
+    Session session;
+    std::vector<Cell> cells = line.cells.empty() ? host_device_matrix(node) : line.cells;
+    set_absent_aside(cells, node, line.absent_fails, session);
     if (line.list) {
         for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
         return 0;
     }
-    Session session;
     std::mutex mutex;
     const Nvml nvml;
     session.setup_seconds["node_and_nvml"] = now() - begin;
@@ -82,7 +82,7 @@ int measure(const CommandLine& line) {
     });
     end_progress();
     const std::lock_guard<std::mutex> lock(mutex);
-    if (cells.empty())
+    if (cells.empty() && session.failed.empty())
         session.skipped.push_back({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
     print();
     return exit_code(session);

@@ -37,13 +37,13 @@ int measure(const CommandLine& line) {
     ProgramRun run{"nearfar-stream", line.words, utc_now(), 0, "", ""};
     const Node node = read_node(line.gpus);
     require_stream(line.cells);
-    require_endpoints(line.cells, node);
-    const std::vector<Cell> cells = line.cells.empty() ? stream_matrix(node) : line.cells;
+    Session session;
+    std::vector<Cell> cells = line.cells.empty() ? stream_matrix(node) : line.cells;
+    set_absent_aside(cells, node, line.absent_fails, session);
     if (line.list) {
         for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
         return 0;
     }
-    Session session;
     std::mutex mutex;
     session.setup_seconds["node"] = now() - begin;
     std::vector<DocumentGpu> gpus;

@@ -42,6 +42,20 @@ TEST(SessionLoop, OneBadCellDoesNotEndTheRest) {
     EXPECT_EQ(session.results.size(), 1U);
 }
 
+TEST(SessionLoop, AbsentEndpointsAreWrongUseOrFailAlone) {
+    Node node;
+    node.numa_nodes = {{0, 0, {0}, 1 << 30}};
+    Session session;
+    std::vector<Cell> cells{parse_cell("c0:n0/copy"), parse_cell("c0:n7/copy")};
+    EXPECT_THROW(set_absent_aside(cells, node, false, session), WrongUse);
+    set_absent_aside(cells, node, true, session);
+    ASSERT_EQ(cells.size(), 1U);
+    EXPECT_EQ(cells[0].text(), "c0:n0/copy");
+    ASSERT_EQ(session.failed.size(), 1U);
+    EXPECT_EQ(session.failed[0].code, "absent");
+    EXPECT_EQ(session.failed[0].reason, "there is no n7: this node has NUMA nodes 0");
+}
+
 TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
     Session session;
     std::mutex mutex;
