@@ -79,6 +79,48 @@ def test_kernels_pageable_memory_and_tasks_are_measured(build_folder: Path) -> N
             assert result["total"]["median"] == pytest.approx(result["flows"][0]["solo"]["median"], rel=0.15)
 
 
+def peers(matrix: dict[str, Any]) -> tuple[str, str]:
+    if len(matrix["node"]["gpus"]) < 2:
+        pytest.skip("needs two GPUs")
+    return "g0", "g1"
+
+
+def test_peers_write_read_and_stage(build_folder: Path, matrix: dict[str, Any]) -> None:
+    a, b = peers(matrix)
+    cells = [f"{a}:{b}", f"{a}:{b}@{b}", f"{a}:{b}/sm", f"{a}:{b}/staged", f"{a}:{b}+{b}:{a}", f"{a}:{b}"]
+    code, document, stderr = copy(build_folder, *cells)
+    assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
+    if document["skipped"]:
+        pytest.skip(document["skipped"][0]["reason"])
+    rates = [result["total"]["median"] for result in document["results"]]
+    direct, read, kernel, staged, both, again = rates
+    assert all(result["verified"] for result in document["results"])
+    assert staged < 0.5 * min(direct, read, kernel) or not document["node"]["peers"], "staged goes through the host"
+    assert direct == pytest.approx(again, rel=0.02), "peer access is given back after a staged cell"
+    assert both > 1.5 * direct or not document["node"]["peers"]
+    for result in document["results"]:
+        for flow in result["flows"]:
+            assert flow["ceiling"] is None or 0.8 * flow["ceiling"] < flow["rate"]["median"] < flow["ceiling"]
+
+
+def test_a_pair_is_not_staged_and_direct_at_once(build_folder: Path, matrix: dict[str, Any]) -> None:
+    a, b = peers(matrix)
+    _, document, _ = copy(build_folder, f"{a}:{b}+{b}:{a}/staged")
+    assert document["skipped"][0]["code"] == "unsupported"
+    assert "on and off in one cell" in document["skipped"][0]["reason"]
+
+
+def test_a_curve_grows_with_size(build_folder: Path) -> None:
+    code, document, stderr = copy(build_folder, "n0:g0", "n0:g0+g0:n0", "--sizes", "4KiB..64MiB")
+    assert code == 0, stderr
+    rates = [result["total"]["median"] for result in document["results"]]
+    assert [result["bytes"] for result in document["results"]] == [4096 << i for i in range(15)]
+    assert rates[-1] > 10 * rates[0]
+    (curve,) = document["curves"]
+    assert 4096 < curve["half_bandwidth_bytes"] < 4 << 20
+    assert document["skipped"][0]["cell"] == "n0:g0+g0:n0", "only lone flows have a curve"
+
+
 def test_an_absent_gpu_fails_its_cells_and_renumbers_nothing(build_folder: Path, matrix: dict[str, Any]) -> None:
     first = matrix["node"]["gpus"][0]["pci"]
     code, document, _ = copy(build_folder, f"--gpus={ABSENT},{first}", "n0:g0", "n0:g1")

@@ -27,15 +27,15 @@ void register_host(void* data, std::size_t bytes) {
 }  // namespace
 
 bool BufferKey::operator<(const BufferKey& other) const {
-    return std::tie(place.place, place.index, written, pageable, huge, ordinal) <
-           std::tie(other.place.place, other.place.index, other.written, other.pageable, other.huge, other.ordinal);
+    return std::tie(place.place, place.index, written, pageable, huge, peer, ordinal) <
+           std::tie(other.place.place, other.place.index, other.written, other.pageable, other.huge, other.peer, other.ordinal);
 }
 
 std::vector<FlowBuffers> buffers_of(const Cell& cell) {
     std::map<BufferKey, int> used;
     const auto take = [&used](const Endpoint& place, bool written, const Flow& flow) {
         const bool host = place.place == Place::numa_memory;
-        BufferKey key{place, written, host && flow.pageable, host && flow.huge, 0};
+        BufferKey key{place, written, host && flow.pageable, host && flow.huge, flow.is_peer_flow(), 0};
         const int ordinal = used[key]++;
         key.ordinal = ordinal;
         return key;
@@ -57,6 +57,7 @@ void Buffers::plan(const Cell& cell) {
     for (const FlowBuffers& flow : buffers_of(cell)) {
         for (const BufferKey& key : {flow.source, flow.destination}) {
             Entry& entry = entries_[key];
+            entry.buffer.bytes = key.peer ? bytes_ * peer_factor : bytes_;
             // Different everywhere, so that data of another buffer never passes for this one's.
             if (entry.buffer.seed == 0) entry.buffer.seed = (static_cast<std::uint64_t>(entries_.size()) << 44) + 1;
         }
@@ -69,7 +70,7 @@ void Buffers::allocate_host() {
         if (key.place.place != Place::numa_memory) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
-                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, bytes_,
+                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes,
                                                           key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
                 entry.buffer.on_host = entry.host->data();
                 entry.buffer.memory_nodes = entry.host->memory_nodes();
@@ -85,9 +86,9 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     const GpuDevice& gpu = gpus_.at(static_cast<std::size_t>(key.place.index));
     gpu.require();
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    check(cudaMalloc(&entry.buffer.on_device, bytes_), "device memory");
+    check(cudaMalloc(&entry.buffer.on_device, entry.buffer.bytes), "device memory");
     entry.buffer.gpu_ordinal = gpu.ordinal;
-    queue_fill(entry.buffer.on_device, entry.buffer.seed, bytes_ / sizeof(std::uint64_t), nullptr);
+    queue_fill(entry.buffer.on_device, entry.buffer.seed, entry.buffer.bytes / sizeof(std::uint64_t), nullptr);
     check(cudaDeviceSynchronize(), "filling device memory");
 }
 

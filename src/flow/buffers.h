@@ -14,8 +14,11 @@
 
 namespace nearfar {
 
-// Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow.
+// Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow. Between GPUs, where a
+// copy is over sooner, twice as much.
 constexpr std::size_t buffer_bytes = std::size_t{256} << 20;
+constexpr std::size_t peer_factor = 2;
+constexpr std::size_t buffer_grain = std::size_t{2} << 20;
 
 // Which of a cell's buffers on one place; flows of a cell never share one.
 struct BufferKey {
@@ -23,6 +26,7 @@ struct BufferKey {
     bool written;    // the destination of a flow
     bool pageable;
     bool huge;
+    bool peer;  // of a flow between GPUs
     int ordinal;
     bool operator<(const BufferKey& other) const;
 };
@@ -40,13 +44,14 @@ struct Buffer {
     int gpu_ordinal = -1;       // device memory only
     void* on_device = nullptr;  // device memory only
     std::uint64_t seed = 0;     // of the pattern that a source holds
+    std::size_t bytes = 0;
     std::vector<int> memory_nodes;
     bool mapped = false;  // registered: every GPU addresses it
 };
 
 class Buffers {
 public:
-    // Every buffer has `bytes`, a multiple of 2 MiB.
+    // Every buffer of a host flow has `bytes`, a multiple of 2 MiB.
     Buffers(const Node& node, const std::vector<GpuDevice>& gpus, std::size_t bytes = buffer_bytes)
         : node_(node), gpus_(gpus), bytes_(bytes) {}
     ~Buffers();
@@ -58,7 +63,6 @@ public:
     void allocate_host();
     // Device memory, and host memory registered with CUDA.
     void allocate_device_and_register();
-    std::size_t bytes() const { return bytes_; }
     // Throws why the buffer is not to be had.
     const Buffer& at(const BufferKey& key) const;
 

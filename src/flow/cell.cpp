@@ -228,6 +228,8 @@ int Flow::numa_node() const { return source.place == Place::numa_memory ? source
 
 int Flow::gpu() const { return source.place == Place::gpu_memory ? source.index : destination.index; }
 
+int Flow::driving_gpu() const { return is_peer_flow() && driver ? driver->index : gpu(); }
+
 std::string Flow::text() const {
     std::string text = source.text() + ":" + destination.text();
     if (driver) text += "@" + driver->text();

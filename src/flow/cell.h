@@ -41,6 +41,8 @@ struct Flow {
     // The NUMA node of a host or stream flow's memory; the GPU of a host flow.
     int numa_node() const;
     int gpu() const;
+    // The GPU whose engine moves the bytes: a host flow's own, a peer flow's source (a write) unless `@` says otherwise.
+    int driving_gpu() const;
     // The canonical form: options in order, no driver where it is the default.
     std::string text() const;
     // The same flow by one task.

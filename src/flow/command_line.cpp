@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "flow/error.h"
+#include "flow/sizes.h"
 
 namespace nearfar {
 
@@ -90,6 +91,8 @@ CommandLine parse_command_line(int argc, char** argv) {
             line.policy.budget = seconds(name, value());
         } else if (name == "--timeout") {
             line.policy.hang_seconds = seconds(name, value());
+        } else if (name == "--sizes") {
+            line.policy.sizes = parse_sizes(value());
         } else if (name == "--gpus") {
             line.gpus = split(value());
         } else if (name == "--as-task") {

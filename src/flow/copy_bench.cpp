@@ -9,6 +9,7 @@
 #include "flow/error.h"
 #include "flow/gpu_call.h"
 #include "flow/latched.h"
+#include "flow/sizes.h"
 
 namespace nearfar {
 namespace {
@@ -26,7 +27,7 @@ int most_streams_a_gpu(const std::vector<Cell>& cells) {
     int most = 1;
     for (const Cell& cell : cells) {
         std::map<int, int> streams;
-        for (const Flow& flow : cell.flows) most = std::max(most, streams[flow.gpu()] += flow.threads ? flow.tasks : 1);
+        for (const Flow& flow : cell.flows) most = std::max(most, streams[flow.driving_gpu()] += flow.threads ? flow.tasks : 1);
     }
     return most;
 }
@@ -36,25 +37,11 @@ bool can_be_latched(const Cell& cell) {
     return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
 }
 
-int driver_of(const Flow& flow) { return flow.driver ? flow.driver->index : flow.numa_node(); }
-
 // Throws Failure where what the routes of one flow moved is wrong; `first` is the first route's place in the outcome.
 void verify(const std::vector<Route>& routes, std::size_t chunk, const TogetherOutcome& outcome, std::size_t first) {
     for (std::size_t i = 0; i < routes.size(); ++i) {
-        routes[i].make_current();
         routes[i].verify(std::min(routes[i].bytes() / chunk * chunk, outcome.moved[first + i]));
     }
-}
-
-void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus, const LinkState& link) {
-    FlowResult flow;
-    flow.flow = route.flow();
-    flow.rate = rate;
-    flow.ceiling = route.gpu().ceiling(route.flow().to_gpu());
-    flow.cpus = cpus;
-    flow.memory_nodes = route.memory_nodes();
-    flow.link = link;
-    result.flows.push_back(flow);
 }
 
 }  // namespace
@@ -65,8 +52,8 @@ CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, c
 
 void CopyBench::set_up(Buffers& buffers, Session& session) {
     for (const Cell& cell : cells_) {
-        const bool possible = std::all_of(cell.flows.begin(), cell.flows.end(),
-                                          [this](const Flow& flow) { return flow.is_host_flow() && gpu_of(flow).code.empty(); });
+        const bool possible =
+            std::all_of(cell.flows.begin(), cell.flows.end(), [this](const Flow& flow) { return is_usable(flow); });
         if (possible) buffers.plan(cell);
     }
     const double start = now();
@@ -84,11 +71,14 @@ void CopyBench::set_up(Buffers& buffers, Session& session) {
 }
 
 void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& progress) {
-    Buffers buffers(node_, gpus_);
+    const std::size_t largest = policy_.sizes.empty() ? 0 : policy_.sizes.back();
+    Buffers buffers(node_, gpus_, std::max(buffer_bytes, (largest + buffer_grain - 1) / buffer_grain * buffer_grain));
+    PeerAccess peers(gpus_);
     set_up(buffers, session);
     measure_in_order(cells_, policy_, now(), session, mutex, progress,
-                     [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, seconds); });
+                     [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, peers, seconds); });
     const std::lock_guard<std::mutex> lock(mutex);
+    session.curves = size_curves(session.results);
     session.gpus_under_load = gpus_under_load(gpus_of(cells_));
 }
 
@@ -116,49 +106,70 @@ std::vector<GpuUnderLoad> CopyBench::gpus_under_load(const std::vector<int>& wan
     return found;
 }
 
-CellResult CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, double seconds) {
-    CellResult result;
-    result.cell = cell;
-    for (const Flow& flow : cell.flows) {
-        if (!flow.is_host_flow()) throw Prevented("unsupported", flow.text() + ": flows between GPUs are not measured yet");
-        gpu_of(flow).require();
+bool CopyBench::is_usable(const Flow& flow) const {
+    try {
+        require_gpus(flow, gpus_);
+        return true;
+    } catch (const std::exception&) {
+        return false;  // told when its cell is measured
     }
-    if (can_be_latched(cell))
-        measure_latched(cell, buffers, std::min(seconds, policy_.latched_seconds), result);
-    else
-        measure_windowed(cell, buffers, seconds, result);
-    return result;
 }
 
-std::vector<Route> CopyBench::routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, int threads) const {
-    const std::vector<int> cpus = node_.driving_cpus(driver_of(flow));
-    std::vector<Route> routes;
-    routes.reserve(static_cast<std::size_t>(threads));
-    for (int share = 0; share < threads; ++share) routes.emplace_back(flow, keys, buffers, gpu_of(flow), cpus, share, threads);
-    return routes;
+std::vector<CellResult> CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds) {
+    for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);
+    peers.arrange(cell);
+    if (can_be_latched(cell)) return measure_latched(cell, buffers, seconds);
+    if (!policy_.sizes.empty())
+        throw Prevented("unsupported", cell.text() + ": --sizes is for one flow alone on pinned or device memory");
+    return {measure_windowed(cell, buffers, seconds)};
 }
 
-void CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result) {
-    const std::vector<Route> routes = routes_for(cell.flows[0], buffers_of(cell)[0], buffers, 1);
+void CopyBench::add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
+                    const LinkState& link) const {
+    FlowResult flow;
+    flow.flow = route.flow();
+    flow.rate = rate;
+    flow.ceiling = flow_ceiling(route.flow(), gpus_);
+    flow.cpus = cpus;
+    flow.memory_nodes = route.memory_nodes();
+    flow.link = link;
+    result.flows.push_back(flow);
+}
+
+std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double seconds) {
+    const std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node_, gpus_, 1);
     const Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
-    route.make_current();
-    const double poisoned = now();
-    route.poison();
-    result.verify_seconds = now() - poisoned;
+    const std::vector<std::size_t> sizes = policy_.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy_.sizes;
+    std::vector<CellResult> results;
     LinkState link;
-    LatchedSampler sampler(route, policy_);
-    const LatchedSampler::Outcome outcome = sampler.measure(seconds, [&] { link = look_under_load(route.gpu()); });
-    if (outcome.rate.samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
-    const double measured = now();
-    route.verify(route.bytes());
-    result.verify_seconds += now() - measured;
-    result.method = "latched";
-    result.bytes = route.bytes();
-    result.converged = outcome.converged;
-    result.verified = true;
-    result.total = outcome.rate;
-    add(result, route, outcome.rate, cpus, link);
+    for (const std::size_t bytes : sizes) {
+        if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
+        const double poisoned = now();
+        route.poison();
+        CellResult result;
+        result.cell = cell;
+        result.verify_seconds = now() - poisoned;
+        route.make_current();
+        LatchedSampler sampler(route, bytes, policy_);
+        const double share = std::min(seconds / static_cast<double>(sizes.size()), policy_.latched_seconds);
+        const bool first = results.empty();
+        const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
+            if (first) link = look_under_load(route.gpu());
+        });
+        if (outcome.rate.samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
+        const double measured = now();
+        route.verify(bytes);
+        result.verify_seconds += now() - measured;
+        result.method = "latched";
+        result.bytes = bytes;
+        result.converged = outcome.converged;
+        result.verified = true;
+        result.total = outcome.rate;
+        add(result, route, outcome.rate, cpus, link);
+        results.push_back(std::move(result));
+    }
+    return results;
 }
 
 double CopyBench::probed_rate(const Route& route) {
@@ -173,7 +184,7 @@ const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, double 
     const auto known = solos_.find(one.text());
     if (known != solos_.end()) return known->second;
     const Cell cell{{one}};
-    const std::vector<Route> routes = routes_for(one, buffers_of(cell)[0], buffers, 1);
+    const std::vector<Route> routes = plan_routes(one, buffers_of(cell)[0], buffers, node_, gpus_, 1);
     const std::size_t chunk = chunk_for(probed_rate(routes[0]), routes[0].bytes());
     return solos_[one.text()] = run_together({window_spec(routes[0], chunk, 0)}, policy_, seconds, nullptr).rates[0];
 }
@@ -188,7 +199,9 @@ std::vector<TaskProcess> CopyBench::start_processes(const Flow& flow, std::size_
     return processes;
 }
 
-void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result) {
+CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds) {
+    CellResult result;
+    result.cell = cell;
     const std::size_t count = cell.flows.size();
     const bool has_solos = count > 1 || cell.flows[0].tasks > 1;
     // Baselines that are known already cost nothing; the cell itself may take as long as all that are not.
@@ -203,7 +216,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     for (std::size_t i = 0; i < count; ++i) {
         const Flow& flow = cell.flows[i];
         const bool by_processes = flow.tasks > 1 && !flow.threads;
-        routes.push_back(routes_for(flow, keys[i], buffers, by_processes ? 1 : flow.tasks));
+        routes.push_back(plan_routes(flow, keys[i], buffers, node_, gpus_, by_processes ? 1 : flow.tasks));
         const std::size_t bytes = by_processes ? task_buffer_bytes(flow.tasks) : routes[i][0].bytes();
         const std::size_t chunk = chunk_for(probed_rate(routes[i][0]), bytes);
         result.bytes = std::max(result.bytes, chunk);
@@ -214,7 +227,6 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
         const double begin = now();
         for (const Route& route : routes[i]) {
             specs.push_back(window_spec(route, chunk, i));
-            route.make_current();
             route.poison();
         }
         result.verify_seconds += now() - begin;
@@ -226,7 +238,7 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     std::map<int, LinkState> links;
     const TogetherOutcome outcome = run_together(specs, policy_, share, [&] {
         for (const Flow& flow : cell.flows)
-            if (links.count(flow.gpu()) == 0) links[flow.gpu()] = look_under_load(gpu_of(flow));
+            if (links.count(flow.driving_gpu()) == 0) links[flow.driving_gpu()] = look_under_load(driving_gpu(flow, gpus_));
     });
     // Before anything else writes into the same buffers.
     const double begin = now();
@@ -239,12 +251,13 @@ void CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, doubl
     result.converged = outcome.converged;
     result.total = outcome.total;
     for (std::size_t i = 0, first = 0; i < count; first += static_cast<std::size_t>(cell.flows[i].tasks), ++i) {
-        add(result, routes[i][0], outcome.rates[i], outcome.cpus[first], links[cell.flows[i].gpu()]);
+        add(result, routes[i][0], outcome.rates[i], outcome.cpus[first], links[cell.flows[i].driving_gpu()]);
         if (!processes[i].empty()) result.flows.back().cpus = routes[i][0].cpus();  // the processes asserted it
         if (solos[i] != nullptr) result.flows.back().solo = *solos[i];
         const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
         if (cell.flows[i].tasks > 1) result.flows.back().tasks = summarise({rates, rates + cell.flows[i].tasks});
     }
+    return result;
 }
 
 }  // namespace nearfar

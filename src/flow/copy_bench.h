@@ -13,7 +13,9 @@
 #include "flow/measure.h"
 #include "flow/node.h"
 #include "flow/nvml.h"
+#include "flow/peer_access.h"
 #include "flow/route.h"
+#include "flow/route_plan.h"
 #include "flow/session_loop.h"
 #include "flow/task_process.h"
 #include "flow/windowed.h"
@@ -43,11 +45,12 @@ private:
     std::map<std::string, double> probed_;  // rough rates, for chunks
 
     void set_up(Buffers& buffers, Session& session);
-    CellResult measure_cell(const Cell& cell, const Buffers& buffers, double seconds);
-    void measure_latched(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
-    void measure_windowed(const Cell& cell, const Buffers& buffers, double seconds, CellResult& result);
-    const GpuDevice& gpu_of(const Flow& flow) const { return gpus_[static_cast<std::size_t>(flow.gpu())]; }
-    std::vector<Route> routes_for(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, int threads) const;
+    bool is_usable(const Flow& flow) const;
+    std::vector<CellResult> measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds);
+    void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
+             const LinkState& link) const;
+    std::vector<CellResult> measure_latched(const Cell& cell, const Buffers& buffers, double seconds);
+    CellResult measure_windowed(const Cell& cell, const Buffers& buffers, double seconds);
     std::vector<TaskProcess> start_processes(const Flow& flow, std::size_t chunk) const;
     double probed_rate(const Route& route);
     const Summary& solo(const Flow& flow, const Buffers& buffers, double seconds);

@@ -62,6 +62,21 @@ void write_gpu(Json& json, int index, const DocumentGpu& gpu) {
     json.end_object();
 }
 
+void write_peers(Json& json, const std::vector<DocumentGpu>& gpus) {
+    for (std::size_t a = 0; a < gpus.size(); ++a) {
+        for (std::size_t b = a + 1; b < gpus.size(); ++b) {
+            const int lanes = nvlinks_between(gpus[a].management, gpus[a].on_bus.pci, gpus[b].management, gpus[b].on_bus.pci);
+            if (lanes == 0) continue;
+            json.begin_object()
+                .key("gpus")
+                .begin_array()
+                .value(static_cast<std::uint64_t>(a))
+                .value(static_cast<std::uint64_t>(b));
+            json.end_array().field("link", "NV" + std::to_string(lanes)).end_object();
+        }
+    }
+}
+
 void write_node(Json& json, const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) {
     json.begin_object().field("hostname", node.hostname);
     text_field(json, "product", node.product);
@@ -77,6 +92,8 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     }
     json.end_array().key("gpus").begin_array();
     for (std::size_t i = 0; i < gpus.size(); ++i) write_gpu(json, static_cast<int>(i), gpus[i]);
+    json.end_array().key("peers").begin_array();
+    write_peers(json, gpus);
     json.end_array().key("distances").begin_object().key("nodes").begin_array();
     for (const NumaNode& numa : node.numa_nodes) json.value(numa.index);
     json.end_array().key("values").begin_array();
@@ -168,6 +185,13 @@ void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
     json.end_array();
 }
 
+void write_curves(Json& json, const std::vector<SizeCurve>& curves) {
+    json.key("curves").begin_array();
+    for (const SizeCurve& curve : curves)
+        json.begin_object().field("cell", curve.cell).field("half_bandwidth_bytes", curve.half_bandwidth_bytes).end_object();
+    json.end_array();
+}
+
 }  // namespace
 
 std::string utc_now() {
@@ -195,6 +219,7 @@ std::string document(const ProgramRun& run, const Node& node, const std::vector<
     write_not_measured(json, "skipped", session.skipped);
     write_not_measured(json, "failed", session.failed);
     write_under_load(json, session.gpus_under_load);
+    if (!session.curves.empty()) write_curves(json, session.curves);
     json.end_object();
     return json.text() + "\n";
 }

@@ -11,7 +11,7 @@
 namespace nearfar {
 namespace {
 
-constexpr double sample_seconds = 0.009;
+constexpr double sample_seconds = 0.0105;
 constexpr int most_queued = 64;  // a deep queue behind a closed latch can block the host for ever
 constexpr int most_attempts = 8;
 constexpr double long_autocorrelation = 0.6;
@@ -24,7 +24,8 @@ bool agree(double a, double b, double c, double within) {
 
 }  // namespace
 
-LatchedSampler::LatchedSampler(const Route& route, const Policy& policy) : route_(route), policy_(policy) {
+LatchedSampler::LatchedSampler(const Route& route, std::size_t bytes, const Policy& policy)
+    : route_(route), bytes_(bytes), policy_(policy) {
     route.make_current();
     check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), sizeof *flag_, cudaHostAllocMapped), "the latch's flag");
     check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&flag_device_), flag_, 0), "the latch's flag");
@@ -45,7 +46,7 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         flag_->timed_out = 0;
         queue_latch(flag_device_, policy_.latch_seconds, route_.stream());
         check(cudaEventRecord(start_, route_.stream()), "cudaEventRecord");
-        for (int i = 0; i < copies; ++i) route_.queue_copy(0, route_.bytes());
+        for (int i = 0; i < copies; ++i) route_.queue_copy(0, bytes_);
         check(cudaEventRecord(stop_, route_.stream()), "cudaEventRecord");
         const bool hidden = cudaEventQuery(start_) == cudaErrorNotReady;
         flag_->open = 1;
@@ -54,7 +55,7 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         if (!hidden || flag_->timed_out != 0) continue;
         float milliseconds = 0;
         check(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
-        return static_cast<double>(route_.bytes()) * copies / (static_cast<double>(milliseconds) * 1e6);
+        return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
     }
     throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
 }
@@ -75,7 +76,7 @@ double LatchedSampler::warm_up(const std::function<void()>& under_load) {
 LatchedSampler::Outcome LatchedSampler::measure(double seconds, const std::function<void()>& under_load) {
     const double end = now() + seconds;
     const double rate = warm_up(under_load);
-    const double one_copy = static_cast<double>(route_.bytes()) / (rate * 1e9);
+    const double one_copy = static_cast<double>(bytes_) / (rate * 1e9);
     int copies = std::clamp(static_cast<int>(std::lround(sample_seconds / one_copy)), 1, most_queued);
     std::vector<double> samples;
     Outcome outcome;

@@ -11,7 +11,8 @@ namespace nearfar {
 
 class LatchedSampler {
 public:
-    LatchedSampler(const Route& route, const Policy& policy);
+    // Copies of `bytes`, at most the route's.
+    LatchedSampler(const Route& route, std::size_t bytes, const Policy& policy);
     ~LatchedSampler();
     LatchedSampler(const LatchedSampler&) = delete;
     LatchedSampler& operator=(const LatchedSampler&) = delete;
@@ -27,6 +28,7 @@ public:
 
 private:
     const Route& route_;
+    std::size_t bytes_;
     const Policy& policy_;
     LatchFlag* flag_ = nullptr;  // as the host addresses it
     LatchFlag* flag_device_ = nullptr;

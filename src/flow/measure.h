@@ -53,6 +53,12 @@ struct GpuUnderLoad {
     std::optional<std::uint64_t> uncorrected_errors;  // since the GPU's last reset
 };
 
+// Of a cell that was measured at several sizes: where its rate reaches half of its largest.
+struct SizeCurve {
+    std::string cell;
+    double half_bandwidth_bytes;
+};
+
 struct Policy {
     double budget = 0;              // seconds for all cells together; 0: each takes what it needs
     double target = 0.005;          // half-width of the median's interval, relative
@@ -60,9 +66,10 @@ struct Policy {
     double windowed_seconds = 1.5;  // the most for one window
     double solo_seconds = 0.5;      // the most for the baseline of one flow in a window
     double warm_up_seconds = 0.3;
-    double latch_seconds = 2.0;  // a latch that is not opened by then opens itself
-    double hang_seconds = 30.0;  // a cell that takes longer hangs
-    bool even_if_busy = false;   // measure GPUs that other processes use
+    double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
+    double hang_seconds = 30.0;      // a cell that takes longer hangs
+    std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
+    bool even_if_busy = false;       // measure GPUs that other processes use
 };
 
 // What has been measured so far; complete after measure(), readable by a watchdog before.
@@ -71,6 +78,7 @@ struct Session {
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
     std::vector<GpuUnderLoad> gpus_under_load;
+    std::vector<SizeCurve> curves;
     std::map<std::string, double> setup_seconds;
 };
 

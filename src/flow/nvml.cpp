@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+
+#include "flow/node.h"
 
 namespace nearfar {
 namespace {
@@ -12,6 +15,14 @@ constexpr int success = 0;
 constexpr int insufficient_size = 7;
 constexpr int gpu_is_lost = 15;
 constexpr unsigned most_nvlinks = 18;
+constexpr unsigned remote_switch = 2;
+const char* const remote_is_switch = "switch";
+
+struct PciInfo {
+    char legacy_bus_id[16];
+    unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+    char bus_id[32];
+};
 
 struct Memory {
     unsigned long long total, free, used;
@@ -25,6 +36,13 @@ struct ThrottleReason {
     const char* name;
 };
 
+// NVML counts 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0 from one.
+std::optional<int> nvlink_generation(unsigned version) {
+    constexpr std::array<int, 7> generations{1, 2, 2, 3, 3, 4, 5};
+    if (version == 0 || version > generations.size()) return {};
+    return generations[version - 1];
+}
+
 constexpr std::array<ThrottleReason, 7> throttles{{{0x2, "applications_clocks"},
                                                    {0x4, "sw_power_cap"},
                                                    {0x8, "hw_slowdown"},
@@ -32,6 +50,13 @@ constexpr std::array<ThrottleReason, 7> throttles{{{0x2, "applications_clocks"},
                                                    {0x20, "sw_thermal"},
                                                    {0x40, "hw_thermal"},
                                                    {0x80, "hw_power_brake"}}};
+
+// NVML counts NVLink's versions (1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0) from 1 on; people count generations.
+std::optional<int> nvlink_generation(unsigned version) {
+    constexpr std::array<int, 9> generations{0, 1, 2, 2, 3, 3, 4, 5, 6};
+    if (version == 0 || version >= generations.size()) return {};
+    return generations[version];
+}
 
 }  // namespace
 
@@ -110,12 +135,13 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
             if (query(handle, link, &state) != success) continue;
             known = true;
             active += state;
+            if (state != 0) gpu.nvlink_remotes.push_back(nvlink_remote(handle, link));
         }
         if (known) gpu.nvlinks = active;
     }
     if (auto* query = symbol<int(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkVersion");
         query && query(handle, 0, &number) == success && gpu.nvlinks)
-        gpu.nvlink_generation = static_cast<int>(number);
+        gpu.nvlink_generation = nvlink_generation(number);
     Memory memory{};
     if (auto* query = symbol<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo"); query && query(handle, &memory) == success)
         gpu.memory = memory.total;
@@ -135,6 +161,23 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
         if (code == success || code == insufficient_size) gpu.processes = static_cast<int>(count);
     }
     return gpu;
+}
+
+std::string Nvml::nvlink_remote(void* handle, unsigned link) const {
+    unsigned type = 0;
+    auto* kind = symbol<int(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkRemoteDeviceType");
+    if (kind != nullptr && kind(handle, link, &type) == success && type == remote_switch) return remote_is_switch;
+    PciInfo info{};
+    auto* address = symbol<int(Device, unsigned, PciInfo*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2");
+    return address != nullptr && address(handle, link, &info) == success ? normal_pci(info.bus_id) : "unknown";
+}
+
+int nvlinks_between(const NvmlGpu& a, const std::string& pci_of_a, const NvmlGpu& b, const std::string& pci_of_b) {
+    const auto lanes = [](const NvmlGpu& gpu, const std::string& to) {
+        return static_cast<int>(std::count(gpu.nvlink_remotes.begin(), gpu.nvlink_remotes.end(), to));
+    };
+    const int direct = std::min(lanes(a, pci_of_b), lanes(b, pci_of_a));
+    return direct > 0 ? direct : std::min(lanes(a, remote_is_switch), lanes(b, remote_is_switch));
 }
 
 LinkState Nvml::present_link(const std::string& pci) const {

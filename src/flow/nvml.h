@@ -23,7 +23,8 @@ struct NvmlGpu {
     std::string name;
     LinkState max_link;
     std::optional<int> nvlink_generation;
-    std::optional<int> nvlinks;  // active lanes
+    std::optional<int> nvlinks;               // active lanes
+    std::vector<std::string> nvlink_remotes;  // where each active lane leads: a PCI address, or "switch"; empty: not known
     std::optional<std::uint64_t> memory;
     std::optional<bool> mig;
     std::optional<bool> ecc;
@@ -31,6 +32,9 @@ struct NvmlGpu {
     std::optional<std::uint64_t> uncorrected_errors;  // volatile: since the last reset
     std::optional<int> processes;                     // compute processes that hold a context now
 };
+
+// NVLink lanes between two GPUs, through NVSwitches or direct; 0 where none are known.
+int nvlinks_between(const NvmlGpu& a, const std::string& pci_of_a, const NvmlGpu& b, const std::string& pci_of_b);
 
 class Nvml {
 public:
@@ -59,6 +63,7 @@ private:
     template <typename F>
     F* symbol(const char* name) const;
     void* device(const std::string& pci, int* result = nullptr) const;
+    std::string nvlink_remote(void* device, unsigned link) const;
 };
 
 }  // namespace nearfar

@@ -27,16 +27,30 @@ void print_row(const std::string& name, const Summary& rate, const std::optional
     std::printf("%s\n", converged ? "" : "  not converged");
 }
 
+std::string size_words(std::size_t bytes) {
+    const char* unit = "B";
+    for (const char* const larger : {"KiB", "MiB", "GiB"}) {
+        if (bytes < 1024 || bytes % 1024 != 0) break;
+        bytes /= 1024;
+        unit = larger;
+    }
+    return std::to_string(bytes) + unit;
+}
+
 void print_table(const Session& session) {
     if (!session.results.empty()) std::printf("%-28s %9s  %9s   %-9s %3s %8s\n", "cell", "GB/s", "interval", "", "n", "ceiling");
+    const bool by_size = !session.curves.empty();
     for (const CellResult& result : session.results) {
         if (result.flows.size() == 1) {
-            print_row(result.cell.text(), result.total, result.flows[0].ceiling, result.converged);
+            const std::string size = by_size ? " " + size_words(result.bytes) : "";
+            print_row(result.cell.text() + size, result.total, result.flows[0].ceiling, result.converged);
             continue;
         }
         print_row(result.cell.text(), result.total, {}, result.converged);
         for (const FlowResult& flow : result.flows) print_row("  " + flow.flow.text(), flow.rate, flow.ceiling, result.converged);
     }
+    for (const SizeCurve& curve : session.curves)
+        std::printf("%-28s half of its largest rate at %.0f bytes\n", curve.cell.c_str(), curve.half_bandwidth_bytes);
     for (const NotMeasured& cell : session.skipped) std::printf("%-28s skipped: %s\n", cell.cell.c_str(), cell.reason.c_str());
     for (const NotMeasured& cell : session.failed) std::printf("%-28s FAILED: %s\n", cell.cell.c_str(), cell.reason.c_str());
 }

@@ -14,9 +14,10 @@ namespace nearfar {
 
 class Route {
 public:
-    // `share` of `shares`: the part of the flow's buffers that one of several tasks uses.
-    Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const GpuDevice& gpu, std::vector<int> cpus,
-          int share = 0, int shares = 1);
+    // `gpu` drives the flow, `checker` reads what arrived (the destination's GPU). `share` of `shares`: the part of the flow's
+    // buffers that one of several tasks uses.
+    Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const GpuDevice& gpu, const GpuDevice& checker,
+          std::vector<int> cpus, int share = 0, int shares = 1);
     ~Route();
     Route(Route&& other) noexcept;
     Route& operator=(Route&&) = delete;
@@ -34,7 +35,7 @@ public:
 
     void make_current() const;
     void queue_copy(std::size_t offset, std::size_t bytes) const;
-    // Makes sure that nothing right is in the destination.
+    // Makes sure that nothing right is in the destination. Leaves the checker current, as verify() does.
     void poison() const;
     // Throws Failure where the first `bytes` of the destination are not the source's.
     void verify(std::size_t bytes) const;
@@ -42,6 +43,9 @@ public:
 private:
     Flow flow_;
     const GpuDevice* gpu_;
+    const GpuDevice* checker_;
+    int source_ordinal_ = -1;  // CUDA's numbers of the two ends, -1 for host memory
+    int destination_ordinal_ = -1;
     std::vector<int> cpus_;
     std::vector<int> memory_nodes_;
     std::size_t first_ = 0;
@@ -52,6 +56,7 @@ private:
     char* sm_source_ = nullptr;  // as a kernel addresses them
     char* sm_destination_ = nullptr;
     cudaStream_t stream_ = nullptr;
+    cudaStream_t check_stream_ = nullptr;  // of the checker
     unsigned long long* wrong_ = nullptr;  // device memory
 };
 

@@ -35,7 +35,7 @@ double weight(const Cell& cell) {
 }
 
 void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
-                      const Progress& progress, const std::function<CellResult(const Cell&, double)>& measure) {
+                      const Progress& progress, const std::function<std::vector<CellResult>(const Cell&, double)>& measure) {
     const double end = policy.budget > 0 ? begin + policy.budget : INFINITY;
     double left = 0;  // the weight of what is still to be measured
     for (const Cell& cell : cells) left += weight(cell);
@@ -48,10 +48,12 @@ void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, doub
             if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
             if (share < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
             const double start = now();
-            CellResult result = measure(cells[i], share);
-            result.seconds = now() - start;
+            std::vector<CellResult> results = measure(cells[i], share);
             const std::lock_guard<std::mutex> lock(mutex);
-            session.results.push_back(std::move(result));
+            for (CellResult& result : results) {
+                result.seconds = (now() - start) / static_cast<double>(results.size());
+                session.results.push_back(std::move(result));
+            }
         } catch (const Prevented& why) {
             const std::lock_guard<std::mutex> lock(mutex);
             session.skipped.push_back({text, why.code, why.what()});

@@ -22,6 +22,6 @@ double weight(const Cell& cell);
 // Measures the cells in order; `measure` gets a cell and the seconds that it may take. What it throws as Prevented or Failure
 // goes into `session`, which `mutex` guards, and the rest goes on. The budget counts from `begin`, when set-up is over.
 void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
-                      const Progress& progress, const std::function<CellResult(const Cell&, double)>& measure);
+                      const Progress& progress, const std::function<std::vector<CellResult>(const Cell&, double)>& measure);
 
 }  // namespace nearfar

@@ -146,7 +146,7 @@ void StreamBench::measure(const std::vector<Cell>& cells, Session& session, std:
     }
     session.setup_seconds["host_memory"] = now() - begin;
     measure_in_order(cells, policy_, now(), session, mutex, progress,
-                     [this](const Cell& cell, double seconds) { return measure_cell(cell, seconds); });
+                     [this](const Cell& cell, double seconds) { return std::vector<CellResult>{measure_cell(cell, seconds)}; });
 }
 
 }  // namespace nearfar

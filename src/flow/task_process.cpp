@@ -18,6 +18,8 @@
 #include "flow/cpus.h"
 #include "flow/error.h"
 #include "flow/gpu_device.h"
+#include "flow/peer_access.h"
+#include "flow/route_plan.h"
 #include "flow/windowed.h"
 
 extern char** environ;
@@ -179,18 +181,22 @@ void TaskProcess::run(TogetherTask& task) {
 int run_as_task(const Node& node, const Nvml& nvml, const Flow& flow, std::size_t chunk) {
     try {
         std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(1), true);
-        const Flow one = flow.alone();
-        const GpuDevice& gpu = gpus.at(static_cast<std::size_t>(one.gpu()));
-        gpu.require();
-        open_gpus(gpus, {one.gpu()});
+        const Cell cell{{flow.alone()}};
+        const Flow& one = cell.flows[0];
+        require_gpus(one, gpus);
+        std::vector<int> wanted;
+        for (const Endpoint& end : {one.source, one.destination})
+            if (end.place == Place::gpu_memory) wanted.push_back(end.index);
+        open_gpus(gpus, wanted);
+        PeerAccess peers(gpus);
         Buffers buffers(node, gpus, task_buffer_bytes(flow.tasks));
-        buffers.plan({{one}});
+        buffers.plan(cell);
         buffers.allocate_host();
         buffers.allocate_device_and_register();
-        const std::vector<int> cpus = node.driving_cpus(one.driver ? one.driver->index : one.numa_node());
-        const Route route(one, buffers_of({{one}})[0], buffers, gpu, cpus);
-        const std::vector<int> bound = bind_thread(cpus);
-        route.make_current();
+        peers.arrange(cell);
+        const std::vector<Route> routes = plan_routes(one, buffers_of(cell)[0], buffers, node, gpus, 1);
+        const Route& route = routes[0];
+        const std::vector<int> bound = bind_thread(route.cpus());
         probe_rate(route, 0.1);
         route.poison();
         say("ready " + cpu_list(bound));

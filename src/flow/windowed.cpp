@@ -101,14 +101,15 @@ TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow
 std::size_t chunk_for(double rate, std::size_t buffer) {
     constexpr double chunk_seconds = 0.0013;
     constexpr std::size_t grain = std::size_t{1} << 20;
-    const auto wanted = static_cast<std::size_t>(rate * 1e9 * chunk_seconds) / grain * grain;
-    const std::size_t most = std::min<std::size_t>(64 * grain, std::max(grain, buffer / 4 / grain * grain));
-    return std::clamp(wanted, grain, most);
+    constexpr std::size_t usual_most = 64 * grain;
+    const auto wanted = std::max(grain, static_cast<std::size_t>(rate * 1e9 * chunk_seconds) / grain * grain);
+    if (wanted > 2 * usual_most) return std::min(wanted, buffer);  // faster than any host link: a ring of one
+    return std::min({wanted, usual_most, std::max(grain, buffer / 4 / grain * grain)});
 }
 
 double probe_rate(const Route& route, double seconds) {
     route.make_current();
-    const std::size_t bytes = std::min(route.bytes(), std::size_t{32} << 20);
+    const std::size_t bytes = std::min(route.bytes(), std::size_t{route.flow().is_peer_flow() ? 256U : 32U} << 20);
     const double end = now() + seconds;
     double before = 0;
     double rate = 0;

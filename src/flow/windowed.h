@@ -18,7 +18,8 @@ TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow
 void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool()>& stopped,
                  const std::function<void(double)>& complete, const std::function<void()>& ready = nullptr);
 
-// The chunk that lasts about 1.3 ms at a rate in GB/s: at least 1 MiB, at most 64 MiB and a fourth of the route's buffer.
+// The chunk that lasts about 1.3 ms at a rate in GB/s: at least 1 MiB, at most the buffer; several to a buffer where they are no
+// larger than 64 MiB each.
 std::size_t chunk_for(double rate, std::size_t buffer);
 
 // The rate of a route in GB/s from a few copies in a row: to choose its chunk, not to report.

@@ -18,11 +18,13 @@ using namespace nearfar;
 namespace {
 
 const char* const help =
-    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs\n\n"
+    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, and between GPUs\n\n"
     "A cell is flows at the same time: n0:g1 (NUMA node 0's memory to GPU 1), g1:n0 (back), n0:g0+g0:n0 (both at once).\n"
     "@n1 drives a flow from NUMA node 1; /sm copies by a kernel; /pageable, /huge choose the host memory; /x4 shares a\n"
-    "flow among four tasks. GPUs count in PCI bus order over all the node's. Without cells: every NUMA node with every GPU.\n\n"
+    "flow among four tasks. g0:g1 is a write by GPU 0's copy engine, g0:g1@g1 a read by GPU 1's, g0:g1/staged goes through the\n"
+    "host with peer access off. GPUs count in PCI bus order over all the node's. Without cells: every NUMA node with every GPU.\n\n"
     "  --gpus PCI,PCI…  what g0, g1 … are; one that is not there fails its cells\n"
+    "  --sizes A..B     lone flows at each power of two (1KiB..1GiB), or a list (4KiB,1MiB); with the half-bandwidth size\n"
     "  --even-if-busy   measure GPUs that other processes use\n";
 
 const char* const examples =
@@ -30,6 +32,8 @@ const char* const examples =
     "  nearfar-copy                          the whole host-device matrix, as a table\n"
     "  nearfar-copy n0:g0 n1:g0 --json       one GPU from two NUMA nodes, as a document\n"
     "  nearfar-copy n0:g0+n0:g1+n0:g2+n0:g3  four GPUs at once from one NUMA node\n"
+    "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
+    "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n";
 
 std::string cuda_version() {

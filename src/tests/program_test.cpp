@@ -32,7 +32,7 @@ TEST(SessionLoop, OneBadCellDoesNotEndTheRest) {
             ++calls;
             if (cell.text() == "n0:g0") throw Prevented("busy", "taken");
             if (cell.text() == "n0:g1") throw Failure("lost", "gone");
-            return CellResult{};
+            return std::vector<CellResult>(1);
         });
     EXPECT_EQ(calls, 3);
     ASSERT_EQ(session.skipped.size(), 1U);
@@ -63,7 +63,7 @@ TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
     policy.budget = 1e-9;
     measure_in_order(
         {parse_cell("n0:g0")}, policy, 0, session, mutex, [](std::size_t, std::size_t, const std::string&) {},
-        [](const Cell&, double) { return CellResult{}; });
+        [](const Cell&, double) { return std::vector<CellResult>(1); });
     ASSERT_EQ(session.skipped.size(), 1U);
     EXPECT_EQ(session.skipped[0].code, "budget");
 }
@@ -79,7 +79,7 @@ TEST(SessionLoop, WindowsGetMoreOfABudgetThanLoneFlows) {
         [](std::size_t, std::size_t, const std::string&) {},
         [&](const Cell&, double seconds) {
             shares.push_back(seconds);
-            return CellResult{};
+            return std::vector<CellResult>(1);
         });
     ASSERT_EQ(shares.size(), 3U);
     EXPECT_NEAR(shares[0], 10.0 / 8, 0.1);
