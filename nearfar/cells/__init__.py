@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from .classes import cell_class, flow_class
 from .generators import Skip, host_device_matrix, stream_matrix
-from .names import MetricName, decode_cell, encode_cell, metric_name, parse_metric_name
+from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
+from .names import DERIVED, MetricName, decode_cell, encode_cell, metric_name, parse_metric_name, split_class
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, parse, parse_lines, pretty
+from .peers import peer_matrix
 
 __all__ = [
+    "DERIVED",
     "KERNELS",
+    "WAYS",
     "Cell",
     "CellError",
     "Endpoint",
     "Flow",
+    "Load",
     "MetricName",
     "Skip",
     "cell_class",
@@ -20,10 +25,16 @@ __all__ = [
     "encode_cell",
     "flow_class",
     "host_device_matrix",
+    "load_of",
     "metric_name",
     "parse",
     "parse_lines",
     "parse_metric_name",
+    "peer_matrix",
     "pretty",
+    "saturation_ramps",
+    "sharing_ramps",
+    "split_class",
     "stream_matrix",
+    "whole_loads",
 ]

@@ -31,16 +31,15 @@ def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     each GPU is measured from the lowest-numbered one of each package, path class and distance; the others are
     ``representative``.
     """
-    memories = [m for m in node.host_numa_nodes if _memory_allowed(node, m)]
+    memories = [m for m in node.host_numa_nodes if memory_allowed(node, m)]
     cells: list[Cell] = []
     skips: list[Skip] = []
     for gpu in node.gpus:
         stands_for = _representatives(node, gpu, memories)
         for memory in node.host_numa_nodes:
-            three = _three_ways(memory.index, gpu.index, _driver(node, memory))
+            three = _three_ways(memory.index, gpu.index, driver_of(node, memory))
             if not gpu.visible:
-                reason = f"GPU {gpu.index} is hidden from this process (CUDA_VISIBLE_DEVICES, or the cgroup)"
-                skips += [Skip(cell, reason, "denied") for cell in three]
+                skips += [hidden(cell, gpu) for cell in three]
             elif memory not in memories:
                 reason = f"NUMA node {memory.index}'s memory is not allowed by the cpuset"
                 skips += [Skip(cell, reason, "not_allowed") for cell in three]
@@ -58,7 +57,7 @@ def stream_matrix(node: Node) -> list[Cell]:
     With more than ``MAX_NUMA_NODES`` NUMA nodes, one representative pair for each pair of packages and distance.
     """
     cores = [n for n in node.numa_nodes if _allowed_cpus(node, n)]
-    memories = [m for m in node.host_numa_nodes if _memory_allowed(node, m)]
+    memories = [m for m in node.host_numa_nodes if memory_allowed(node, m)]
     pairs = [(c, m) for c in cores for m in memories]
     if len(memories) > MAX_NUMA_NODES:
         first: dict[object, tuple[NumaNode, NumaNode]] = {}
@@ -80,7 +79,14 @@ def _triad(cores: int, memory: int) -> Flow:
     return Flow(Endpoint("c", cores), Endpoint("n", memory), kernel="triad")
 
 
-def _memory_allowed(node: Node, memory: NumaNode) -> bool:
+def hidden(cell: Cell, gpu: Gpu) -> Skip:
+    """The skip of a cell whose GPU the process does not see."""
+    reason = f"GPU {gpu.index} is hidden from this process (CUDA_VISIBLE_DEVICES, or the cgroup)"
+    return Skip(cell, reason, "denied")
+
+
+def memory_allowed(node: Node, memory: NumaNode) -> bool:
+    """Whether the cpuset of the process that looked permits this memory."""
     return node.allowed_numa_nodes is None or memory.index in node.allowed_numa_nodes
 
 
@@ -88,7 +94,7 @@ def _allowed_cpus(node: Node, numa: NumaNode) -> set[int]:
     return set(numa.cpus) if node.allowed_cpus is None else set(numa.cpus) & set(node.allowed_cpus)
 
 
-def _driver(node: Node, memory: NumaNode) -> Endpoint | None:
+def driver_of(node: Node, memory: NumaNode) -> Endpoint | None:
     """The NUMA node that drives flows of ``memory``: ``None`` for its own, else the nearest with allowed CPUs.
 
     Nearest by ACPI distance, then in the same package, then by number. A topology that shows no CPUs at all (cores

@@ -14,6 +14,8 @@ from .notation import Cell, CellError, Flow, parse
 
 _OF = ".of."
 _TOTAL = ".total"
+#: What may follow a path class, after ``_``, where a figure is made of others: see ``docs/notation.md``.
+DERIVED = ("over_near", "staged_over_direct", "fairness", "slowest_task", "mean_task", "fastest_task", "task_over_fair")
 _CLASS = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -42,10 +44,19 @@ def decode_cell(encoded: str) -> Cell:
 def metric_name(path_class: str, cell: Cell, flow: Flow | None = None, total: bool = False) -> str:
     """The metric's name: ``off_socket.n0_g1``, ``near.n0_g0__g0_n0.of.g0_n0``, ``near.n0_g0__g0_n0.total``.
 
-    ``path_class`` may also be a ratio (``off_socket_over_near``); the cell is then the one whose rate is divided.
+    ``path_class`` may also be that of a derived figure (``off_socket_over_near``); the cell is then the one whose rate
+    is divided.
     """
     suffix = _TOTAL if total else _OF + encode_cell(flow) if flow is not None else ""
     return f"{path_class}.{encode_cell(cell)}{suffix}"
+
+
+def split_class(path_class: str) -> tuple[str, str]:
+    """``NV18_staged_over_direct`` as (``NV18``, ``staged_over_direct``); a plain class with an empty word."""
+    for word in DERIVED:
+        if path_class.endswith(f"_{word}"):
+            return path_class[: -len(word) - 1], word
+    return path_class, ""
 
 
 def parse_metric_name(name: str) -> MetricName:

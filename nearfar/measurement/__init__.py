@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from .document import Document, FlowResult, Rate, Result, Unmeasured, dump, load, loads, merge
-from .metrics import Metric, metrics
+from .metric import RATIO, TASK, Metric
+from .metrics import metrics
 
 __all__ = [
+    "RATIO",
+    "TASK",
     "Document",
     "FlowResult",
     "Metric",

@@ -25,22 +25,31 @@ CELL_QUANTITIES = ("copy", "stream")
 
 @dataclass(frozen=True)
 class Rate:
-    """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where there is none."""
+    """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where there is none.
+
+    ``least`` and ``most`` are the extremes of the ``n`` values, where they are given.
+    """
 
     unit: str
     median: float
     ci: tuple[float, float] | None
     n: int
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True)
 class FlowResult:
-    """One flow of a result: its rate, its rate alone where that was measured, and its physical ceiling in GB/s."""
+    """One flow of a result: its rate, its rate alone where that was measured, and its physical ceiling in GB/s.
+
+    ``tasks`` is over the K tasks of ``/xK``: n is K, and the extremes are the slowest and the fastest task.
+    """
 
     flow: Flow
     rate: Rate
     solo: Rate | None
     ceiling: float | None
+    tasks: Rate | None = None
 
 
 @dataclass(frozen=True)
@@ -267,13 +276,14 @@ def _flow(entry: dict[str, Any], source: str, place: list[Any]) -> FlowResult:
     cell = _cell(entry["flow"], source, [*place, "flow"])
     if not cell.lone:
         _refuse(source, [*place, "flow"], f"'{cell}' is several flows")
-    solo = entry.get("solo")
-    return FlowResult(cell.flows[0], _rate(entry["rate"]), _rate(solo) if solo else None, entry.get("ceiling"))
+    solo, tasks = (_rate(entry[key]) if entry.get(key) else None for key in ("solo", "tasks"))
+    return FlowResult(cell.flows[0], _rate(entry["rate"]), solo, entry.get("ceiling"), tasks)
 
 
 def _rate(entry: dict[str, Any]) -> Rate:
     ci = entry.get("ci")
-    return Rate(entry["unit"], float(entry["median"]), (float(ci[0]), float(ci[1])) if ci else None, entry.get("n", 1))
+    interval = (float(ci[0]), float(ci[1])) if ci else None
+    return Rate(entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"))
 
 
 def _refuse(source: str, place: Any, what: str) -> NoReturn:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .ceilings import line_rate, link_ceiling
+from .ceilings import line_rate, link_ceiling, peer_ceiling, peer_link
 from .max_min import Constraint, max_min
 from .modelled import modelled_document
 from .node_types import Capacity, NodeType, load_node_type
@@ -22,5 +22,7 @@ __all__ = [
     "load_node_type",
     "max_min",
     "modelled_document",
+    "peer_ceiling",
+    "peer_link",
     "predict",
 ]

@@ -6,7 +6,9 @@ guessed.
 
 from __future__ import annotations
 
-from nearfar.topology import Link
+import re
+
+from nearfar.topology import Link, Node
 
 #: PCIe: transfers per second and lane (GT/s), and the part of them that the encoding leaves. Generation 6 sends flits
 #: of 256 bytes, of which 236 are transaction packets.
@@ -61,6 +63,23 @@ def link_ceiling(link: Link, direction: str, payload: int | None = None) -> floa
     overhead = _PCIE_OVERHEAD if generation < _FIRST_GENERATION_WITH_FLITS else _PCIE_OVERHEAD_IN_FLITS
     payload = payload or (128 if generation <= 2 else 256)
     return rate * payload / (payload + overhead[direction])
+
+
+def peer_link(node: Node, a: int, b: int) -> Link | None:
+    """The NVLink between two GPUs, with lanes and generation; ``None`` where there is none or its generation is not
+    known."""
+    lanes = re.fullmatch(r"NV(\d+)", node.peers.get((min(a, b), max(a, b)), ""))
+    generations = {gpu.nvlink_generation for gpu in (node.gpu(a), node.gpu(b)) if gpu is not None}
+    generation = generations.pop() if len(generations) == 1 else None
+    if lanes is None or generation is None:
+        return None
+    return Link("nvlink", generation, int(lanes.group(1)))
+
+
+def peer_ceiling(node: Node, a: int, b: int) -> float | None:
+    """What of the NVLink between two GPUs can be payload in one direction; ``None`` where that is not known."""
+    link = peer_link(node, a, b)
+    return None if link is None else link_ceiling(link, "p2p")
 
 
 def _nominal(link: Link) -> tuple[int | None, int | None]:

@@ -13,7 +13,7 @@ from nearfar.cells import Cell, Flow, Skip
 from nearfar.errors import NearfarError
 from nearfar.topology import node_to_document
 
-from .ceilings import link_ceiling
+from .ceilings import link_ceiling, peer_ceiling
 from .node_types import NodeType
 from .rates import Prediction, degraded, predict
 
@@ -75,7 +75,10 @@ def _result(cell: Cell, prediction: Prediction, node_type: NodeType, noise: _Noi
     flows = []
     for flow, rate in prediction.flows.items():
         assert rate is not None, "a prediction without unknown capacities has rates"
-        entry: dict[str, Any] = {"flow": str(flow), "rate": _rate(rate * noise.factor(cell, flow))}
+        value = rate * noise.factor(cell, flow)
+        entry: dict[str, Any] = {"flow": str(flow), "rate": _rate(value)}
+        if flow.tasks > 1:
+            entry["tasks"] = _rate(value / flow.tasks, flow.tasks)
         if not cell.lone:
             alone = predict(Cell((flow,)), node_type)
             if alone.total is not None and not alone.unknown:
@@ -95,7 +98,7 @@ def _result(cell: Cell, prediction: Prediction, node_type: NodeType, noise: _Noi
     return result
 
 
-def _rate(value: float) -> dict[str, Any]:
+def _rate(value: float, n: int = 1) -> dict[str, Any]:
     return {
         "unit": "GB/s",
         "median": value,
@@ -103,11 +106,13 @@ def _rate(value: float) -> dict[str, Any]:
         "ci": [value, value],
         "min": value,
         "max": value,
-        "n": 1,
-        "samples": [value],
+        "n": n,
+        "samples": [value] * n,
     }
 
 
 def _ceiling(flow: Flow, node_type: NodeType) -> float | None:
+    if flow.kind == "peer" and not flow.staged:
+        return peer_ceiling(node_type.node, *flow.gpus)
     gpu = node_type.node.gpu(flow.gpus[0]) if flow.kind == "host" else None
     return None if gpu is None else link_ceiling(gpu.link, flow.direction)

@@ -1,0 +1,72 @@
+"""The cells of pairs of GPUs: every ordered pair written, read, both ways at once, and staged through host memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nearfar.topology import Gpu, Node, peer_class
+
+from .generators import Skip, hidden
+from .notation import Cell, Endpoint, Flow
+
+#: Up to this many GPUs every pair is measured; above, each GPU with one partner of each path class.
+MAX_GPUS = 8
+
+
+def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """Each ordered pair driven by its source (a write), by its destination (a read) and with peer access off; each
+    pair once in both directions at once, written.
+
+    A pair with a hidden GPU is skipped as ``denied``. With more than ``MAX_GPUS`` GPUs each is measured with the next
+    one of each path class, so that every GPU sends and receives; the other pairs are ``representative``.
+    """
+    stands_for = _representatives(node)
+    cells: list[Cell] = []
+    skips: list[Skip] = []
+    for a, b in _pairs(node.gpus):
+        pair = a.index, b.index
+        unseen = next((gpu for gpu in (a, b) if not gpu.visible), None)
+        if unseen is not None:
+            skips += [hidden(cell, unseen) for cell in _of_pair(*pair)]
+        elif stands_for[pair] != pair:
+            one, other = stands_for[pair]
+            reason = f"represented by g{one}:g{other} (same path class)"
+            skips += [Skip(cell, reason, "representative") for cell in _of_pair(*pair)]
+        else:
+            cells += _of_pair(*pair)
+    return cells, skips
+
+
+def _of_pair(a: int, b: int) -> list[Cell]:
+    one, other = Endpoint("g", a), Endpoint("g", b)
+    ways = ((one, other), (other, one))
+    writes = [Flow(*ends) for ends in ways]
+    reads = [Flow(*ends, driver=ends[1]) for ends in ways]
+    staged = [Flow(*ends, staged=True) for ends in ways]
+    return [*(Cell((flow,)) for flow in (*writes, *reads)), Cell(tuple(writes)), *(Cell((flow,)) for flow in staged)]
+
+
+def _pairs(gpus: Iterable[Gpu]) -> list[tuple[Gpu, Gpu]]:
+    ordered = sorted(gpus, key=lambda gpu: gpu.index)
+    return [(a, b) for position, a in enumerate(ordered) for b in ordered[position + 1 :]]
+
+
+def _representatives(node: Node) -> dict[tuple[int, int], tuple[int, int]]:
+    """For each pair of GPUs the one that is measured in its place (itself, where there are few)."""
+    pairs = [(a.index, b.index) for a, b in _pairs(node.gpus)]
+    if len(node.gpus) <= MAX_GPUS:
+        return {pair: pair for pair in pairs}
+    classes = {pair: peer_class(node, *pair) for pair in pairs}
+    order = [gpu.index for gpu in sorted(node.gpus, key=lambda gpu: gpu.index) if gpu.visible]
+    chosen: dict[tuple[int, int], str] = {}
+    for position, gpu in enumerate(order):
+        seen: set[str] = set()
+        for other in order[position + 1 :] + order[:position]:
+            pair = min(gpu, other), max(gpu, other)
+            if classes[pair] not in seen:
+                seen.add(classes[pair])
+                chosen[pair] = classes[pair]
+    first: dict[str, tuple[int, int]] = {}
+    for pair in sorted(chosen):
+        first.setdefault(chosen[pair], pair)
+    return {pair: pair if pair in chosen else first.get(classes[pair], pair) for pair in pairs}

@@ -1,0 +1,144 @@
+"""Figures that are made of others: far over near, staged over direct, fairness, and the shares of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from nearfar.cells import Cell, Flow, metric_name
+
+from .document import Result
+from .metric import RATIO, RATIO_UNIT, TASK, Metric
+
+
+def far_over_near(figures: Sequence[Metric]) -> list[Metric]:
+    """``off_socket_over_near`` and ``on_socket_over_near`` for each GPU, direction and load."""
+    near: dict[object, Metric] = {}
+    for figure in figures:
+        key = _load_key(figure)
+        # A near cell driven from its own NUMA node stands before one that is driven from elsewhere.
+        own = all(flow.driver is None for flow in figure.cell.flows)
+        if key is not None and figure.path_class == "near" and (own or key not in near):
+            near[key] = figure
+    ratios = []
+    for far in figures:
+        beside = near.get(_load_key(far)) if far.path_class in ("off_socket", "on_socket") else None
+        if beside is not None and beside.value > 0:
+            ratios.append(_over(far, beside, "over_near"))
+    return ratios
+
+
+def _load_key(figure: Metric) -> object:
+    """What a far figure and the near one beside it have in common: GPU, directions, options; not NUMA node and driver.
+
+    ``None`` for figures of several GPUs or NUMA nodes, and of other than host flows.
+    """
+    flows = figure.cell.flows
+    if {flow.kind for flow in flows} != {"host"} or len({(flow.gpus, flow.numa_node) for flow in flows}) != 1:
+        return None
+
+    def load(flow: Flow) -> tuple[str, tuple[str, ...]]:
+        return flow.direction, flow.options
+
+    which = "total" if figure.total else load(figure.flow) if figure.flow else "lone"
+    return flows[0].gpus, tuple(sorted(map(load, flows))), which, figure.unit
+
+
+def staged_over_direct(figures: Sequence[Metric]) -> list[Metric]:
+    """What a pair of GPUs carries through host memory over what it carries directly (written by a copy engine)."""
+    lone = {figure.cell.flows[0]: figure for figure in figures if figure.cell.lone and figure.flow is None}
+    ratios = []
+    for flow, staged in lone.items():
+        direct = lone.get(replace(flow, staged=False)) if flow.staged else None
+        if direct is not None and direct.value > 0:
+            ratios.append(_over(staged, direct, "staged_over_direct"))
+    return ratios
+
+
+def fairness(figures: Sequence[Metric]) -> list[Metric]:
+    """The least share of a GPU over the greatest, of each cell that feeds several GPUs from host memory (or drains
+    them): 1 where all have the same. Of both directions a GPU's share is their sum."""
+    found = []
+    for cell, flows in _by_cell(figures).items():
+        shares: dict[int, float] = {}
+        if any(flow.kind != "host" or flow.tasks > 1 for flow in cell.flows):
+            continue
+        for metric in flows:
+            assert metric.flow is not None
+            shares[metric.flow.gpus[0]] = shares.get(metric.flow.gpus[0], 0.0) + metric.value
+        if len(shares) > 1 and max(shares.values()) > 0:
+            found.append(_derived(flows[0], "fairness", min(shares.values()) / max(shares.values()), RATIO))
+    return found
+
+
+def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metric]:
+    """Of each cell whose flows are shared by K tasks: the slowest, mean and fastest task of all its GPUs in GB/s, and
+    for each flow its slowest task over a fair share, which is 1/K of what the flow carries with one task a GPU (in
+    this cell itself where that was not measured)."""
+    by_cell = _by_cell(figures, lone=True)
+    found: list[Metric] = []
+    for result in results:
+        cell = result.cell
+        shared = {flow.flow: flow for flow in result.flows if flow.tasks is not None and flow.tasks.least is not None}
+        if cell is None or cell not in by_cell or not shared or len(shared) < len(cell.flows):
+            continue
+        beside = {m.flow or m.cell.flows[0]: m.value for m in by_cell.get(_with_one_task(cell), [])}
+        first = by_cell[cell][0]
+        slowest = {
+            flow: each.tasks.least for flow, each in shared.items() if each.tasks and each.tasks.least is not None
+        }
+        most = [each.tasks.most or each.tasks.median for each in shared.values() if each.tasks]
+        mean = sum(each.rate.median for each in shared.values()) / sum(flow.tasks for flow in shared)
+        for what, value in (("slowest_task", min(slowest.values())), ("mean_task", mean), ("fastest_task", max(most))):
+            found.append(_derived(first, what, value, TASK))
+        for flow, least in slowest.items():
+            fair = beside.get(replace(flow, tasks=1, threads=False), shared[flow].rate.median) / flow.tasks
+            if fair > 0:
+                found.append(_derived(first, "task_over_fair", least / fair, RATIO, None if cell.lone else flow))
+    return found
+
+
+def _with_one_task(cell: Cell) -> Cell:
+    return Cell(tuple(replace(flow, tasks=1, threads=False) for flow in cell.flows))
+
+
+def _by_cell(figures: Iterable[Metric], lone: bool = False) -> dict[Cell, list[Metric]]:
+    """The flows' own rates of each cell of several flows (``lone``: of a single one too)."""
+    found: dict[Cell, list[Metric]] = {}
+    for figure in figures:
+        if figure.quantity == "copy" and (figure.flow is not None or (lone and figure.cell.lone)):
+            found.setdefault(figure.cell, []).append(figure)
+    return found
+
+
+def _over(figure: Metric, beside: Metric, what: str) -> Metric:
+    """One figure over another; the interval is the quotient of the two."""
+    ci = None
+    if figure.ci and beside.ci and beside.ci[0] > 0:
+        ci = (figure.ci[0] / beside.ci[1], figure.ci[1] / beside.ci[0])
+    made = _derived(figure, what, figure.value / beside.value, RATIO, figure.flow, figure.total)
+    verified = _both(figure.verified, beside.verified)
+    return replace(made, ci=ci, converged=figure.converged and beside.converged, verified=verified)
+
+
+def _derived(
+    source: Metric, what: str, value: float, quantity: str, flow: Flow | None = None, total: bool = False
+) -> Metric:
+    """A figure that is made of a cell's rates; it keeps what is known of them but their interval and ceiling."""
+    path_class = f"{source.path_class}_{what}"
+    return replace(
+        source,
+        name=metric_name(path_class, source.cell, flow, total),
+        flow=flow,
+        total=total,
+        path_class=path_class,
+        value=value,
+        unit=RATIO_UNIT if quantity == RATIO else source.unit,
+        ci=None,
+        ceiling=None,
+        quantity=quantity,
+    )
+
+
+def _both(a: bool | None, b: bool | None) -> bool | None:
+    return False if a is False or b is False else None if a is None or b is None else True

@@ -1,0 +1,37 @@
+"""One figure of a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nearfar.cells import Cell, Flow
+
+#: The quantity and unit of figures that are one rate over another.
+RATIO = "ratio"
+RATIO_UNIT = "1"
+#: The quantity of the rates of single tasks (``/xK``).
+TASK = "task"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a document.
+
+    ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
+    cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a derived
+    figure has what it is behind the class (``off_socket_over_near``).
+    """
+
+    name: str
+    cell: Cell
+    flow: Flow | None
+    total: bool
+    path_class: str
+    value: float
+    unit: str
+    ci: tuple[float, float] | None
+    converged: bool
+    verified: bool | None
+    ceiling: float | None
+    limited_by: tuple[str, ...]
+    quantity: str
