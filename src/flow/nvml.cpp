@@ -36,13 +36,6 @@ struct ThrottleReason {
     const char* name;
 };
 
-// NVML counts 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0 from one.
-std::optional<int> nvlink_generation(unsigned version) {
-    constexpr std::array<int, 7> generations{1, 2, 2, 3, 3, 4, 5};
-    if (version == 0 || version > generations.size()) return {};
-    return generations[version - 1];
-}
-
 constexpr std::array<ThrottleReason, 7> throttles{{{0x2, "applications_clocks"},
                                                    {0x4, "sw_power_cap"},
                                                    {0x8, "hw_slowdown"},
