@@ -109,6 +109,7 @@ def implied_capacities(node: Node) -> dict[str, Capacity]:
     packages = [package.index for package in node.packages]
     found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
     found += [Capacity(f"switch:{pci}.{way}") for pci in switches(node) for way in ("up", "down")]
+    found += [Capacity(f"g{gpu}.{way}") for gpu in behind_nvswitch(node) for way in ("out", "in")]
     return {capacity.name: capacity for capacity in found}
 
 
@@ -119,6 +120,16 @@ def switches(node: Node) -> dict[str, tuple[int, ...]]:
         for pci, names in shared_uplinks(node).items()
     }
     return {pci: gpus for pci, gpus in shared.items() if len(gpus) > 1}
+
+
+def behind_nvswitch(node: Node) -> tuple[int, ...]:
+    """The GPUs whose NVLink lanes go to a switch: they have lanes, and not each of them leads to one known peer."""
+
+    def direct(gpu: Gpu) -> int:
+        lanes = [link for pair, link in node.peers.items() if gpu.index in pair]
+        return sum(int(link[2:]) for link in lanes if re.fullmatch(r"NV\d+", link))
+
+    return tuple(gpu.index for gpu in node.gpus if gpu.nvlinks and not 0 < direct(gpu) <= gpu.nvlinks)
 
 
 def check_endpoints(node: Node, cell: Cell, name: str) -> None:

@@ -41,7 +41,7 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
     through it.
     """
     check_endpoints(node_type.node, cell, f"node type {node_type.name}")
-    shares = _shares(cell, node_type)
+    shares = shares_of(cell, node_type)
     known = [share.constraint(share.capacity.value) for share in shares if share.capacity.value is not None]
     rates = max_min(cell.flows, known)
     carried = _carried(node_type)
@@ -95,7 +95,7 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
 
 
 @dataclass(frozen=True)
-class _Share:
+class Share:
     """A capacity and the weights of the flows that cross it."""
 
     capacity: Capacity
@@ -110,7 +110,7 @@ class _Share:
         return Constraint(self.capacity.name, value, self.weights)
 
 
-def _shares(cell: Cell, node_type: NodeType) -> list[_Share]:
+def shares_of(cell: Cell, node_type: NodeType) -> list[Share]:
     """Every capacity and cap that a flow of the cell crosses, known or not."""
     weights: dict[str, dict[Flow, float]] = {}
     capacities = dict(node_type.capacities)
@@ -118,11 +118,11 @@ def _shares(cell: Cell, node_type: NodeType) -> list[_Share]:
         for capacity, weight in _crossings(flow, node_type, cell.lone):
             capacities.setdefault(capacity.name, capacity)
             weights.setdefault(capacity.name, {})[flow] = weight
-    shares = [_Share(capacities[name], crossing) for name, crossing in weights.items()]
+    shares = [Share(capacities[name], crossing) for name, crossing in weights.items()]
     by_plain = {plain(flow): flow for flow in cell.flows}
     for joint, cap in node_type.caps.items():
         if not joint.lone and set(joint.flows) <= set(by_plain):
-            shares.append(_Share(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
+            shares.append(Share(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
     return shares
 
 
@@ -189,8 +189,15 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
 
 
 def _peer_crossings(flow: Flow, node_type: NodeType, lone: bool) -> Iterator[tuple[Capacity, float]]:
-    """Flows between GPUs carry their own figure alone, and together what a cap says; nothing else is modelled."""
+    """Through an NVLink switch flows share what leaves their source and what enters their destination.
+
+    Elsewhere they carry their own figure alone, and together what a cap says; nothing else is modelled.
+    """
     cap = node_type.caps.get(Cell((plain(flow),)))
+    ways = [node_type.capacities.get(name) for name in (f"{flow.source}.out", f"{flow.destination}.in")]
+    if not flow.staged and None not in ways:
+        yield from ((way, 1.0) for way in (*ways, cap) if way is not None)
+        return
     yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
     joint = any(plain(flow) in cell.flows for cell in node_type.caps if not cell.lone)
     if not lone and not joint:
