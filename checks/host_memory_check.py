@@ -18,4 +18,4 @@ class host_memory_check(node_check):
     nothing_to_ask = "no host memory that this process may use"
 
     def cells(self, node):
-        return cells.stream_matrix(node), []
+        return cells.stream_matrix(node), cells.stream_left_out(node)

@@ -16,7 +16,8 @@ class topology_check(node_check):
 
     def cells(self, node):
         """One short cell for each GPU, so that its link is not asleep."""
-        return drift.loading_cells(node, cells.host_device_matrix(node)[0]), []
+        possible, left_out = cells.host_device_matrix(node)
+        return drift.loading_cells(node, possible), drift.unloaded(possible, left_out)
 
     def program_options(self):
         return ["--budget", "1"]

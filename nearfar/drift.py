@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from nearfar.cells import Cell
+from nearfar.cells import Cell, Skip
 from nearfar.measurement import Document
 from nearfar.prediction import NodeType
 from nearfar.systems import Partition, System
-from nearfar.topology import Node, compare, host_class
+from nearfar.topology import Gpu, Node, compare, host_class
 from nearfar.verdict import Finding
 
 #: The classes of a path to load a GPU's link by, best first.
@@ -27,6 +28,15 @@ def loading_cells(node: Node, matrix: Sequence[Cell]) -> list[Cell]:
         if gpu not in chosen or rank < chosen[gpu][0]:
             chosen[gpu] = (rank, cell)
     return [cell for _, cell in chosen.values()]
+
+
+def unloaded(matrix: Sequence[Cell], left_out: Sequence[Skip]) -> list[Skip]:
+    """One skipped cell for each GPU that no cell of the matrix can load, so that its link is never called good."""
+    loaded = {cell.flows[0].gpus[0] for cell in matrix}
+    first: dict[int, Skip] = {}
+    for skip in left_out:
+        first.setdefault(skip.cell.flows[0].gpus[0], skip)
+    return [skip for gpu, skip in first.items() if gpu not in loaded]
 
 
 def not_compared(system: System, node_type: NodeType | None) -> str | None:
@@ -69,4 +79,26 @@ def findings(
             *(Finding(d.item, "DEGRADED", d.sentence) for d in sleepy),
         ]
     differences = compare(expected, observed, under_load, partition.expectation(node_type))
-    return [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]
+    found = [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]
+    weak = _not_seen(expected, under_load) if document is not None else []
+    if node_type is None:
+        # The rest of what is expected was read from this very node, and always agrees.
+        weak.insert(
+            0, f"only what {system.file} says under `expect` is compared: '{partition.name}' names no node_type"
+        )
+    return found + [Finding("topology", "INDETERMINATE" if acceptance else "PASS", words) for words in weak]
+
+
+def _not_seen(expected: Node, under_load: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """The expected links over PCI Express that nobody could read while they worked."""
+
+    def seen(gpu: Gpu) -> bool:
+        state = under_load.get(gpu.index, {}).get("link") or {}
+        return bool(state.get("gen") and state.get("width"))
+
+    blind = [str(gpu.index) for gpu in expected.gpus if gpu.link.kind == "pcie" and not seen(gpu)]
+    return (
+        [f"the link under load is not known of GPU {', '.join(blind)}: only what it can run at most at is compared"]
+        if blind
+        else []
+    )

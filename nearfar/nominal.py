@@ -48,6 +48,26 @@ class Expectation:
     words: str
 
 
+def knows_memory(cell: Cell, node: Node) -> bool:
+    """Whether the memory of a host cell is an ordinary NUMA node's: what CPU-less memory (CXL) carries nobody states.
+
+    Where no NUMA node shows any CPU (a capture without cores) nothing is told apart.
+    """
+    memories = [node.numa_node(flow.numa_node) for flow in cell.flows if flow.numa_node is not None]
+    if not any(numa.cpus for numa in node.host_numa_nodes):
+        return True
+    return all(memory is None or bool(memory.cpus) for memory in memories)
+
+
+def least_ratio(metric: Metric, node: Node) -> float | None:
+    """The least healthy value of a ratio; None where none is known: NVLink-C2C is wider than what leads to the other
+    packages by a factor that nobody states, and CPU-less memory may be slower than the link."""
+    gpu = node.gpu(metric.cell.flows[0].gpus[0]) if metric.cell.flows[0].gpus else None
+    if gpu is None or gpu.link.kind == "c2c" or not knows_memory(metric.cell, node):
+        return None
+    return LEAST_RATIO.get(metric.path_class)
+
+
 def host_load(cell: Cell) -> str | None:
     """``lone`` or ``both`` (both directions between one NUMA node and one GPU); None for any other cell."""
     flows = cell.flows
@@ -72,7 +92,7 @@ def expectation(metric: Metric, node: Node) -> Expectation | None:
     if load is None or metric.unit != "GB/s":
         return None
     gpu = node.gpu(metric.cell.flows[0].gpus[0])
-    if gpu is None:
+    if gpu is None or not knows_memory(metric.cell, node):
         return None
     link = nominal_link(gpu)
     floors = FLOORS.get((link.kind, link.gen or 0))

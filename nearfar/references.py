@@ -7,6 +7,7 @@ only.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +60,11 @@ class Reference:
         return None if self.lower is None else self.value * (1 + self.lower)
 
     @property
+    def boundless(self) -> bool:
+        """Whether no value could be outside of it."""
+        return self.lower is None and self.upper is None and self.degraded_below is None
+
+    @property
     def highest(self) -> float | None:
         """The greatest good value."""
         return None if self.upper is None else self.value * (1 + self.upper)
@@ -82,12 +88,36 @@ class ReferenceFile:
                 raise self.file.error(
                     f"references for '{name}', a check that does not exist{nearest(name, known)}", name
                 )
+        for name in self._checks:
+            self._check_rows((name,), "$index" in self.file.data[name])
         self.provenance: Mapping[str, Any] = self.file.data["provenance"]
         self.origin = "tuned" if "tuned" in self.provenance else "published"
 
     @property
     def _checks(self) -> list[str]:
         return [name for name in self.file.data if name != "provenance"]
+
+    def _check_rows(self, steps: tuple[str, ...], indexed: bool) -> None:
+        """Refuse what a schema cannot tell: keys that are numbers, models that are no expressions, ``.nan`` and
+        ``.inf``, another unit than the figure's."""
+        for key, below in self._at(steps).items():
+            if not isinstance(key, str):
+                raise self.file.error(f"the key {key} is a number; put it in quotes", *steps, str(key))
+            if indexed and key != "$index":
+                self._check_model(steps, key)
+                self._check_rows((*steps, key), False)
+            elif not indexed:
+                if not all(math.isfinite(each) for each in below[:3] if each is not None):
+                    raise self.file.error(f"{key}: value and bounds are finite numbers, found {below[:3]}", *steps, key)
+                unit = "1" if key.split(".")[0].endswith("_over_near") else "GB/s" if _directions(key) else below[3]
+                if below[3] != unit:
+                    raise self.file.error(f"{key}: is in '{unit}', found '{below[3]}'", *steps, key)
+
+    def _check_model(self, steps: tuple[str, ...], key: str) -> None:
+        try:
+            re.compile(key)
+        except re.error as error:
+            raise self.file.error(f"'{key}' is no regular expression: {error}", *steps, key) from None
 
     def row(self, check: str, model: str | None, keys: Sequence[str]) -> list[Any] | None:
         """The first of ``keys`` that ``check`` has a row for, under the GPU model where the check is indexed."""
@@ -190,7 +220,13 @@ def for_partition(name: str | None, node_type: NodeType | None, directories: Seq
 
 
 def _links(node: Node) -> dict[str, Link]:
-    return {gpu.name: nominal.nominal_link(gpu) for gpu in node.gpus if gpu.name}
+    """The fastest link of each GPU model: the same model may sit in wide and in narrow slots."""
+    links: dict[str, Link] = {}
+    for gpu in node.gpus:
+        link = nominal.nominal_link(gpu)
+        if gpu.name and (gpu.name not in links or (line_rate(link) or 0) > (line_rate(links[gpu.name]) or 0)):
+            links[gpu.name] = link
+    return links
 
 
 def row_keys(metric: Metric) -> list[str]:
@@ -243,7 +279,9 @@ def _from_files(
         if kind == "modelled" and file.origin != "published":
             continue
         row = file.row(check, model, row_keys(metric))
-        if row is not None and row[3] == metric.unit:
+        if row is not None and row[3] != metric.unit:
+            raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row[3]}'", check)
+        if row is not None:
             return file.reference(row, stamp)
     return None
 
@@ -255,9 +293,8 @@ def _model(metric: Metric, node: Node) -> str | None:
 
 
 def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Reference | None:
-    least = nominal.LEAST_RATIO.get(metric.path_class)
-    if least is not None:
-        return _ratio(metric, least, node_type)
+    if metric.path_class in nominal.LEAST_RATIO:
+        return _ratio(metric, nominal.least_ratio(metric, node), node_type)
     expected = nominal.expectation(metric, node)
     if expected is None:
         return None
@@ -268,19 +305,24 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
     )
 
 
-def _ratio(metric: Metric, least: float, node_type: NodeType | None) -> Reference:
-    """A far path over the near one: a lower bound always, an upper one only where the package link is known to
-    limit."""
+def _ratio(metric: Metric, least: float | None, node_type: NodeType | None) -> Reference | None:
+    """A far path over the near one: a lower bound where any is known, an upper one only where the package link is
+    known to limit."""
     limited = None if node_type is None else _limited_ratio(metric, node_type)
     if limited is not None:
-        ratio, link = limited
+        ratio, link, best_case = limited
         note = f"limited by the package link {link}"
-        return Reference(ratio, -RATIO_SLACK, RATIO_SLACK, metric.unit, "prediction", note)
+        # Where the prediction is the best case it bounds from above alone.
+        lower = -RATIO_SLACK if not best_case else None if least is None else min(0.0, least / ratio - 1)
+        return Reference(ratio, lower, RATIO_SLACK, metric.unit, "prediction", note)
+    if least is None:
+        return None
     return Reference(1.0, least - 1, None, metric.unit, "prediction", "no healthy node is known below the lower bound")
 
 
-def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str] | None:
-    """The predicted ratio and the package link that limits the far path; None where the prediction does not say so."""
+def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str, bool] | None:
+    """The predicted ratio, the package link that limits the far path, and whether that is the best case (something else
+    may limit, and nobody knows how much); None where the prediction does not say so."""
     gpu = node_type.node.gpu(metric.cell.flows[0].gpus[0])
     if gpu is None or gpu.numa_node is None:
         return None
@@ -293,7 +335,7 @@ def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str] | N
     over, under = (
         (far.total, near.total) if metric.flow is None else (far.flows[metric.flow], near.flows[beside[metric.flow]])
     )
-    return (over / under, links[0]) if over and under and not near.unknown else None
+    return (over / under, links[0], bool(far.unknown)) if over and under and not near.unknown else None
 
 
 def _from_memory(flow: Flow, numa_node: int) -> Flow:
@@ -337,9 +379,18 @@ def _sibling_group(metric: Metric, node: Node) -> object:
     keys = row_keys(metric)
     if len(keys) == 1:
         return metric.name
-    gpus = metric.cell.flows[0].gpus
-    gpu = node.gpu(gpus[0]) if gpus else None
+    flow = metric.cell.flows[0]
+    gpu = node.gpu(flow.gpus[0]) if flow.gpus else None
     if gpu is None:
-        return keys[1], metric.unit
+        # STREAM: only pairs as far apart are alike, and CPU-less memory is of another kind.
+        distance = node.distances.get((flow.source.index, flow.destination.index)) if flow.kind == "stream" else None
+        return keys[1], metric.unit, distance, nominal.knows_memory(metric.cell, node)
     sharing = [len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks]
-    return keys[1], metric.unit, gpu.name, nominal.nominal_link(gpu), tuple(sharing)
+    return (
+        keys[1],
+        metric.unit,
+        gpu.name,
+        nominal.nominal_link(gpu),
+        tuple(sharing),
+        nominal.knows_memory(metric.cell, node),
+    )

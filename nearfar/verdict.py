@@ -12,6 +12,7 @@ from typing import Any
 
 from nearfar.cells import Cell, CellError, Flow, Skip, parse
 from nearfar.measurement import Document, Metric, Unmeasured
+from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.references import Reference, figure
 
 SCHEMA = "nearfar-verdict/1"
@@ -78,7 +79,9 @@ def judge(
     """
     missing = _missing(document, asked)
     skipped = [*(document.skipped if document else ()), *(Unmeasured(str(s.cell), s.reason, s.code) for s in left_out)]
-    found = [*findings, *_from_document(document), *_from_skips(skipped), *_from_missing(document, missing)]
+    found = [
+        *findings, *_from_kind(document, kind), *_from_document(document), *_from_skips(skipped), *_from_missing(document, missing),
+    ]  # fmt: skip
     judged = [
         _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics
     ]
@@ -95,7 +98,7 @@ def judge(
         "partition": subject.partition,
         "environ": subject.environ,
         "node": subject.node,
-        "kind": raw.get("kind", kind),
+        "kind": kind,
         "time": subject.time,
         "verdict": worst(verdict for verdict, _ in ranked),
         "reasons": [reason for verdict, reason in ranked if verdict != "PASS"],
@@ -146,6 +149,13 @@ def _from_missing(document: Document | None, missing: Sequence[str]) -> list[Fin
     return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
 
 
+def _from_kind(document: Document | None, kind: str) -> list[Finding]:
+    """A prediction says nothing of a real node, whichever program printed it."""
+    if document is None or document.kind == kind:
+        return []
+    return [Finding("document", "INDETERMINATE", f"the document is {document.kind}, where one was to be {kind}")]
+
+
 def _from_document(document: Document | None) -> list[Finding]:
     if document is None:
         return []
@@ -167,8 +177,10 @@ def _from_skips(skips: Sequence[Unmeasured]) -> list[Finding]:
             groups.setdefault(skip.reason, []).append(skip.cell)
     found = []
     for reason, cells in groups.items():
-        named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
-        found.append(Finding(cells[0], "INDETERMINATE", f"not measured: {named}: {reason}"))
+        named = ", ".join(cell or "all that was asked for" for cell in cells[:3]) + (
+            f" and {len(cells) - 3} more" if len(cells) > 3 else ""
+        )
+        found.append(Finding(cells[0] or "program", "INDETERMINATE", f"not measured: {named}: {reason}"))
     return found
 
 
@@ -227,14 +239,14 @@ def _judge_metric(
 
 def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> tuple[str, str | None]:
     what = describe(metric)
-    if not math.isfinite(metric.value):
-        return "INDETERMINATE", f"{what}: {metric.value} is no figure"
+    if not math.isfinite(metric.value) or (metric.value <= 0 and metric.quantity in CELL_QUANTITIES):
+        return "INDETERMINATE", f"{what}: {metric.value:g} is no figure"
     # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
     if metric.verified is False:
         return "INDETERMINATE", f"{what}: the data that arrived was not verified"
-    if reference is None:
-        words = f"{what}: {_amount(metric)}, not judged: no reference"
-        return ("INDETERMINATE" if acceptance else "PASS"), words
+    if reference is None or reference.boundless:
+        why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
+        return ("INDETERMINATE" if acceptance else "PASS"), f"{what}: {_amount(metric)}, not judged: {why}"
     settled = metric.converged or metric.ci is None
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
         if bound is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .classes import cell_class, flow_class
-from .generators import Skip, host_device_matrix, stream_matrix
+from .generators import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 from .names import DERIVED, MetricName, decode_cell, encode_cell, metric_name, parse_metric_name, split_class
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, parse, parse_lines, pretty
@@ -35,6 +35,7 @@ __all__ = [
     "saturation_ramps",
     "sharing_ramps",
     "split_class",
+    "stream_left_out",
     "stream_matrix",
     "whole_loads",
 ]

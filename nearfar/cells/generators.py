@@ -41,8 +41,7 @@ def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
             if not gpu.visible:
                 skips += [hidden(cell, gpu) for cell in three]
             elif memory not in memories:
-                reason = f"NUMA node {memory.index}'s memory is not allowed by the cpuset"
-                skips += [Skip(cell, reason, "not_allowed") for cell in three]
+                skips += [Skip(cell, _not_allowed(memory), "not_allowed") for cell in three]
             elif stands_for[memory.index] != memory.index:
                 reason = f"represented by n{stands_for[memory.index]}:g{gpu.index} (same package, class and distance)"
                 skips += [Skip(cell, reason, "representative") for cell in three]
@@ -67,6 +66,27 @@ def stream_matrix(node: Node) -> list[Cell]:
     cells = [Cell((_triad(c.index, m.index),)) for c, m in pairs]
     own = tuple(_triad(m.index, m.index) for m in memories if m in cores)
     return [*cells, Cell(own)] if len(own) > 1 else cells
+
+
+def stream_left_out(node: Node) -> list[Skip]:
+    """The pairs of cores and memory that ``stream_matrix`` leaves out: the cpuset's, and those that another represents."""
+    asked = set(stream_matrix(node))
+    skips = []
+    for cores in (n for n in node.numa_nodes if n.cpus):
+        for memory in node.host_numa_nodes:
+            cell = Cell((_triad(cores.index, memory.index),))
+            if not _allowed_cpus(node, cores):
+                skips.append(Skip(cell, f"no CPU of NUMA node {cores.index} is allowed by the cpuset", "not_allowed"))
+            elif not memory_allowed(node, memory):
+                skips.append(Skip(cell, _not_allowed(memory), "not_allowed"))
+            elif cell not in asked:
+                reason = "represented by another pair of the same packages and distance"
+                skips.append(Skip(cell, reason, "representative"))
+    return skips
+
+
+def _not_allowed(memory: NumaNode) -> str:
+    return f"NUMA node {memory.index}'s memory is not allowed by the cpuset"
 
 
 def _three_ways(numa: int, gpu: int, driver: Endpoint | None) -> list[Cell]:

@@ -33,8 +33,9 @@ def compare(
 ) -> list[Difference]:
     """Where ``observed`` is not ``expected``.
 
-    ``under_load`` maps a GPU's index to its entry of a measurement document's ``gpus_under_load``: links of idle GPUs
-    say nothing, so without it only what device and slot allow at most is compared. What is not known on either side is
+    ``under_load`` maps an expected GPU's index (programs count by the expected addresses) to its entry of a measurement
+    document's ``gpus_under_load``: links of idle GPUs say nothing, so without it only what device and slot allow at
+    most is compared. What is not known on either side is
     not compared, except a locality that should be known.
 
     ``expectation`` (the ``expect`` of a system file, see its schema) overrides the expected node by: ``gpus``,
@@ -189,9 +190,10 @@ class _Comparison:
                 sentence = f"{gpu} reaches the host over {has}, the site's file says {says}"
                 self._differ(f"{name}.link.kind", should.kind, present.link.kind, sentence)
             return
-        loaded = self.loaded.get(present.index)
+        # One in another slot was not loaded: the programs asked for the expected address.
+        loaded = self.loaded.get(wanted.index, {}) if wanted.pci == present.pci else {}
         state, when = _nominal(present.link), "can run at most at"
-        if loaded is not None:
+        if loaded.get("gen") or loaded.get("width"):
             state, when = Link(present.link.kind, loaded.get("gen"), loaded.get("width")), "runs under load at"
         start, advice = (
             f"{gpu}: its {_LINKS[should.kind]} link {when}",
