@@ -124,11 +124,17 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def choose_cells(self):
         with self.users_errors():
             self.asked, self.left_out = self.cells(self.expected)
+        nothing = not self.asked and not self.left_out
+        self.note = self.without_cells(self.expected) if nothing else ""
         # What may not be measured is no reason to skip: it is said, and INDETERMINATE.
-        self.skip_if(not self.asked and not self.left_out and self.nothing_to_ask, self.nothing_to_ask)
+        self.skip_if(nothing and not self.note and self.nothing_to_ask, self.nothing_to_ask)
 
     #: Why the check is skipped where the node has nothing of its kind; empty for a check that looks at any node.
     nothing_to_ask = ""
+
+    def without_cells(self, node):
+        """Why it is no fault that a node has nothing to ask: a note of the verdict, in place of the skip."""
+        return ""
 
     @run_before("run")
     def set_executable(self):
@@ -227,7 +233,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """The program's document (None where it left none), and what its end says."""
         stage = Path(self.stagedir)
         if not self.asked:
-            return casefiles.observation(self.observed or self.expected), []
+            notes = [Finding("cells", "PASS", self.note)] if self.note else []
+            return casefiles.observation(self.observed or self.expected), notes
         return casefiles.read(stage, stage / str(self.stdout), stage / str(self.stderr))
 
     def keep(self, document):

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.cells import Cell, Flow
+from nearfar.cells import Cell, Flow, split_class
 from nearfar.measurement import Metric
-from nearfar.prediction import link_ceiling
+from nearfar.prediction import link_ceiling, peer_link
 from nearfar.topology import Gpu, Link, Node
 
-#: (kind, generation): (a copy engine alone; each direction of both at once, and kernels). PCIe 4 and 5: current GPUs
-#: with copy engines reach 0.95 alone and 0.87 in both directions. PCIe 2: 5.7 of 6.9 GB/s (Spafford et al. 2011).
-#: NVLink 2 to the host: 45.9 of 47.1 GB/s alone, 38.7 in each direction of both (Joubert 2019). PCIe 3 lies between
-#: its neighbours; PCIe 6 is taken as 5.
+#: To the host, (kind, generation): (a copy engine alone; each direction of both at once, and kernels). PCIe 4 and 5:
+#: current GPUs with copy engines reach 0.95 alone and 0.87 in both directions. PCIe 2: 5.7 of 6.9 GB/s (Spafford et al.
+#: 2011). NVLink 2 to the host: 45.9 of 47.1 GB/s alone, 38.7 in each direction of both (Joubert 2019). PCIe 3 lies
+#: between its neighbours; PCIe 6 is taken as 5.
 FLOORS = {
     ("pcie", 1): (0.70, 0.65),
     ("pcie", 2): (0.78, 0.72),
@@ -27,6 +27,9 @@ FLOORS = {
     ("pcie", 6): (0.92, 0.85),
     ("nvlink", 2): (0.88, 0.75),
 }
+#: NVLink between GPUs, by generation: (a copy engine alone, each direction of both at once, kernels). Generation 4 with
+#: 18 lanes: 0.975 to 0.99, 0.97 and 0.92 to 0.94 of 400 GB/s on H200s.
+PEER_FLOORS = {4: (0.95, 0.92, 0.85)}
 #: Below this fraction of the ceiling a path is broken, not slow.
 BROKEN = 0.6
 #: The same where the way leads through a package link, or may, whose capacity nobody states. The lowest healthy
@@ -80,6 +83,22 @@ def host_load(cell: Cell) -> str | None:
     return "both" if len(paths) == 1 and directions == ["d2h", "h2d"] else None
 
 
+def peer_load(cell: Cell) -> str | None:
+    """``lone`` or ``both`` (both directions between two GPUs, driven alike); None for any other cell."""
+    flows = cell.flows
+    if any(flow.kind != "peer" or flow.tasks > 1 for flow in flows):
+        return None
+    if cell.lone:
+        return "lone"
+    ways = {(frozenset(flow.gpus), flow.options, driven(flow)) for flow in flows}
+    return "both" if len(flows) == 2 and len(ways) == 1 and flows[0].gpus != flows[1].gpus else None
+
+
+def driven(flow: Flow) -> str:
+    """``write`` where the source of a flow between GPUs drives it, ``read`` where the destination does."""
+    return "write" if flow.driver is None else "read"
+
+
 def nominal_link(gpu: Gpu) -> Link:
     """The link as device and slot allow it, whatever its present state (an idle GPU shows a low generation)."""
     link = gpu.link
@@ -87,10 +106,12 @@ def nominal_link(gpu: Gpu) -> Link:
 
 
 def expectation(metric: Metric, node: Node) -> Expectation | None:
-    """What the GPU's nominal link lets one expect of a metric; None where no ceiling or no floor is known."""
-    load = host_load(metric.cell)
-    if load is None or metric.unit != "GB/s":
+    """What the nominal link lets one expect of a metric; None where no ceiling or no floor is known."""
+    if metric.unit != "GB/s" or split_class(metric.path_class)[1]:
         return None
+    load = host_load(metric.cell)
+    if load is None:
+        return _of_peers(metric, node)
     gpu = node.gpu(metric.cell.flows[0].gpus[0])
     if gpu is None or not knows_memory(metric.cell, node):
         return None
@@ -112,6 +133,24 @@ def expectation(metric: Metric, node: Node) -> Expectation | None:
         words=f"{link_words(link)} carries {sum(known):.1f} GB/s of payload"
         + (", the package link is not described" if off_socket else f", {floor:g} of it is expected {ways}"),
     )
+
+
+def _of_peers(metric: Metric, node: Node) -> Expectation | None:
+    """What the NVLink between two GPUs lets one expect; None for other links, and for what is staged through the host."""
+    load = peer_load(metric.cell)
+    flows = metric.cell.flows
+    if load is None or any(flow.staged for flow in flows):
+        return None
+    link = peer_link(node, *flows[0].gpus)
+    floors = None if link is None else PEER_FLOORS.get(link.gen or 0)
+    ceiling = None if link is None else link_ceiling(link, "p2p")
+    if link is None or floors is None or ceiling is None:
+        return None
+    floor = floors[2] if any(flow.sm for flow in flows) else floors[0] if load == "lone" else floors[1]
+    ceiling *= 2 if metric.total else 1
+    ways = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
+    words = f"{link_words(link)} carries {ceiling:.1f} GB/s of payload, {floor:g} of it is expected {ways}"
+    return Expectation(ceiling=ceiling, floor=floor, broken=BROKEN, words=words)
 
 
 def link_words(link: Link) -> str:

@@ -17,21 +17,28 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import catalogue, nominal
-from nearfar.cells import Cell, Endpoint, Flow
+from nearfar.cells import Cell, Endpoint, Flow, load_of, split_class
 from nearfar.files import CHECKOUT
-from nearfar.measurement import Metric
+from nearfar.measurement import RATIO, TASK, Metric
 from nearfar.prediction import NodeType, line_rate, predict
 from nearfar.sitefile import SiteFile, nearest, site_files
 from nearfar.topology import Link, Node
 
 #: So many siblings beside the one judged are needed before they say anything.
 LEAST_SIBLINGS = 3
-#: How far below its siblings a figure may lie: alone, and in windows of several flows; or three deviations, if more.
+#: How far below its siblings a figure may lie: alone, and in windows; or three deviations, if more.
 SIBLING_SLACK = {True: 0.05, False: 0.10}
 #: Three times the standard deviation that a median absolute deviation stands for in normal data.
 _THREE_SIGMA_PER_MAD = 3 * 1.4826
 #: How far a measured ratio may lie from the predicted one where the package link limits.
 RATIO_SLACK = 0.15
+
+
+#: How far below its prediction what many GPUs carry at once may lie.
+AT_ONCE_SLACK = 0.10
+#: A task below this part of its fair share is starved.
+STARVED = 0.5
+FAIR_WORDS = "K tasks have 1/K each of what one alone has"
 
 
 @dataclass(frozen=True)
@@ -230,11 +237,15 @@ def _links(node: Node) -> dict[str, Link]:
 
 
 def row_keys(metric: Metric) -> list[str]:
-    """The rows that may hold a metric's reference, the most precise first: its own name, then its class's."""
+    """The rows that may hold a metric's reference, the most precise first: its own name, then its class's.
+
+    Cells of several GPUs' links to the host have their own name alone: what they carry depends on which GPUs they are.
+    """
     keys = [metric.name]
-    load = "lone" if metric.cell.lone else nominal.host_load(metric.cell)
+    load = "lone" if metric.cell.lone else nominal.host_load(metric.cell) or nominal.peer_load(metric.cell)
     flow = metric.flow or metric.cell.flows[0]
-    what = ".".join([flow.direction, *(option for option in flow.options if option != flow.kernel)])
+    way = nominal.driven(flow) if flow.kind == "peer" else flow.direction
+    what = ".".join([way, *(option for option in flow.options if option != flow.kernel)])
     if load == "lone":
         keys.append(f"{metric.path_class}.{what}")
     elif load == "both":
@@ -266,7 +277,8 @@ def resolve(
         reference = _from_files(metric, check, files, node, kind, stamp or {})
         if kind == "measured":
             siblings = _from_siblings(metric, metrics, node)
-            reference = _stricter(reference or _from_links(metric, node, node_type), siblings)
+            reference = reference or _from_links(metric, node, node_type) or _from_capacities(metric, node_type)
+            reference = _stricter(reference, siblings)
         found[metric.name] = reference
     return found
 
@@ -295,6 +307,9 @@ def _model(metric: Metric, node: Node) -> str | None:
 def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Reference | None:
     if metric.path_class in nominal.LEAST_RATIO:
         return _ratio(metric, nominal.least_ratio(metric, node), node_type)
+    if split_class(metric.path_class)[1] == "task_over_fair":
+        words = f"at least {figure(STARVED, metric.unit)} (prediction: {FAIR_WORDS})"
+        return Reference(1.0, None, None, metric.unit, "prediction", FAIR_WORDS, STARVED, words)
     expected = nominal.expectation(metric, node)
     if expected is None:
         return None
@@ -303,6 +318,24 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
     return Reference(
         expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.words, degraded, words
     )
+
+
+def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | None:
+    """What many GPUs carry at once on this type of node, where all that limits them is published."""
+    load = None if node_type is None else load_of(node_type.node, metric.cell)
+    if node_type is None or load is None or len(load.gpus) < 2 or load.tasks > 1 or metric.unit != "GB/s":
+        return None
+    prediction = predict(metric.cell, node_type)
+    known = {c.name: c.published for c in (*node_type.capacities.values(), *node_type.caps.values())}
+    if prediction.unknown or not all(known.get(name) for name in prediction.limited_by):
+        return None
+    value = prediction.total if metric.flow is None else prediction.flows[metric.flow]
+    if value is None:
+        return None
+    degraded = value * (1 - AT_ONCE_SLACK)
+    note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
+    words = f"at least {figure(degraded, metric.unit)} (prediction: {figure(value, metric.unit)}, {note})"
+    return Reference(value, nominal.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
 
 
 def _ratio(metric: Metric, least: float | None, node_type: NodeType | None) -> Reference | None:
@@ -348,7 +381,7 @@ def _from_memory(flow: Flow, numa_node: int) -> Flow:
 
 def _from_siblings(metric: Metric, metrics: Sequence[Metric], node: Node) -> Reference | None:
     """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
-    if metric.quantity == "ratio":
+    if metric.quantity in (RATIO, TASK):
         return None
     group = _sibling_group(metric, node)
     others = [m.value for m in metrics if m.name != metric.name and _sibling_group(m, node) == group]
@@ -356,10 +389,15 @@ def _from_siblings(metric: Metric, metrics: Sequence[Metric], node: Node) -> Ref
         return None
     middle = statistics.median(others)
     deviation = statistics.median(abs(value - middle) for value in others)
-    slack = max(SIBLING_SLACK[metric.cell.lone] * middle, _THREE_SIGMA_PER_MAD * deviation)
+    slack = max(SIBLING_SLACK[_latched(metric.cell)] * middle, _THREE_SIGMA_PER_MAD * deviation)
     note = f"median of {len(others)} like it in this node"
     words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)
+
+
+def _latched(cell: Cell) -> bool:
+    """Whether a cell is measured flow by flow; others, in windows, scatter more."""
+    return cell.lone and not any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
 
 
 def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
@@ -385,6 +423,8 @@ def _sibling_group(metric: Metric, node: Node) -> object:
         # STREAM: only pairs as far apart are alike, and CPU-less memory is of another kind.
         distance = node.distances.get((flow.source.index, flow.destination.index)) if flow.kind == "stream" else None
         return keys[1], metric.unit, distance, nominal.knows_memory(metric.cell, node)
+    if len(flow.gpus) > 1:
+        return keys[1], metric.unit, *sorted(str(g.name) for g in map(node.gpu, flow.gpus) if g is not None)
     sharing = [len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks]
     return (
         keys[1],

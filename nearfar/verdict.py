@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.cells import Cell, CellError, Flow, Skip, parse
-from nearfar.measurement import Document, Metric, Unmeasured
+from nearfar.cells import Cell, CellError, Flow, Skip, parse, split_class
+from nearfar.measurement import RATIO, TASK, Document, Metric, Unmeasured
 from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.references import Reference, figure
 
@@ -82,6 +82,7 @@ def judge(
     found = [
         *findings, *_from_kind(document, kind), *_from_document(document), *_from_skips(skipped), *_from_missing(document, missing),
     ]  # fmt: skip
+    found += _from_nothing(document, asked, kind)
     judged = [
         _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics
     ]
@@ -147,6 +148,16 @@ def _from_missing(document: Document | None, missing: Sequence[str]) -> list[Fin
         return []
     shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
     return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
+
+
+def _from_nothing(document: Document | None, asked: Sequence[Cell], kind: str) -> list[Finding]:
+    """A check that measured nothing is never green, however good the reasons of its skips."""
+    if document is None or kind != "measured" or not asked or document.results or document.failed:
+        return []
+    if any(skip.code not in EXPECTED_SKIPS for skip in document.skipped) or not document.skipped:
+        return []  # said already
+    why = document.skipped[0].reason
+    return [Finding("cells", "INDETERMINATE", f"nothing was measured: every cell was skipped; the first: {why}")]
 
 
 def _from_kind(document: Document | None, kind: str) -> list[Finding]:
@@ -246,7 +257,10 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
         return "INDETERMINATE", f"{what}: the data that arrived was not verified"
     if reference is None or reference.boundless:
         why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
-        return ("INDETERMINATE" if acceptance else "PASS"), f"{what}: {_amount(metric)}, not judged: {why}"
+        # Figures that are made of others explain; what they are made of is judged.
+        made_of_others = metric.quantity in (RATIO, TASK)
+        word = "INDETERMINATE" if acceptance and not made_of_others else "PASS"
+        return word, f"{what}: {_amount(metric)}, not judged: {why}"
     settled = metric.converged or metric.ci is None
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
         if bound is None:
@@ -314,24 +328,63 @@ def _other_direction(metric: Metric, metrics: Sequence[Metric], references: Mapp
 def describe(metric: Metric) -> str:
     """The figure in a technician's words: ``GPU 2, device to host from NUMA node 0``."""
     words = _load_words(metric.cell, metric.flow, metric.total)
-    ratio = metric.path_class.partition("_over_")
-    return f"{words}: {ratio[0].replace('_', ' ')} over {ratio[2]}" if ratio[1] else words
+    path_class, what = split_class(metric.path_class)
+    if what == "over_near":
+        return f"{words}: {path_class.replace('_', ' ')} over near"
+    return f"{words}: {_DERIVED_WORDS[what]}" if what else words
+
+
+#: What a figure that is made of others says of its cell.
+_DERIVED_WORDS = {
+    "staged_over_direct": "staged over direct",
+    "fairness": "least share of a GPU over the greatest",
+    "slowest_task": "the slowest task",
+    "mean_task": "the mean task",
+    "fastest_task": "the fastest task",
+    "task_over_fair": "the slowest task over its fair share",
+}
 
 
 def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
     if cell.lone:
         return _flow_words(cell.flows[0])
     if flow is not None:
-        rest = "both directions at once" if len(cell.flows) == 2 and _one_path(cell) else f"while {cell} runs"
+        one_pair = len(cell.flows) == 2 and (_one_path(cell) or len({frozenset(f.gpus) for f in cell.flows}) == 1)
+        many = _many_words(cell)
+        rest = "both directions at once" if one_pair else f"of {many}" if many else f"while {cell} runs"
         return f"{_flow_words(flow)}, {rest}"
     if _one_path(cell):
         first = cell.flows[0]
         return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (
             ", together" if total else ""
         )
+    pairs = {frozenset(f.gpus) for f in cell.flows if f.kind == "peer"}
+    if len(pairs) == 1 and len(cell.flows) == 2 and all(f.kind == "peer" for f in cell.flows):
+        one, other = sorted(pairs.pop())
+        return f"GPUs {one} and {other}, both directions at once" + (", together" if total else "")
+    many = _many_words(cell)
+    if many:
+        return many + (", together" if total else "")
     if all(f.kind == "stream" for f in cell.flows):
         return f"memory of all {len(cell.flows)} NUMA nodes at once, STREAM {cell.flows[0].kernel}"
     return f"{cell}, together"
+
+
+def _many_words(cell: Cell) -> str:
+    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory; empty for other cells."""
+    gpus = list(dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus))
+    if len(gpus) < 2 or any(flow.kind != "host" for flow in cell.flows):
+        return ""
+    ways = {flow.direction for flow in cell.flows}
+    way = "both directions" if len(ways) > 1 else _WAYS[ways.pop()]
+    memories = sorted({flow.numa_node for flow in cell.flows if flow.numa_node is not None})
+    tasks = {flow.tasks for flow in cell.flows}
+    shared = f", {max(tasks)} tasks each" if max(tasks) > 1 else ""
+    named = ", ".join(map(str, gpus))
+    return f"GPUs {named} at once{shared}, {way}, NUMA node{'s' if len(memories) > 1 else ''} {', '.join(map(str, memories))}"
+
+
+_WAYS = {"h2d": "host to device", "d2h": "device to host"}
 
 
 def _one_path(cell: Cell) -> bool:
@@ -346,9 +399,9 @@ def _flow_words(flow: Flow) -> str:
             f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
         )
     if flow.kind == "peer":
-        return f"GPU {flow.source.index} to GPU {flow.destination.index}{extra}"
-    way = "host to device" if flow.direction == "h2d" else "device to host"
-    return f"GPU {flow.gpus[0]}, {way} from NUMA node {flow.numa_node}{extra}"
+        read = ", read" if flow.driver is not None else ""
+        return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
+    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
 
 
 def _amount(metric: Metric) -> str:

@@ -60,7 +60,7 @@ def test_unknown_capacities_are_told(capsys):
     _, out, _ = predict(capsys, "--node", "keeneland", "n0:g0+g0:n0")
     assert "12.00 at best" in out
     assert "g0.both is not known: no figure of both directions at once is published" in out
-    _, out, _ = predict(capsys, "--node", "keeneland", "g1:g2")
+    _, out, _ = predict(capsys, "--node", "keeneland", "g0:g2")
     assert "unknown" in out
 
 

@@ -316,8 +316,11 @@ def test_stream(types):
 def test_published_pairs_of_gpus(types):
     assert predict(parse("g0:g1"), types["summit"]).total == 46.33
     assert predict(parse("g4:g5+g5:g4"), types["summit"]).total == pytest.approx(93.11, rel=0.001)
-    unknown = predict(parse("g0:g3"), types["summit"])
-    assert [c.name for c in unknown.unknown] == ["g0:g3"]
+    assert predict(parse("g0:g3+g3:g0"), types["summit"]).total == pytest.approx(21.63)
+    assert predict(parse("g4:g3/staged"), types["summit"]).total == 25.84
+    assert predict(parse("g1:g2"), types["keeneland"]).total == 4.9
+    unknown = predict(parse("g0:g1@g1"), types["summit"])
+    assert [c.name for c in unknown.unknown] == ["g0:g1@g1"]
     assert unknown.total is None
 
 
