@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import socket
 import sys
 import time
@@ -158,25 +159,67 @@ def _finish(
     said: str,
     interrupted: bool = False,
 ) -> int:
-    """Count, merge, write ``run.json`` and the page; returns the exit code."""
+    """Write ``run.json`` and the page; returns the exit code."""
+    about = {
+        "system": system.name,
+        "command": list(request.command),
+        "hostname": socket.gethostname(),
+        "interrupted": interrupted,
+    }
+    verdict = _account(folder, cases, about, started, time.time() - started, said)
+    _report(folder, request)
+    return _EXIT_CODES[verdict]
+
+
+def adopt(folder: Path) -> None:
+    """Write the ``run.json`` of a run that ReFrame made by hand, from its report: the cases that it ran are those that
+    were wanted. Does nothing where there is no such report or ``run.json`` stands already."""
+    report = folder / "reframe-report.json"
+    if (folder / "run.json").exists() or not report.exists():
+        return
+    names = {check.name for check in _checks()}
+    ran = [case for case in expected_cases.ran(report) if case.check in names]
+    found = verdicts(folder)
+    if not ran or not found:
+        return
+    modelled = {(v["check"], v["partition"]) for v in found if v["kind"] == "modelled"}
+    cases = [
+        Case(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
+        for r in ran
+    ]
+    session = json.loads(report.read_text(encoding="utf-8"))["session_info"]
+    about = {
+        "system": ran[0].system,
+        "command": shlex.split(session.get("cmdline") or "reframe"),
+        "hostname": session.get("hostname"),
+        "interrupted": any(r.result in ("abort", "aborted") for r in ran),
+    }
+    started = float(session.get("time_start_unix") or report.stat().st_mtime)
+    _account(folder, cases, about, started, float(session.get("time_elapsed") or 0.0), "")
+
+
+def _account(
+    folder: Path, cases: Sequence[Case], about: Mapping[str, Any], started: float, seconds: float, said: str
+) -> str:
+    """Count, merge and write ``run.json``; returns the run's verdict."""
+    interrupted = bool(about["interrupted"])
     ran = expected_cases.ran(folder / "reframe-report.json")
     missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
     found = verdicts(folder)
     missing += _without_verdict(cases, ran, found)
     verdict = merged(cases, found, bool(missing))
-    seconds = time.time() - started
     programs = sum(case.seconds for case in ran)
     builds = sum(case.build_seconds for case in ran)
     summary = {
         "schema": "nearfar-run/1",
-        "system": system.name,
+        "system": about["system"],
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "seconds": round(seconds, 3),
-        "command": list(request.command),
-        "hostname": socket.gethostname(),
-        "real": [system.name] if any(not case.modelled for case in cases) else [],
+        "command": about["command"],
+        "hostname": about["hostname"],
+        "real": [about["system"]] if any(not case.modelled for case in cases) else [],
         "modelled": sorted(
-            {case.partition if system.name == "local" else system.name for case in cases if case.modelled}
+            {case.partition if about["system"] == "local" else about["system"] for case in cases if case.modelled}
         ),
         "expected_cases": [case.entry() for case in cases],
         "ran_cases": [_entry(case) for case in ran if any(case.check == each.check for each in cases)],
@@ -191,8 +234,7 @@ def _finish(
         },
     }
     files.write_atomically(folder / "run.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
-    _report(folder, request)
-    return _EXIT_CODES[verdict]
+    return verdict
 
 
 def _entry(case: Ran) -> dict[str, Any]:

@@ -76,6 +76,23 @@ def test_a_modelled_system_from_a_checkout_that_stays_as_it_was(checkout: Path) 
     assert listing(checkout) == before
 
 
+def test_a_run_that_reframe_made_by_hand_gets_its_page(checkout: Path) -> None:
+    _, env = command(checkout)
+    run = checkout.parent / "by-hand"
+    reframe = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", "reframe_config.py"]
+    done = subprocess.run(
+        [*reframe, "-c", "checks", "--system=keeneland", "-r"],
+        cwd=checkout, env={**env, "NEARFAR_RUN_DIR": str(run)}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = [sys.executable, "-m", "nearfar", "report", "--summary", str(run)]
+    said = subprocess.run(page, cwd=checkout, env=env, capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0 and "MODELLED" in said.stdout, said.stdout + said.stderr
+    made = json.loads((run / "run.json").read_text())
+    assert (made["system"], made["verdict"], made["modelled"], made["real"]) == ("keeneland", "PASS", ["keeneland"], [])
+    assert made["missing_cases"] == [] and (run / "index.html").exists()
+
+
 @pytest.mark.parametrize(
     "damage, line, others",
     [("def broken(:\n", 1, True), ("import no_such_module\n", None, True), ("x = []\nx[1]\n", 2, False)],

@@ -6,7 +6,7 @@ import argparse
 import glob
 from pathlib import Path
 
-from nearfar import files, report
+from nearfar import files, report, validation
 from nearfar.errors import NearfarError
 
 _EPILOG = """examples:
@@ -31,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build each page; one that cannot be built stops the command with the file that is at fault."""
     for folder in [folder for word in args.runs for folder in _run_directories(word)]:
+        validation.adopt(folder)
         page = report.build(folder)
         print(report.summary(folder) if args.summary else page)
     return 0
@@ -50,7 +51,7 @@ def _run_directories(word: str) -> list[Path]:
     runs = [path for path in found if path.is_dir()]
     if len(found) > 1:
         # A pattern may catch files and folders beside the runs; a single name is taken at its word.
-        runs = [path for path in runs if (path / "run.json").exists()]
+        runs = [path for path in runs if any((path / name).exists() for name in ("run.json", "reframe-report.json"))]
     if not runs:
         raise NearfarError(f"{word}: no run directory of that name here or in {reports}")
     return runs

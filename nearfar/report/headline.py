@@ -13,6 +13,7 @@ from .wording import class_words, link_words, plural, shown_verdict, span
 
 _TITLES = {"topology_check": "Topology", "host_memory_check": "Host memory", "host_device_check": "Host ↔ GPU"}
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
+_NOT_JUDGED = "not judged: no reference"
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
 
@@ -97,7 +98,11 @@ def _host_memory(streams: list[Figure]) -> str:
         together = [f.value for f in mine if f.is_total and f.value is not None]
         if together:
             parts.append(f"all NUMA nodes at once {span(together)}")
-        return f"STREAM {kernel}: {', '.join(parts)} GB/s ({_expected([f for f in mine if f.cell and f.cell.lone])})"
+        expected = _expected([f for f in mine if f.cell and f.cell.lone])
+        totals = [f for f in mine if f.is_total and f.reference]
+        if totals and expected == _NOT_JUDGED:
+            expected = f"all at once {_expected(totals)}; the others {_NOT_JUDGED}"
+        return f"STREAM {kernel}: {', '.join(parts)} GB/s ({expected})"
     return "no figures"
 
 
@@ -123,7 +128,7 @@ def _topology(check: Check, node: NodeRun) -> str:
 def _expected(found: list[Figure]) -> str:
     known = [f for f in found if f.reference]
     if not known:
-        return "not judged: no reference"
+        return _NOT_JUDGED
     origins = "/".join(_present((str(f.reference.get("origin")) for f in known if f.reference), ()))
     least = [f.least for f in known if f.least is not None]
     return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"

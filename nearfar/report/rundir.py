@@ -44,7 +44,8 @@ class Check:
         """What is missing of this check, in a sentence."""
         if self.verdict is None:
             return f"{self.name} left no verdict: it did not finish"
-        if self.document is None:
+        # A verdict without figures says itself why there is no document.
+        if self.document is None and (self.verdict["metrics"] or not self.verdict.get("reasons")):
             return (
                 f"{self.name} has a verdict, but its measurement document is missing: no samples, no bindings, no node"
             )
