@@ -121,6 +121,19 @@ def test_a_curve_grows_with_size(build_folder: Path) -> None:
     assert document["skipped"][0]["cell"] == "n0:g0+g0:n0", "only lone flows have a curve"
 
 
+def test_three_latencies_that_are_not_mixed(build_folder: Path, matrix: dict[str, Any]) -> None:
+    cells = ["n0:g0", "g0:n0", *(["g0:g1"] if len(matrix["node"]["gpus"]) > 1 else [])]
+    code, document, stderr = copy(build_folder, "--latency", *cells)
+    assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
+    measurement.document.from_raw(document, "nearfar-copy")
+    time_of = {(result["cell"], result["quantity"]): result["total"]["median"] for result in document["results"]}
+    assert {unit for result in document["results"] for unit in [result["total"]["unit"]]} == {"us"}
+    for cell in cells:
+        assert 0.3 < time_of[cell, "latency.chase"] < 5, "a load over the bus"
+        assert 1 < time_of[cell, "latency.launch"] < 100
+        assert time_of[cell, "latency.copy"] > time_of[cell, "latency.chase"]
+
+
 def test_an_absent_gpu_fails_its_cells_and_renumbers_nothing(build_folder: Path, matrix: dict[str, Any]) -> None:
     first = matrix["node"]["gpus"][0]["pci"]
     code, document, _ = copy(build_folder, f"--gpus={ABSENT},{first}", "n0:g0", "n0:g1")

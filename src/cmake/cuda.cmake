@@ -12,7 +12,7 @@ endif()
 find_package(CUDAToolkit REQUIRED)
 
 add_library(flow_gpu STATIC
-  flow/buffers.cpp flow/copy_bench.cpp flow/gpu_call.cpp flow/gpu_device.cpp flow/gpu_kernels.cu flow/latched.cpp flow/peer_access.cpp flow/route.cpp flow/route_plan.cpp
+  flow/buffers.cpp flow/copy_bench.cpp flow/gpu_call.cpp flow/gpu_device.cpp flow/gpu_kernels.cu flow/latched.cpp flow/latency.cpp flow/peer_access.cpp flow/route.cpp flow/route_plan.cpp
   flow/task_process.cpp flow/windowed.cpp)
 target_compile_options(flow_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
 target_link_libraries(flow_gpu PUBLIC flow CUDA::cudart_static)

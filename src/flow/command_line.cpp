@@ -93,6 +93,8 @@ CommandLine parse_command_line(int argc, char** argv) {
             line.policy.hang_seconds = seconds(name, value());
         } else if (name == "--sizes") {
             line.policy.sizes = parse_sizes(value());
+        } else if (word == "--latency") {
+            line.policy.latency = true;
         } else if (name == "--gpus") {
             line.gpus = split(value());
         } else if (name == "--as-task") {

@@ -9,6 +9,7 @@
 #include "flow/error.h"
 #include "flow/gpu_call.h"
 #include "flow/latched.h"
+#include "flow/latency.h"
 #include "flow/sizes.h"
 
 namespace nearfar {
@@ -78,7 +79,7 @@ void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& pro
     measure_in_order(cells_, policy_, now(), session, mutex, progress,
                      [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, peers, seconds); });
     const std::lock_guard<std::mutex> lock(mutex);
-    session.curves = size_curves(session.results);
+    if (!policy_.latency) session.curves = size_curves(session.results);
     session.gpus_under_load = gpus_under_load(gpus_of(cells_));
 }
 
@@ -118,6 +119,7 @@ bool CopyBench::is_usable(const Flow& flow) const {
 std::vector<CellResult> CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds) {
     for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);
     peers.arrange(cell);
+    if (policy_.latency) return measure_latencies(cell, buffers, seconds);
     if (can_be_latched(cell)) return measure_latched(cell, buffers, seconds);
     if (!policy_.sizes.empty())
         throw Prevented("unsupported", cell.text() + ": --sizes is for one flow alone on pinned or device memory");
@@ -169,6 +171,35 @@ std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffe
         add(result, route, outcome.rate, cpus, link);
         results.push_back(std::move(result));
     }
+    return results;
+}
+
+std::vector<CellResult> CopyBench::measure_latencies(const Cell& cell, const Buffers& buffers, double seconds) {
+    if (!can_be_latched(cell) || cell.flows[0].sm)
+        throw Prevented("unsupported",
+                        cell.text() + ": --latency is for one flow alone, by a copy engine, on pinned or device memory");
+    const std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node_, gpus_, 1);
+    const Route& route = routes[0];
+    const std::vector<int> cpus = bind_thread(route.cpus());
+    const double share = std::min(seconds / 3, policy_.latched_seconds);
+    std::vector<CellResult> results;
+    const auto keep = [&](const char* quantity, std::size_t bytes, const Summary& time) {
+        CellResult result;
+        result.quantity = quantity;
+        result.unit = "us";
+        result.cell = cell;
+        result.bytes = bytes;
+        result.method = quantity;
+        result.converged = time.half_width() <= policy_.target;
+        result.verified = true;
+        result.total = time;
+        add(result, route, time, cpus, {});
+        result.flows[0].ceiling.reset();  // of the rate, not of this
+        results.push_back(std::move(result));
+    };
+    keep("latency.copy", 8, copy_latency(route, policy_, share));
+    keep("latency.chase", 4, chase_latency(route, node_, gpus_, policy_, share));
+    keep("latency.launch", 1, launch_latency(route, policy_, share));
     return results;
 }
 

@@ -50,6 +50,7 @@ private:
     void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
              const LinkState& link) const;
     std::vector<CellResult> measure_latched(const Cell& cell, const Buffers& buffers, double seconds);
+    std::vector<CellResult> measure_latencies(const Cell& cell, const Buffers& buffers, double seconds);
     CellResult measure_windowed(const Cell& cell, const Buffers& buffers, double seconds);
     std::vector<TaskProcess> start_processes(const Flow& flow, std::size_t chunk) const;
     double probed_rate(const Route& route);

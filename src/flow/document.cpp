@@ -120,8 +120,8 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     json.end_object().end_object();
 }
 
-void write_rate(Json& json, const Summary& rate) {
-    json.begin_object().field("unit", "GB/s").field("median", rate.median).field("mad", rate.mad);
+void write_rate(Json& json, const Summary& rate, const char* unit) {
+    json.begin_object().field("unit", unit).field("median", rate.median).field("mad", rate.mad);
     json.key("ci").begin_array().value(rate.low).value(rate.high).end_array();
     json.field("min", rate.min).field("max", rate.max).field("n", static_cast<std::uint64_t>(rate.n()));
     json.key("samples").begin_array();
@@ -129,16 +129,16 @@ void write_rate(Json& json, const Summary& rate) {
     json.end_array().end_object();
 }
 
-void write_flow(Json& json, const FlowResult& flow) {
+void write_flow(Json& json, const FlowResult& flow, const char* unit) {
     json.begin_object().field("flow", flow.flow.text()).key("rate");
-    write_rate(json, flow.rate);
+    write_rate(json, flow.rate, unit);
     if (flow.solo) {
         json.key("solo");
-        write_rate(json, *flow.solo);
+        write_rate(json, *flow.solo, unit);
     }
     if (flow.tasks) {
         json.key("tasks");
-        write_rate(json, *flow.tasks);
+        write_rate(json, *flow.tasks, unit);
     }
     optional_field(json, "ceiling", flow.ceiling);
     if (flow.best) json.field("best", *flow.best);
@@ -157,9 +157,9 @@ void write_result(Json& json, const CellResult& result) {
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
     json.field("converged", result.converged).field("verified", result.verified);
     json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
-    for (const FlowResult& flow : result.flows) write_flow(json, flow);
+    for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
     json.end_array().key("total");
-    write_rate(json, result.total);
+    write_rate(json, result.total, result.unit);
     json.end_object();
 }
 

@@ -53,6 +53,15 @@ __global__ void verify_kernel(const std::uint64_t* data, std::uint64_t seed, std
     if (mine != 0) atomicAdd(wrong, mine);
 }
 
+__global__ void chase_kernel(const char* lines, std::uint32_t* at, std::uint32_t steps) {
+    std::uint32_t line = *at;
+    for (std::uint32_t i = 0; i < steps; ++i)
+        line = *reinterpret_cast<const volatile std::uint32_t*>(lines + static_cast<std::size_t>(line) * chase_line);
+    *at = line;
+}
+
+__global__ void nothing_kernel() {}
+
 // One block a multiprocessor: two kernels side by side each get their share.
 int blocks() {
     int device = 0;
@@ -85,12 +94,24 @@ void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsig
     check(cudaGetLastError(), "verify");
 }
 
+void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream) {
+    chase_kernel<<<1, 1, 0, stream>>>(static_cast<const char*>(lines), at, steps);
+    check(cudaGetLastError(), "chase");
+}
+
+void queue_nothing(cudaStream_t stream) {
+    nothing_kernel<<<1, 1, 0, stream>>>();
+    check(cudaGetLastError(), "an empty kernel");
+}
+
 void load_kernels() {
     cudaFuncAttributes attributes{};
     check(cudaFuncGetAttributes(&attributes, latch_kernel), "loading the latch");
     check(cudaFuncGetAttributes(&attributes, copy_kernel), "loading the SM copy");
     check(cudaFuncGetAttributes(&attributes, fill_kernel), "loading the fill");
     check(cudaFuncGetAttributes(&attributes, verify_kernel), "loading the verification");
+    check(cudaFuncGetAttributes(&attributes, chase_kernel), "loading the chase");
+    check(cudaFuncGetAttributes(&attributes, nothing_kernel), "loading the empty kernel");
 }
 
 }  // namespace nearfar

@@ -25,6 +25,15 @@ void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t 
 // Adds to *wrong the number of words that do not follow the pattern.
 void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong, cudaStream_t stream);
 
+// Bytes from one chased line to the next: no two in one line of any cache.
+constexpr std::size_t chase_line = 256;
+
+// One thread follows `steps` lines from *at on (each holds the number of the next) and leaves in *at where it stopped.
+void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream);
+
+// A kernel that does nothing.
+void queue_nothing(cudaStream_t stream);
+
 // Loads every kernel now: a kernel that is loaded lazily behind a closed latch waits for it for ever.
 void load_kernels();
 

@@ -28,6 +28,7 @@ struct FlowResult {
 
 struct CellResult {
     std::string quantity = "copy";
+    const char* unit = "GB/s";  // of all its figures
     Cell cell;
     std::size_t bytes = 0;  // in one copy (latched) or chunk (windowed), the largest of the flows
     bool converged = false;
@@ -68,6 +69,7 @@ struct Policy {
     double warm_up_seconds = 0.3;
     double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
     double hang_seconds = 30.0;      // a cell that takes longer hangs
+    bool latency = false;            // latencies of lone flows in place of rates
     std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
     bool even_if_busy = false;       // measure GPUs that other processes use
 };

@@ -10,6 +10,7 @@
 
 #include "flow/clock.h"
 #include "flow/error.h"
+#include "flow/interrupt.h"
 
 namespace nearfar {
 namespace {
@@ -42,7 +43,10 @@ void print_table(const Session& session) {
     const bool by_size = !session.curves.empty();
     for (const CellResult& result : session.results) {
         if (result.flows.size() == 1) {
-            const std::string size = by_size ? " " + size_words(result.bytes) : "";
+            const bool timed = result.quantity.rfind("latency.", 0) == 0;
+            const std::string size = by_size ? " " + size_words(result.bytes)
+                                     : timed ? " " + result.quantity.substr(8) + ", us"
+                                             : "";
             print_row(result.cell.text() + size, result.total, result.flows[0].ceiling, result.converged);
             continue;
         }
@@ -109,7 +113,8 @@ void Watchdog::watch() {
         std::string cell;
         {
             const std::lock_guard<std::mutex> lock(state_);
-            if (now() - since_ < seconds_) continue;
+            // Drivers that nobody keeps loaded take their time to start.
+            if (now() - since_ < (cell_.empty() ? 2 * seconds_ : seconds_)) continue;
             cell = cell_;
         }
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -121,6 +126,46 @@ void Watchdog::watch() {
         std::fflush(nullptr);
         _exit(1);  // the thread that hangs in the driver cannot be joined
     }
+}
+
+int run(const Program& program, const CommandLine& line) {
+    if (line.help) {
+        std::printf("%s%s%s", program.help, common_options_help, program.examples);
+        return 0;
+    }
+    if (line.version) {
+        std::printf("%s %s%s\n", program.name, NEARFAR_VERSION,
+                    program.cuda.empty() ? "" : (" (CUDA " + program.cuda + ")").c_str());
+        return 0;
+    }
+    const double begin = now();
+    Measurement measurement;
+    measurement.run = {program.name, line.words, utc_now(), 0, "", program.cuda};
+    const Node node = read_node(line.gpus);
+    for (const Cell& cell : line.cells) program.require(cell);
+    std::vector<Cell> cells = line.cells.empty() ? program.matrix(node) : line.cells;
+    set_absent_aside(cells, node, line.absent_fails, measurement.session);
+    if (line.list) {
+        for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
+        return 0;
+    }
+    catch_interrupts();
+    for (const PciGpu& gpu : node.gpus) measurement.gpus.push_back({gpu, {}, true});
+    measurement.session.setup_seconds["node"] = now() - begin;
+    const auto print = [&] {
+        measurement.run.seconds = now() - begin;
+        print_session(line, document(measurement.run, node, measurement.gpus, measurement.session), measurement.session);
+    };
+    Watchdog watchdog(line.policy.hang_seconds, measurement.session, measurement.mutex, print);
+    measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
+        watchdog.begin(cell);
+        print_progress(position, count, cell);
+    };
+    program.measure(line, node, cells, measurement);
+    end_progress();
+    const std::lock_guard<std::mutex> lock(measurement.mutex);
+    print();
+    return exit_code(measurement.session);
 }
 
 int run_program(const std::string& name, const std::function<int()>& body) {

@@ -9,7 +9,9 @@
 
 #include "flow/command_line.h"
 #include "flow/document.h"
+#include "flow/matrix.h"
 #include "flow/measure.h"
+#include "flow/session_loop.h"
 
 namespace nearfar {
 
@@ -48,6 +50,29 @@ private:
 
     void watch();
 };
+
+// One run of a program: what becomes its document. `mutex` guards the session while it grows.
+struct Measurement {
+    ProgramRun run;
+    std::vector<DocumentGpu> gpus;
+    Session session;
+    std::mutex mutex;
+    Progress progress;
+};
+
+// What makes one program differ from another.
+struct Program {
+    const char* name;
+    const char* help;                               // before the common options
+    const char* examples;                           // after them
+    std::string cuda;                               // the CUDA it was built with; empty for none
+    std::vector<Cell> (*matrix)(const Node& node);  // measured where no cells are given
+    void (*require)(const Cell& cell);              // throws WrongUse for a cell of another program
+    void (*measure)(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
+};
+
+// Everything that programs share, from --help to the exit code.
+int run(const Program& program, const CommandLine& line);
 
 // Runs a program's body and turns what it throws into one line on standard error and exit code 2.
 int run_program(const std::string& name, const std::function<int()>& body);

@@ -2,13 +2,11 @@
 #include <cuda_runtime_api.h>
 
 #include <csignal>
-#include <cstdio>
 #include <mutex>
 
 #include "flow/clock.h"
 #include "flow/copy_bench.h"
 #include "flow/error.h"
-#include "flow/interrupt.h"
 #include "flow/matrix.h"
 #include "flow/program.h"
 #include "flow/task_process.h"
@@ -25,6 +23,7 @@ const char* const help =
     "host with peer access off. GPUs count in PCI bus order over all the node's. Without cells: every NUMA node with every GPU.\n\n"
     "  --gpus PCI,PCI…  what g0, g1 … are; one that is not there fails its cells\n"
     "  --sizes A..B     lone flows at each power of two (1KiB..1GiB), or a list (4KiB,1MiB); with the half-bandwidth size\n"
+    "  --latency        of lone flows, three times in microseconds: a tiny copy, dependent loads by a kernel, a launch\n"
     "  --even-if-busy   measure GPUs that other processes use\n";
 
 const char* const examples =
@@ -48,48 +47,25 @@ std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
     return shown;
 }
 
-void refuse_stream(const std::vector<Cell>& cells) {
-    for (const Cell& cell : cells)
-        for (const Flow& flow : cell.flows)
-            if (flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
+void require_copy(const Cell& cell) {
+    for (const Flow& flow : cell.flows)
+        if (flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
 }
 
-int measure(const CommandLine& line) {
+void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     const double begin = now();
-    ProgramRun run{"nearfar-copy", line.words, utc_now(), 0, "", cuda_version()};
-    const Node node = read_node(line.gpus);
-    refuse_stream(line.cells);
-    Session session;
-    std::vector<Cell> cells = line.cells.empty() ? host_device_matrix(node) : line.cells;
-    set_absent_aside(cells, node, line.absent_fails, session);
-    if (line.list) {
-        for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
-        return 0;
-    }
-    std::mutex mutex;
     const Nvml nvml;
-    session.setup_seconds["node_and_nvml"] = now() - begin;
-    const double cuda = now();
-    std::vector<DocumentGpu> shown;
-    const auto print = [&] {
-        run.seconds = now() - begin;
-        print_session(line, document(run, node, shown, session), session);
-    };
-    Watchdog watchdog(line.policy.hang_seconds, session, mutex, print);
     CopyBench bench(node, nvml, line.policy, cells);
-    session.setup_seconds["driver"] = now() - cuda;
-    run.driver = nvml.driver_version();
-    shown = gpus_for_document(bench.gpus());
-    bench.measure(session, mutex, [&](std::size_t position, std::size_t count, const std::string& cell) {
-        watchdog.begin(cell);
-        print_progress(position, count, cell);
-    });
-    end_progress();
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (cells.empty() && session.failed.empty())
-        session.skipped.push_back({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
-    print();
-    return exit_code(session);
+    measurement.session.setup_seconds["driver"] = now() - begin;
+    {
+        const std::lock_guard<std::mutex> lock(measurement.mutex);
+        measurement.run.driver = nvml.driver_version();
+        measurement.gpus = gpus_for_document(bench.gpus());
+    }
+    bench.measure(measurement.session, measurement.mutex, measurement.progress);
+    if (cells.empty() && measurement.session.failed.empty())
+        measurement.session.skipped.push_back(
+            {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
 }
 
 }  // namespace
@@ -97,19 +73,10 @@ int measure(const CommandLine& line) {
 int main(int argc, char** argv) {
     return run_program("nearfar-copy", [&] {
         const CommandLine line = parse_command_line(argc, argv);
-        if (line.help) {
-            std::printf("%s%s%s", help, common_options_help, examples);
-            return 0;
-        }
-        if (line.version) {
-            std::printf("nearfar-copy %s (CUDA %s)\n", NEARFAR_VERSION, cuda_version().c_str());
-            return 0;
-        }
         if (line.as_task > 0 && line.cells.size() == 1) {
             std::signal(SIGINT, SIG_IGN);  // the parent decides when its tasks end
             return run_as_task(read_node(line.gpus), Nvml(), line.cells[0].flows[0], line.as_task);
         }
-        catch_interrupts();
-        return measure(line);
+        return run({"nearfar-copy", help, examples, cuda_version(), host_device_matrix, require_copy, measure}, line);
     });
 }

@@ -1,10 +1,5 @@
 // nearfar-stream: STREAM by the cores of one NUMA node on the memory of another, and on all nodes at once.
-#include <cstdio>
-#include <mutex>
-
-#include "flow/clock.h"
 #include "flow/error.h"
-#include "flow/interrupt.h"
 #include "flow/matrix.h"
 #include "flow/program.h"
 #include "flow/stream_bench.h"
@@ -25,59 +20,20 @@ const char* const examples =
     "  nearfar-stream c0:n0/triad+c1:n1/triad     both nodes at once\n"
     "\nexit codes: 0 measured, 1 a cell failed, 2 wrong use, 3 something could not be measured\n";
 
-void require_stream(const std::vector<Cell>& cells) {
-    for (const Cell& cell : cells)
-        for (const Flow& flow : cell.flows)
-            if (!flow.is_stream_flow())
-                throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
+void require_stream(const Cell& cell) {
+    for (const Flow& flow : cell.flows)
+        if (!flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
 }
 
-int measure(const CommandLine& line) {
-    const double begin = now();
-    ProgramRun run{"nearfar-stream", line.words, utc_now(), 0, "", ""};
-    const Node node = read_node(line.gpus);
-    require_stream(line.cells);
-    Session session;
-    std::vector<Cell> cells = line.cells.empty() ? stream_matrix(node) : line.cells;
-    set_absent_aside(cells, node, line.absent_fails, session);
-    if (line.list) {
-        for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
-        return 0;
-    }
-    std::mutex mutex;
-    session.setup_seconds["node"] = now() - begin;
-    std::vector<DocumentGpu> gpus;
-    for (const PciGpu& gpu : node.gpus) gpus.push_back({gpu, {}, true});
-    const auto print = [&] {
-        run.seconds = now() - begin;
-        print_session(line, document(run, node, gpus, session), session);
-    };
-    Watchdog watchdog(line.policy.hang_seconds, session, mutex, print);
-    StreamBench bench(node, line.policy);
-    bench.measure(cells, session, mutex, [&](std::size_t position, std::size_t count, const std::string& cell) {
-        watchdog.begin(cell);
-        print_progress(position, count, cell);
-    });
-    end_progress();
-    const std::lock_guard<std::mutex> lock(mutex);
-    print();
-    return exit_code(session);
+void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
+    StreamBench(node, line.policy).measure(cells, measurement.session, measurement.mutex, measurement.progress);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     return run_program("nearfar-stream", [&] {
-        const CommandLine line = parse_command_line(argc, argv);
-        if (line.help) {
-            std::printf("%s%s%s", help, common_options_help, examples);
-            return 0;
-        }
-        if (line.version) {
-            std::printf("nearfar-stream %s\n", NEARFAR_VERSION);
-            return 0;
-        }
-        catch_interrupts();
-        return measure(line);
+        return run({"nearfar-stream", help, examples, "", stream_matrix, require_stream, measure},
+                   parse_command_line(argc, argv));
     });
 }
