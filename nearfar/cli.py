@@ -46,7 +46,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
         if name == chosen:
             module = importlib.import_module(f"nearfar.commands.{name}")
             module.configure(one)
-            one.set_defaults(run=module.run)
+            one.set_defaults(run=module.run, parser=one)
     return top
 
 
@@ -57,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        parsed = parser(chosen).parse_args(words)
+        parsed, rest = parser(chosen).parse_known_args(words)
+        if rest:
+            parsed.parser.error(f"unrecognized arguments: {' '.join(rest)}")  # with the command's own usage
         code: int = parsed.run(parsed)
         sys.stdout.flush()
         return code

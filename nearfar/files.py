@@ -20,17 +20,21 @@ from nearfar.errors import CouldNotJudge
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 _REMEDY = {
-    errno.ENOSPC: "the disk is full; make room, or set NEARFAR_STATE to a directory on another disk",
-    errno.EDQUOT: "the quota is used up; make room, or set NEARFAR_STATE to a directory elsewhere",
-    errno.EROFS: "the file system is read-only; set NEARFAR_STATE to a directory that can be written",
-    errno.EACCES: "no permission to write there; set NEARFAR_STATE to a directory that can be written",
-    errno.EPERM: "no permission to write there; set NEARFAR_STATE to a directory that can be written",
+    errno.ENOSPC: "the disk is full; make room, or {elsewhere} on another disk",
+    errno.EDQUOT: "the quota is used up; make room, or {elsewhere} elsewhere",
+    errno.EROFS: "the file system is read-only; {elsewhere} that can be written",
+    errno.EACCES: "no permission to write there; {elsewhere} that can be written",
+    errno.EPERM: "no permission to write there; {elsewhere} that can be written",
 }
 
 
-def cannot_write(path: Path, error: OSError) -> CouldNotJudge:
+#: What a user can do about a place that cannot be written.
+STATE_ELSEWHERE = "set NEARFAR_STATE to a directory"
+
+
+def cannot_write(path: Path, error: OSError, elsewhere: str = STATE_ELSEWHERE) -> CouldNotJudge:
     """The user's error for a failed write: the path, the cause and the remedy in one line."""
-    cause = _REMEDY.get(error.errno or 0, error.strerror or str(error))
+    cause = _REMEDY.get(error.errno or 0, error.strerror or str(error)).format(elsewhere=elsewhere)
     return CouldNotJudge(f"{path}: cannot be written: {cause}")
 
 
@@ -44,22 +48,22 @@ def reports_directory() -> Path:
     return state_directory() / "reports"
 
 
-def make_directory(path: Path) -> Path:
+def make_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> Path:
     """Make ``path`` with its parents; raises ``CouldNotJudge`` with the remedy where that is impossible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, elsewhere) from None
     return path
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, elsewhere: str = STATE_ELSEWHERE) -> None:
     """Write a file beside its place and rename it there; an interrupted write leaves the old file, or none.
 
     Makes missing parent directories. Raises ``CouldNotJudge`` (full disk, read-only, no permission).
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    make_directory(path.parent)
+    make_directory(path.parent, elsewhere)
     beside = None
     try:
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -69,7 +73,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.replace(beside, path)
     except OSError as error:
         _remove(beside)
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, elsewhere) from None
     except BaseException:
         _remove(beside)
         raise

@@ -53,7 +53,7 @@ def write_first_site_files(name: str, node: Node, xml: str, directory: Path) -> 
         if path.exists():
             raise NearfarError(f"{path} is there already and is not overwritten; choose another name, or move it away")
     for path, text in contents.items():
-        write_atomically(path, text)
+        write_atomically(path, text, elsewhere="name with --site-dir or NEARFAR_SITE a directory")
     return list(contents)
 
 
