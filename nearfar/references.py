@@ -273,10 +273,11 @@ def resolve(
     for file in files:
         file.check_line_rates(_links(node))
     found: dict[str, Reference | None] = {}
+    siblings_of = _sibling_groups(metrics, node)
     for metric in metrics:
         reference = _from_files(metric, check, files, node, kind, stamp or {})
         if kind == "measured":
-            siblings = _from_siblings(metric, metrics, node)
+            siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             reference = reference or _from_links(metric, node, node_type) or _from_capacities(metric, node_type)
             reference = _stricter(reference, siblings)
         found[metric.name] = reference
@@ -379,12 +380,18 @@ def _from_memory(flow: Flow, numa_node: int) -> Flow:
     return replace(flow, destination=memory, driver=None)
 
 
-def _from_siblings(metric: Metric, metrics: Sequence[Metric], node: Node) -> Reference | None:
+def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Metric]]:
+    """The metrics that are alike, by the name of each; none for figures that are made of others."""
+    groups: dict[object, list[Metric]] = {}
+    for metric in metrics:
+        if metric.quantity not in (RATIO, TASK):
+            groups.setdefault(_sibling_group(metric, node), []).append(metric)
+    return {metric.name: group for group in groups.values() for metric in group}
+
+
+def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
     """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
-    if metric.quantity in (RATIO, TASK):
-        return None
-    group = _sibling_group(metric, node)
-    others = [m.value for m in metrics if m.name != metric.name and _sibling_group(m, node) == group]
+    others = [m.value for m in group if m.name != metric.name]
     if len(others) < LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)

@@ -179,3 +179,13 @@ def test_a_reference_in_another_unit_than_its_figure(tmp_path: Path) -> None:
     with pytest.raises(NearfarError, match=r"near.n0_g0 is in 'GB/s', its reference in 'MB/s'"):
         one(metric("n0:g0", 55.5), file)
     assert references.row_keys(metric("n0:g0", 1.0))[0] == "near.n0_g0"
+
+
+def test_each_figure_is_grouped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight GPUs by eight NUMA nodes are hundreds of figures: nothing may be done for each pair of them."""
+    calls = []
+    group = references._sibling_group
+    monkeypatch.setattr(references, "_sibling_group", lambda metric, node: calls.append(metric) or group(metric, node))
+    figures = [metric(f"n{numa}:g{gpu}", 55.0) for numa in range(8) for gpu in range(8)]
+    resolve(figures, CHECK, [], NODE)
+    assert len(calls) == len(figures)
