@@ -107,6 +107,7 @@ class Share:
         return self.capacity.name.endswith(".both") and len({flow.direction for flow in self.weights}) == 1
 
     def constraint(self, value: float) -> Constraint:
+        """The constraint that this capacity is at such a value, GB/s."""
         return Constraint(self.capacity.name, value, self.weights)
 
 

@@ -1,0 +1,1 @@
+"""Which degraded parts explain a node's slow figures (docs/diagnosis.md)."""
