@@ -43,5 +43,8 @@ class programs(rfm.CompileOnlyRegressionTest):
         """The last line of the output is the folder."""
         if self._modelled:
             return True
-        self.folder = str(sn.extractsingle(r"^(/.*)$", self.build_stdout, 1).evaluate())
-        return sn.path_isdir(self.folder)
+        found = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()
+        self.folder = str(found[0]) if found else ""
+        named = os.environ.get("NEARFAR_PROGRAMS")
+        words = f"NEARFAR_PROGRAMS: {named}: no such directory" if named else "setup/build named no directory"
+        return sn.assert_true(os.path.isdir(self.folder), words)

@@ -44,6 +44,11 @@ def plan(request: Request) -> tuple[System, list[Case]]:
     """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
     if request.system is not None:
         os.environ["NEARFAR_SYSTEM"] = request.system
+    ready = os.environ.get("NEARFAR_PROGRAMS")
+    if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
+        raise NearfarError(
+            f"NEARFAR_PROGRAMS: {ready} is not the absolute path of a directory; mend or unset the variable"
+        )
     site = systems.site()
     checks = _checks()
     names = sorted({check.name for check in checks})
@@ -67,12 +72,14 @@ def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
     started = time.time()
+    parent = request.report_directory or files.reports_directory()
+    if any(letter.isspace() for letter in str(parent.absolute())):
+        remedy = "set NEARFAR_STATE to another" if request.report_directory is None else "name another"
+        raise NearfarError(f"{parent}: ReFrame cannot run in a folder with white space; {remedy}")
     if request.report_directory is None:
         folder = files.new_run_directory(system.name, started)
     else:
         folder = files.make_directory(request.report_directory.absolute())
-    if any(letter.isspace() for letter in str(folder)):
-        raise NearfarError(f"{folder}: ReFrame cannot run in a folder with white space; set NEARFAR_STATE to another")
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
     progress = _Progress(cases, folder, request.verbose)

@@ -138,10 +138,17 @@ def test_drift_is_named(checkout: Path) -> None:
 
 
 def test_programs_that_cannot_be_built(checkout: Path) -> None:
-    done = validate(checkout, "--system", "fake", "--check", "host_device_check", NEARFAR_PROGRAMS="/no/such/folder")
+    done = validate(checkout, "--system", "fake", "--check", "host_device_check", NEARFAR_PROGRAMS="")  # no setup/build
     run = run_json(checkout)
     assert done.returncode == 3
     assert "the programs could not be built" in run["missing_cases"][0]["reason"]
+
+
+def test_a_folder_of_programs_that_is_not_there_is_wrong_use(checkout: Path) -> None:
+    done = validate(checkout, "--system", "fake", NEARFAR_PROGRAMS="/no/such/folder")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("nearfar: NEARFAR_PROGRAMS: /no/such/folder ")
+    assert not (checkout.parent / "state").exists()
 
 
 def test_json_stands_alone_on_standard_output(checkout: Path) -> None:
