@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import signal
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from nearfar import __version__
-from nearfar.errors import NearfarError
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, NearfarError
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
@@ -73,6 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone; nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print("nearfar: standard output cannot be written: the disk is full; send it to another", file=sys.stderr)
+        return EXIT_COULD_NOT_JUDGE
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
