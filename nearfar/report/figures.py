@@ -13,7 +13,6 @@ from nearfar.errors import NearfarError
 from .rundir import VERDICTS, Check
 from .wording import expectation, number, shown_verdict, unit_words
 
-_RATIO = "_over_near"
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -57,8 +56,23 @@ class Figure:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether this is far over near, not a rate."""
-        return self.path_class.endswith(_RATIO)
+        """Whether this is made of other figures, not a rate that was measured."""
+        return bool(self.derived)
+
+    @property
+    def derived(self) -> str:
+        """What it is that is made of other figures (``over_near``); empty for a measured rate."""
+        return cells.split_class(self.path_class)[1]
+
+    @property
+    def base_class(self) -> str:
+        """The path class alone."""
+        return cells.split_class(self.path_class)[0]
+
+    @property
+    def explains(self) -> bool:
+        """Whether this only explains others, and was never to be judged."""
+        return self.is_ratio and self.reference is None
 
     @property
     def expected(self) -> float | None:
@@ -161,7 +175,7 @@ def _figure(metric: dict[str, Any], rates: dict[Any, _Rate], modelled: bool, pre
     cell = parsed(metric.get("cell"))
     lone = parsed(metric["flow"]) if metric.get("flow") else None
     flow = lone.flows[0] if lone else None
-    ratio = name.partition(".")[0].endswith(_RATIO)
+    ratio = bool(cells.split_class(name.partition(".")[0])[1])
     quantity = str(metric.get("quantity", ""))
     key = flow if cell is not None and not cell.lone else None
     rate = _Rate() if ratio else rates.get((quantity, cell, key), _Rate())

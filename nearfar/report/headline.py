@@ -6,12 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from . import peers, ramps
 from .figures import Figure, figures, parsed
 from .matrices import cell_anchor, load_of
 from .rundir import VERDICTS, Check, NodeRun, Run
 from .wording import class_words, link_words, plural, shown_verdict, span
 
-_TITLES = {"topology_check": "Topology", "host_memory_check": "Host memory", "host_device_check": "Host ↔ GPU"}
+_TITLES = {
+    "topology_check": "Topology",
+    "host_memory_check": "Host memory",
+    "host_device_check": "Host ↔ GPU",
+    "peer_check": "GPU ↔ GPU",
+    "saturation_check": "All GPUs at once",
+    "sharing_check": "Tasks sharing GPUs",
+}
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _NOT_JUDGED = "not judged: no reference"
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
@@ -49,6 +57,9 @@ def check_line(check: Check, node: NodeRun) -> str:
     if check.verdict is None:
         return "left no verdict: it did not finish"
     found = figures(check, "")
+    many = peers.line(found, _expected) or ramps.line(found, node.node, _expected)
+    if many:
+        return many
     copies = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_of(f.cell) is not None]
     streams = [f for f in found if f.quantity == "stream" and f.cell is not None]
     if copies:
@@ -241,7 +252,8 @@ def lead(run: Run, found: list[Reason]) -> str:
         return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
-    judged = [f.shown for node in run.nodes if not node.modelled for check in node.checks for f in figures(check, "")]
+    real = [check for node in run.nodes if not node.modelled for check in node.checks]
+    judged = [f.shown for check in real for f in figures(check, "") if not f.explains]
     count = len([word for word in judged if word != "UNJUDGED"])
     unjudged = len(judged) - count
     aside = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nearfar import cells
@@ -13,6 +13,8 @@ from .figures import Figure, parsed, slug, worst_first
 
 #: What a place shows: a figure, or why there is none.
 FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
+#: Places of a map of pairs where there is nothing to measure: a device and itself, the other half of a symmetric map.
+SELF, MIRROR = "self", "mirror"
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ class Place:
         """The worst verdict of the place's figures, as a page shows it; empty where there is no figure."""
         everything = [f for f in (self.figure, *(part for _, part in self.parts)) if f is not None]
         return worst_first(everything)[0].shown if everything else ""
+
+    @property
+    def without_anchor(self) -> Place:
+        """The same place, shown a second time."""
+        return replace(self, anchor="")
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Matrix:
     @property
     def all_skipped(self) -> str | None:
         """Why, where every place is skipped: the first reason. A matrix of nothing but skips is a sentence."""
-        everything = [place for row in self.places for place in row]
+        everything = [place for row in self.places for place in row if place.state not in (SELF, MIRROR)]
         return everything[0].reason if everything and all(p.state == SKIPPED for p in everything) else None
 
 
@@ -131,7 +138,7 @@ def host_device_matrices(figures: list[Figure], why: Evidence, numa: list[int], 
 
 def ratio_matrices(figures: list[Figure], numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
-    ratios = [f for f in figures if f.is_ratio]
+    ratios = [f for f in figures if f.derived == "over_near"]
     titles = {
         "h2d": "Host to device, far ÷ near",
         "d2h": "Device to host, far ÷ near",
@@ -160,7 +167,7 @@ def _host_device(figures: list[Figure], why: Evidence, numa: list[int], gpus: li
     places: dict[tuple[int, int], list[Figure]] = {}
     for gpu, node, figure in mine:
         places.setdefault((gpu, node), []).append(figure)
-    return _matrix(load, title, rows, columns, "g", "n", places, lambda g, n: _none(why, cell(g, n), otherwise))
+    return grid(load, title, rows, columns, "g", "n", places, lambda g, n: _none(why, cell(g, n), otherwise))
 
 
 def _none(why: Evidence, cell: cells.Cell, otherwise: str) -> Place:
@@ -199,7 +206,7 @@ def stream_matrices(figures: list[Figure], why: Evidence, numa: list[int]) -> li
         def nothing(a: int, b: int, kernel: str = kernel) -> Place:
             return why.place(cells.parse(f"c{a}:n{b}/{kernel}"))
 
-        matrix = _matrix(kernel, f"STREAM {kernel}", rows, columns, "c", "n", places, nothing)
+        matrix = grid(kernel, f"STREAM {kernel}", rows, columns, "c", "n", places, nothing)
         found.append(_with_sum(matrix, together))
     return found
 
@@ -211,8 +218,9 @@ def _with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
     return Matrix(**{**matrix.__dict__, "all_at_once": place, "figures": (*matrix.figures, *together)})
 
 
-def _matrix(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], row_kind: str, column_kind: str,
+def grid(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], row_kind: str, column_kind: str,
             places: dict[tuple[int, int], list[Figure]], nothing: Callable[[int, int], Place]) -> Matrix:  # fmt: skip
+    """A matrix of the figures at their places; ``nothing`` says what stands at the others."""
     leading = [_leading(group) for group in places.values()]
     most = max((f.value for f in leading if f.value is not None), default=0.0)
     grid = tuple(
@@ -230,6 +238,13 @@ def _leading(group: list[Figure]) -> Figure:
 
 def _figure_place(group: list[Figure], most: float) -> Place:
     leading = _leading(group)
-    parts = tuple((f.flow.direction, f) for f in group if f.flow is not None and f is not leading)
+    parts = tuple((_way(f.flow), f) for f in group if f.flow is not None and f is not leading)
     heat = (leading.value or 0.0) / most if most else 0.0
     return Place(FIGURE, leading, parts, leading.reason or "", heat)
+
+
+def _way(flow: cells.Flow) -> str:
+    """A direction's sign: to the GPU, to the memory, to the GPU of the greater or of the lesser number."""
+    if flow.kind == "peer":
+        return "→" if flow.source.index < flow.destination.index else "←"
+    return {"h2d": "↓", "d2h": "↑"}.get(flow.direction, flow.direction)

@@ -28,6 +28,7 @@ def render(run: Run) -> str:
     sections = [section(number, node) for number, node in enumerate(run.nodes)]
     checks = [check for each in sections for check in each.checks]
     placed = {anchor for check in checks for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
+    placed |= {anchor for check in checks for ramp in check.ramps for anchor in ramp.anchors}
     rows = {f.anchor for check in checks for f in check.figures} | {g["anchor"] for check in checks for g in check.gaps}
 
     def href(reason: Reason) -> str | None:
@@ -43,7 +44,7 @@ def render(run: Run) -> str:
         "href": href,
         "lead": lead(run, found),
         "notice": modelled_notice(run),
-        "counts": Counter(figure.shown for figure in measured),
+        "counts": Counter(figure.shown for figure in measured if not figure.explains),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
         "signs": wording.SIGNS,

@@ -15,8 +15,15 @@ from .wording import shown_verdict
 #: Worst first, as the design orders them.
 VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 _MODELLED_SUFFIX = "-modelled"
-#: What a node is, then its memory, then its GPUs; other checks follow by name.
-_CHECK_ORDER = ("topology_check", "host_memory_check", "host_device_check")
+#: What a node is, its memory, its GPUs one by one, then together; other checks follow by name.
+_CHECK_ORDER = (
+    "topology_check",
+    "host_memory_check",
+    "host_device_check",
+    "peer_check",
+    "saturation_check",
+    "sharing_check",
+)
 
 
 def worst(verdicts: list[str]) -> str:
