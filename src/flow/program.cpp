@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -76,10 +78,14 @@ void print_session(const CommandLine& line, const std::string& json, const Sessi
         std::ofstream file(beside);
         file << json;
         file.close();
-        if (!file || std::rename(beside.c_str(), line.json_file.c_str()) != 0)
-            throw WrongUse("--json=" + line.json_file + ": the file cannot be written");
+        if (!file || std::rename(beside.c_str(), line.json_file.c_str()) != 0) {
+            const std::string why = std::strerror(errno);
+            std::remove(beside.c_str());
+            throw WrongUse("--json=" + line.json_file + ": the file cannot be written: " + why);
+        }
     }
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw WrongUse(std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 
 void print_progress(std::size_t position, std::size_t count, const std::string& cell) {
@@ -122,7 +128,11 @@ void Watchdog::watch() {
         session_.failed.push_back(
             {where, "hang", where + " did not end within " + std::to_string(static_cast<int>(seconds_)) + " s"});
         std::fprintf(stderr, "hang: %s\n", session_.failed.back().reason.c_str());
-        print_();
+        try {
+            print_();
+        } catch (const WrongUse& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+        }
         std::fflush(nullptr);
         _exit(1);  // the thread that hangs in the driver cannot be joined
     }
