@@ -16,7 +16,9 @@ from nearfar.errors import EXIT_COULD_NOT_JUDGE, NearfarError
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
+    "calibrate": "a node's capacities from measured cells",
     "detect": "what this node is; a first site file",
+    "diagnose": "which degraded part explains what is slow",
     "predict": "what cells should reach on a node type, and what limits them",
     "report": "the page of a run, made again from its files",
     "schema": "the JSON schemas of nearfar's files, for editors",
@@ -37,7 +39,8 @@ exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not b
 def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser of all commands; only the chosen one knows its arguments."""
     top = argparse.ArgumentParser(
-        prog="nearfar", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="nearfar", epilog=_EPILOG,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=20),
         description="Is this multi-GPU node wired as it should be, and is every path through it as fast as it should be?",
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"nearfar {__version__}")

@@ -51,7 +51,8 @@ def log_ratios(rates: Sequence[float], healthy: Sequence[float]) -> list[float]:
 class Responses:
     """The responses of a node type's parts in a set of cells.
 
-    ``sigma`` is the standard deviation of a rate's logarithm. ``misfit`` (of capacities, as a logarithm) and
+    ``sigma`` is the standard deviation of a rate's logarithm; ``sigmas`` has those of cells that are known better, the
+    total's first where there are several flows. ``misfit`` (of capacities, as a logarithm) and
     ``sharing`` (how unequally flows share, a part of 1) are how far the real node may be from the model: figures that
     hang on either are trusted less, the others not. Cells whose rates nobody can predict are left out (``left_out``).
     """
@@ -64,6 +65,7 @@ class Responses:
         sigma: float = 0.005,
         misfit: float = 0.03,
         sharing: float = 0.10,
+        sigmas: Mapping[Cell, Sequence[float]] | None = None,
     ) -> None:
         self.parts = list(parts)
         self.sigma = sigma
@@ -80,8 +82,12 @@ class Responses:
         self.healthy = [cell.rates(self.values) for cell in self.cells]
         self.place: list[range] = []
         self.sigmas: list[float] = []
-        for flows in self.healthy:
+        for cell, flows in zip(self.cells, self.healthy):
             begin = len(self.sigmas)
+            if sigmas is not None and cell.cell in sigmas:
+                self.sigmas += sigmas[cell.cell]
+                self.place.append(range(begin, len(self.sigmas)))
+                continue
             if len(flows) > 1:
                 self.sigmas.append(sigma * math.hypot(*flows) / sum(flows))
             self.sigmas += [sigma] * len(flows)
@@ -138,9 +144,13 @@ class Responses:
                     found[name] = found.get(name, self._scale.get(name, math.inf)) * factor
         return found
 
-    def known(self, part: int) -> bool:
-        """Whether a capacity of the part has a value; else its factor counts from the most that is asked of it."""
-        return any(name in self.values for name in self.parts[part].capacities)
+    def worth(self, part: int) -> dict[str, tuple[float, bool]]:
+        """The part's capacities on a healthy node, GB/s, and whether that is known; else the most that cells ask."""
+        names = self.parts[part].capacities
+        return {
+            **{name: (self._scale[name], False) for name in names if name in self._scale},
+            **{name: (self.values[name], True) for name in names if name in self.values},
+        }
 
     def logs(self, values: Mapping[str, float], cells: Sequence[int]) -> list[float]:
         """The figures of some cells with these capacities."""

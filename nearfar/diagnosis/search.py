@@ -158,19 +158,25 @@ class Search:
         fits = self.doubles(observed, cell_scores, limit, skip=truth, first=True)
         return bool(fits)
 
+    def predicted(self, fit: Fit) -> list[float]:
+        """The log-ratios of all figures with these parts degraded."""
+        r = self.responses
+        cells = sorted({i for part in fit.parts for i in r.touched[part]})
+        found = [0.0] * len(r.sigmas)
+        logs = r.logs(r.degraded(dict(zip(fit.parts, fit.factors))), cells)
+        for figure, log in zip([figure for i in cells for figure in r.place[i]], logs):
+            found[figure] = log
+        return found
+
     def residuals(self, observed: Sequence[float], fit: Fit) -> list[float]:
         """What the fit leaves of each figure, in standard deviations."""
         r = self.responses
         variance = [s**2 for s in r.sigmas]
         for part, factor in zip(fit.parts, fit.factors):
-            step = self._step(factor)
+            step = min(STEPS, int(-math.log(factor) / STEP)) if factor < 1 else 0
             for figure, with_misfit, noise in zip(r.figures[part], self._variance(part, step), self._noise[part]):
                 variance[figure] += with_misfit - noise
-        cells = sorted({i for part in fit.parts for i in r.touched[part]})
-        predicted = dict.fromkeys(range(len(observed)), 0.0)
-        logs = r.logs(r.degraded(dict(zip(fit.parts, fit.factors))), cells)
-        predicted.update(zip([figure for i in cells for figure in r.place[i]], logs))
-        return [(y - predicted[i]) / math.sqrt(variance[i]) for i, y in enumerate(observed)]
+        return [(y - p) / math.sqrt(v) for y, p, v in zip(observed, self.predicted(fit), variance)]
 
     # One part
 
@@ -392,10 +398,6 @@ class Search:
         return [1 / v for v in values], sum(
             math.log(v / n) for v, n in zip(values, noise.values())
         ) if self.tolerant else 0.0
-
-    @staticmethod
-    def _step(factor: float) -> int:
-        return min(STEPS, int(-math.log(factor) / STEP)) if factor < 1 else 0
 
 
 def _around(step: float, steep: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from .node_types import Capacity, NodeType, check_endpoints, plain, switches
 #: A capacity limits when less than this part of it is left.
 FULL_WITHIN = 0.005
 #: Of each byte that a STREAM kernel counts: the parts read and written.
-_READ_AND_WRITTEN = {"copy": (1 / 2, 1 / 2), "scale": (1 / 2, 1 / 2), "add": (2 / 3, 1 / 3), "triad": (2 / 3, 1 / 3)}
+READ_AND_WRITTEN = {"copy": (1 / 2, 1 / 2), "scale": (1 / 2, 1 / 2), "add": (2 / 3, 1 / 3), "triad": (2 / 3, 1 / 3)}
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
         yield controller, 1.0
         a, b = node.numa_node(cores), node.numa_node(memory)
         if a is not None and b is not None and None not in (a.package, b.package) and a.package != b.package:
-            read, written = _READ_AND_WRITTEN[kernel]
+            read, written = READ_AND_WRITTEN[kernel]
             yield node_type.capacities[f"p{b.package}-p{a.package}"], read
             yield node_type.capacities[f"p{a.package}-p{b.package}"], written
     if rate is not None or cores != memory:

@@ -1,0 +1,9 @@
+"""A node's capacities from measured cells (docs/calibration.md)."""
+
+from __future__ import annotations
+
+from .calibrate import Calibration, Comparison, calibrate, node_type_of, told
+from .inference import Estimate
+from .measured import Measured, measured_cells
+
+__all__ = ["Calibration", "Comparison", "Estimate", "Measured", "calibrate", "measured_cells", "node_type_of", "told"]

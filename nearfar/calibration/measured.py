@@ -1,0 +1,56 @@
+"""The measured cells of a document: each flow's rate and the total, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nearfar.cells import Cell
+from nearfar.measurement import Document, Rate, Result
+from nearfar.measurement.document import CELL_QUANTITIES
+
+#: Rates of other units are no bandwidths.
+UNIT = "GB/s"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cell: ``rates`` in the order of its flows and ``total`` in GB/s, (low, high) intervals of 95 % for each."""
+
+    cell: Cell
+    rates: tuple[float, ...]
+    intervals: tuple[tuple[float, float], ...]
+    total: float
+    interval: tuple[float, float]
+
+
+def measured_cells(document: Document) -> list[Measured]:
+    """The document's bandwidths of cells, in its order; of a cell at several sizes the largest, nothing unverified."""
+    chosen: dict[Cell, Result] = {}
+    for result in document.results:
+        if result.cell is not None and result.quantity in CELL_QUANTITIES and result.verified is not False:
+            known = chosen.get(result.cell)
+            if known is None or (result.bytes or 0) > (known.bytes or 0):
+                chosen[result.cell] = result
+    found = (_measured(cell, result) for cell, result in chosen.items())
+    return [one for one in found if one is not None]
+
+
+def _measured(cell: Cell, result: Result) -> Measured | None:
+    by_flow = {flow.flow: flow.rate for flow in result.flows}
+    rates = [by_flow[flow] for flow in cell.flows]
+    everything: Sequence[Rate] = rates if result.total is None else [*rates, result.total]
+    if any(rate.unit != UNIT or rate.median <= 0 for rate in everything):
+        return None
+    total = result.total or rates[0]
+    return Measured(
+        cell,
+        tuple(rate.median for rate in rates),
+        tuple(_interval(rate) for rate in rates),
+        total.median,
+        _interval(total),
+    )
+
+
+def _interval(rate: Rate) -> tuple[float, float]:
+    return rate.ci or (rate.median, rate.median)

@@ -1,0 +1,179 @@
+"""``nearfar calibrate``: a node's capacities from measured cells, and every other cell beside what these predict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from nearfar.calibration import Calibration, Comparison, calibrate, measured_cells, node_type_of, told
+from nearfar.cells import pretty
+from nearfar.errors import EXIT_GOOD
+from nearfar.measurement import Document, load, merge
+from nearfar.prediction import NodeType, load_node_type
+from nearfar.sitefile import site_directories
+
+_EPILOG = """\
+examples:
+  nearfar calibrate reports/latest/*/nearfar-copy.json reports/latest/*/nearfar-stream.json
+  nearfar calibrate --node summit copy.json stream.json
+  nearfar calibrate copy.json stream.json --yaml >> site/nodes/mine.yaml
+  nearfar calibrate copy.json --json
+
+Single flows, STREAM, both directions of a pair and one saturating cell for each shared capacity calibrate; all other cells
+stand beside what these predict. Documents of one node are merged. Contradictory figures are refused. Rates are GB/s (1e9
+bytes per second). docs/calibration.md states the rules.
+
+exit codes: 0 calibrated, 2 wrong use, 3 the documents cannot be read, contradict themselves or hold no single flow
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
+    parser.add_argument(
+        "--node", metavar="TYPE", help="the node type, for its topology; without it the documents' own node"
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print everything as JSON")
+    how.add_argument("--yaml", action="store_true", help="print the capacities as a node type's file has them")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the capacities and the comparison."""
+    document = merge([load(Path(name)) for name in args.document])
+    calibration = calibrate(node_type_for(args.node, document), measured_cells(document))
+    if args.json:
+        print(json.dumps(_as_json(calibration, document), indent=1, ensure_ascii=False))
+    elif args.yaml:
+        print("\n".join(_yaml(calibration, document)))
+    else:
+        print("\n".join(_text(calibration, document)))
+    return EXIT_GOOD
+
+
+def node_type_for(name: str | None, document: Document) -> NodeType:
+    """The node type of that name; without one the document's own node, no capacity of which is known."""
+    if name is not None:
+        return load_node_type(name, site_directories())
+    return node_type_of(document.node, document.node.hostname)
+
+
+def _text(calibration: Calibration, document: Document) -> Iterator[str]:
+    modelled = " (modelled)" if document.kind == "modelled" else ""
+    yield f"{document.source}{modelled}: capacities of {calibration.node_type.name}, GB/s"
+    rows = []
+    for estimate in calibration.estimates.values():
+        value = f"{estimate.value:.2f}" if estimate.value is not None else f"≥ {estimate.low:.2f}"
+        rows.append((estimate.name, value, told(estimate)))
+    yield from _columns(rows)
+    for name, capacity in calibration.node_type.capacities.items():
+        if capacity.value is not None and (capacity.read_weight, capacity.write_weight) != (1.0, 1.0):
+            yield f"{name}: a byte read weighs {capacity.read_weight:.3f}, a byte written {capacity.write_weight:.3f}"
+    for calibrates, title in ((True, "cells that calibrate: residuals"), (False, "all other cells: predictions")):
+        found = [one for one in calibration.comparisons if one.calibrates == calibrates]
+        several = [one for one in found if not calibrates or not one.measured.cell.lone]
+        if several:
+            yield ""
+            yield f"{title} (measured, predicted, deviation, how unequally the flows share, limited by)"
+            yield from _columns([_row(one) for one in several])
+        if calibrates and len(several) < len(found):
+            worst = max((abs(one.deviation or 0.0) for one in found if one.measured.cell.lone), default=0.0)
+            yield f"{len(found) - len(several)} single flows: residuals up to {worst:.2%}"
+    deviations = [one.deviation for one in calibration.comparisons if not one.calibrates and one.deviation is not None]
+    if deviations:
+        within = sum(abs(deviation) <= 0.10 for deviation in deviations)
+        yield f"{within} of {len(deviations)} totals within 10 %, the worst {max(deviations, key=abs):+.1%}"
+    for cell in calibration.unexplained:
+        yield f"not explained: {pretty(cell)}: some flow is held back by nothing known on its way"
+
+
+def _row(one: Comparison) -> tuple[str, ...]:
+    cell = pretty(one.measured.cell)
+    if one.predicted is None or one.deviation is None or one.shares is None:
+        return cell, f"{one.measured.total:.2f}", "unknown", "", "", ""
+    limits = ", ".join(one.limited_by)
+    if one.hangs_on:
+        limits += f" at best: {', '.join(one.hangs_on)} never seen full"
+    low, high = one.shares
+    shares = f"{low:.2f} to {high:.2f}" if len(one.predicted) > 1 else ""
+    return cell, f"{one.measured.total:.2f}", f"{sum(one.predicted):.2f}", f"{one.deviation:+.1%}", shares, limits
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        yield "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths)).rstrip()
+
+
+def _as_json(calibration: Calibration, document: Document) -> dict[str, Any]:
+    return {
+        "schema": "nearfar-calibration/1",
+        "kind": document.kind,
+        "node_type": calibration.node_type.name,
+        "source": document.source,
+        "unit": "GB/s",
+        "capacities": {
+            name: {
+                "kind": e.kind,
+                "value": e.value,
+                "low": e.low,
+                "high": e.high,
+                "class": list(e.members),
+                "cells": [str(cell) for cell in e.cells],
+            }
+            for name, e in calibration.estimates.items()
+        },
+        "weights": {
+            name: {"read": c.read_weight, "write": c.write_weight}
+            for name, c in calibration.node_type.capacities.items()
+            if name.endswith(".memory") and c.value is not None
+        },
+        "cells": [_comparison_json(one) for one in calibration.comparisons],
+        "unexplained": [str(cell) for cell in calibration.unexplained],
+    }
+
+
+def _comparison_json(one: Comparison) -> dict[str, Any]:
+    return {
+        "cell": str(one.measured.cell),
+        "calibrates": one.calibrates,
+        "measured": one.measured.total,
+        "predicted": None if one.predicted is None else sum(one.predicted),
+        "deviation": one.deviation,
+        "flows": [
+            {"flow": str(flow), "measured": rate, "predicted": None if one.predicted is None else one.predicted[place]}
+            for place, (flow, rate) in enumerate(zip(one.measured.cell.flows, one.measured.rates))
+        ],
+        "limited_by": list(one.limited_by),
+        "never_seen_full": list(one.hangs_on),
+    }
+
+
+def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:
+    """The sections ``capacities``, ``caps`` and ``stream``."""
+    source = json.dumps(f"nearfar calibrate: {document.source}, {document.raw['started']}", ensure_ascii=False)
+    node_type = calibration.node_type
+    yield "capacities:"
+    for name, capacity in node_type.capacities.items():
+        if capacity.value is None:
+            yield f"  {name}: {{value: null, reason: {json.dumps(capacity.source, ensure_ascii=False)}}}"
+            continue
+        weights = ""
+        if not math.isclose(capacity.read_weight, 1) or not math.isclose(capacity.write_weight, 1):
+            weights = f"read_weight: {capacity.read_weight:.4f}, write_weight: {capacity.write_weight:.4f}, "
+        yield f"  {name}: {{value: {capacity.value:.4f}, published: false, {weights}source: {source}}}"
+    if node_type.caps:
+        yield "caps:"
+        for cell, cap in node_type.caps.items():
+            yield f"  {cell}: {{value: {cap.value:.4f}, published: false, source: {source}}}"
+    if node_type.stream:
+        yield "stream:"
+        for (cores, memory), kernels in node_type.stream.items():
+            rates = ", ".join(f"{kernel}: {rate:.4f}" for kernel, rate in kernels.items())
+            yield f"  c{cores}:n{memory}: {{{rates}, source: {source}}}"
