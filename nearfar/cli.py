@@ -39,8 +39,7 @@ exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not b
 def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser of all commands; only the chosen one knows its arguments."""
     top = argparse.ArgumentParser(
-        prog="nearfar", epilog=_EPILOG,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=20),
+        prog="nearfar", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Is this multi-GPU node wired as it should be, and is every path through it as fast as it should be?",
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"nearfar {__version__}")
