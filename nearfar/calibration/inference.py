@@ -7,6 +7,7 @@ hold a flow back, it was seen full: an interval. Where several can and none was 
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from nearfar.cells import Cell, Flow
 from nearfar.errors import CouldNotJudge
 from nearfar.prediction import NodeType, line_rate
 
-from .inputs import READ, WRITTEN, asked, own_name, pair_of_opposites, used
+from .inputs import READ, STREAMED, WRITTEN, asked, own_name, pair_of_opposites, used
 from .measured import Measured
 
 #: A capacity may hold a flow back where it is asked for all but this part of the most that it ever carried.
@@ -56,7 +57,7 @@ def infer(cells: Sequence[Measured], blank: NodeType) -> tuple[dict[str, Estimat
     unexplained: list[Cell] = []
     for one in cells:
         for flow in one.cell.flows:
-            found = _suspects(one.cell, flow, asks[one.cell], carried[one.cell], most)
+            found = _suspects(flow, asks[one.cell], carried[one.cell], most) + _whole_memory(one, flow, most)
             if found:
                 suspects.append((one, found))
             elif one.cell.lone or pair_of_opposites(one.cell):
@@ -73,7 +74,6 @@ def infer(cells: Sequence[Measured], blank: NodeType) -> tuple[dict[str, Estimat
 
 
 def _suspects(
-    cell: Cell,
     flow: Flow,
     asks: Mapping[str, Mapping[Flow, float]],
     carried: Mapping[str, float],
@@ -87,6 +87,14 @@ def _suspects(
         and carried[name] >= (1 - FULL_WITHIN) * most[name]
         and not (flow.kind == "stream" and name.endswith((READ, WRITTEN)))
     )
+
+
+def _whole_memory(one: Measured, flow: Flow, most: Mapping[str, float]) -> tuple[str, ...]:
+    """The memory of a flow that is beside the one back, where both together are all that STREAM has from it."""
+    memory = f"n{flow.numa_node}.{STREAMED}"
+    whole = most.get(memory, math.inf)
+    fills = len({f.direction for f in one.cell.flows}) > 1 and one.total >= (1 - FULL_WITHIN) * whole
+    return (memory,) if flow.kind == "host" and pair_of_opposites(one.cell) and fills else ()
 
 
 def _estimates(

@@ -162,6 +162,8 @@ def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:
     yield "capacities:"
     for name, capacity in node_type.capacities.items():
         if capacity.value is None:
+            if not any(found == name or found.startswith(f"{name},") for found in calibration.estimates):
+                continue  # nothing measured crosses it
             yield f"  {name}: {{value: null, reason: {json.dumps(capacity.source, ensure_ascii=False)}}}"
             continue
         weights = ""

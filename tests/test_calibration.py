@@ -1,0 +1,224 @@
+"""Capacities from measured cells: real documents, modelled nodes read back, what cannot be told apart, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nearfar.calibration import Measured, calibrate, measured_cells, node_type_of
+from nearfar.calibration.inference import AT_LEAST, CLASS, KNOWN
+from nearfar.cells import parse
+from nearfar.cli import main
+from nearfar.diagnosis import telling_cells
+from nearfar.diagnosis.trials import completed
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.measurement import load, merge
+from nearfar.measurement.document import from_raw
+from nearfar.prediction import load_node_type, modelled_document, predict
+
+SITE = [Path(__file__).parents[1] / "site"]
+H200 = Path(__file__).parent / "data" / "h200-x4"
+DOCUMENTS = [H200 / name for name in ("host_device_check.json", "saturation.json", "stream.json")]
+
+
+def measured(text, *rates, within=0.002):
+    cell, total = parse(text), sum(rates)
+    around = tuple((rate * (1 - within), rate * (1 + within)) for rate in rates)
+    return Measured(cell, rates, around, total, (total * (1 - within), total * (1 + within)))
+
+
+def modelled(node_type, cells):
+    return measured_cells(from_raw(modelled_document(node_type, cells)))
+
+
+def summit():
+    return completed(load_node_type("summit", SITE), {"p0-p1": 64, "p1-p0": 64})
+
+
+# Real figures
+
+
+@pytest.fixture(scope="module")
+def h200():
+    document = merge([load(path) for path in DOCUMENTS])
+    return calibrate(node_type_of(document.node, "h200"), measured_cells(document))
+
+
+def test_four_h200s_singles_stream_and_one_saturating_cell_a_direction_predict_the_rest(h200):
+    several = [c for c in h200.comparisons if not c.calibrates]
+    assert len(several) >= 7
+    for comparison in several:
+        assert abs(comparison.deviation) <= 0.10
+    inputs = {str(c.measured.cell) for c in h200.comparisons if c.calibrates and not c.measured.cell.lone}
+    one_gpu = {f"n0:g{g}+g{g}:n0" for g in range(4)}
+    assert inputs == one_gpu | {"n0:g0+n0:g1+n0:g2+n0:g3", "g0:n0+g1:n0+g2:n0+g3:n0"}
+
+
+def test_four_h200s_capacities(h200):
+    assert h200.estimates["g2.h2d"].kind == KNOWN
+    assert h200.estimates["g2.h2d"].value == pytest.approx(55.5, rel=0.005)
+    memory = h200.node_type.capacities["n0.memory"]
+    assert memory.write_weight > 1.2 * memory.read_weight
+    assert not h200.unexplained
+
+
+# Modelled nodes, read back
+
+
+def test_summits_capacities_come_back_from_its_cells():
+    node_type = summit()
+    found = calibrate(node_type, modelled(node_type, telling_cells(node_type.node)))
+    for name, capacity in node_type.capacities.items():
+        estimate = found.estimates[name]
+        assert estimate.kind == KNOWN, name
+        assert estimate.value == pytest.approx(capacity.value, rel=0.005)
+    assert not found.unexplained
+    for comparison in found.comparisons:
+        assert abs(comparison.deviation) < 0.01
+
+
+def test_summits_published_table_from_calibrated_capacities():
+    node_type = load_node_type("summit", SITE)
+    found = calibrate(node_type, modelled(node_type, telling_cells(node_type.node)))
+    cell = parse("n0:g0+g0:n0+n1:g3+g3:n1+n0:g1+g1:n0+n1:g4+g4:n1+n0:g2+g2:n0+n1:g5+g5:n1")
+    assert predict(cell, found.node_type).total == pytest.approx(278.07, rel=0.03)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.floats(4, 7), min_size=2, max_size=2),
+    st.floats(1.1, 2.0),
+    st.floats(6, 40),
+    st.floats(4, 20),
+    st.sampled_from(["keeneland", "dl160"]),
+)
+def test_an_interval_holds_the_truth_and_a_lower_bound_is_none_above_it(links, both, memory, shared, name):
+    truth = completed(
+        load_node_type(name, SITE),
+        {"g*.h2d": links[0], "g*.d2h": links[1], "g*.both": both * max(links), "n*.memory": memory, "p*-p*": shared,
+         "switch:*.up": shared, "switch:*.down": shared},
+    )  # fmt: skip
+    found = calibrate(truth, modelled(truth, telling_cells(truth.node)))
+    for estimate in found.estimates.values():
+        capacity = truth.capacities.get(estimate.name)
+        if capacity is None or capacity.value is None:
+            continue
+        if estimate.kind == KNOWN:
+            assert estimate.value == pytest.approx(capacity.value, rel=0.025)
+        else:
+            assert estimate.low <= capacity.value * 1.0001
+
+
+# What these cells cannot tell
+
+
+def test_a_link_and_a_memory_that_only_one_flow_crosses_are_a_class():
+    node_type = summit()
+    found = calibrate(node_type, [measured("n0:g0", 45.9)])
+    assert found.estimates["g0.h2d"].kind == CLASS
+    assert set(found.estimates["g0.h2d"].members) == {"g0.h2d", "n0.memory, read"}
+    # Alone the flow carries what it was measured to carry, whichever of the two it is.
+    assert predict(parse("n0:g0"), found.node_type).total == pytest.approx(45.9)
+
+
+def test_what_was_never_full_is_a_lower_bound():
+    found = calibrate(summit(), [measured("n0:g0", 45.9), measured("n0:g1", 45.9), measured("n0:g0+n0:g1", 45.9, 45.9)])
+    assert found.estimates["g0.h2d"].kind == KNOWN
+    assert found.estimates["n0.memory, read"].kind == AT_LEAST
+    assert found.estimates["n0.memory, read"].low == pytest.approx(91.8)
+
+
+def test_a_cell_that_asks_more_than_was_ever_seen_is_marked():
+    cells = [measured("n0:g0", 45.9), measured("n0:g1", 45.9), measured("n0:g0+n0:g1", 45.9, 45.9)]
+    mixed = measured("n0:g0+g0:n0+n0:g1+g1:n0", 40, 40, 40, 40)
+    back = [measured("g0:n0", 45.9), measured("g1:n0", 45.9), measured("g0:n0+g1:n0", 45.9, 45.9)]
+    found = calibrate(summit(), [*cells, *back, mixed])
+    comparison = found.comparisons[-1]
+    assert not comparison.calibrates
+    assert "n0.memory" in comparison.hangs_on
+
+
+def test_gpus_behind_one_uplink():
+    node_type = load_node_type("dl160", SITE)
+    cells = [measured(f"n{g % 2}:g{g}", 5.2) for g in range(4)]
+    cells += [measured("c0:n0/triad", 14), measured("c1:n1/triad", 14)]
+    found = calibrate(node_type, [*cells, measured("n0:g0+n1:g1+n0:g2+n1:g3", 1.5, 1.5, 1.5, 1.5)])
+    uplink = found.estimates["switch:0000:02:00.0.down"]
+    assert (uplink.kind, uplink.value) == (KNOWN, pytest.approx(6.0))
+    assert found.estimates["g0.h2d"].value == pytest.approx(5.2)
+
+
+# What is refused, and what is only noisy
+
+
+def test_contradictory_figures_are_refused():
+    with pytest.raises(CouldNotJudge, match=r"n0:g0 carries 45\.00 GB/s in n0:g0\+n0:g1 but 30\.00 alone"):
+        calibrate(summit(), [measured("n0:g0", 30.0), measured("n0:g1", 45.0), measured("n0:g0+n0:g1", 45.0, 45.0)])
+    with pytest.raises(CouldNotJudge, match=r"above its link's line rate of 50\.00"):
+        calibrate(summit(), [measured("n0:g0", 60.0)])
+
+
+def test_noisy_figures_are_not():
+    cells = [measured("n0:g0", 44.0), measured("n0:g1", 45.0), measured("n0:g0+n0:g1", 45.0, 45.5, within=0.05)]
+    assert calibrate(summit(), cells).estimates["n0.memory, read"].low == pytest.approx(90.5)
+
+
+def test_without_a_single_flow_or_with_an_endpoint_that_is_not_there():
+    with pytest.raises(CouldNotJudge, match="no figure of a flow alone"):
+        calibrate(summit(), [measured("n0:g0+n0:g1", 45, 45)])
+    with pytest.raises(NearfarError, match="has no g9"):
+        calibrate(summit(), [measured("n0:g9", 45)])
+
+
+# The command
+
+
+def run(capsys, *words):
+    code = main(["calibrate", *map(str, words)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_command(capsys):
+    code, out, err = run(capsys, *DOCUMENTS)
+    assert (code, err) == (0, "")
+    assert "totals within 10 %" in out
+    assert "a byte written" in out
+    code, out, _ = run(capsys, *DOCUMENTS, "--json")
+    found = json.loads(out)
+    assert found["capacities"]["g0.h2d"]["kind"] == "interval"
+    assert {cell["cell"] for cell in found["cells"] if not cell["calibrates"]} >= {"n0:g0+n0:g1"}
+
+
+def test_the_yaml_is_a_node_types(capsys, tmp_path):
+    _, out, _ = run(capsys, *DOCUMENTS, "--yaml")
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    (nodes / "own.xml").write_text((H200 / "lstopo.xml").read_text())
+    (nodes / "own.yaml").write_text(f"node_type: own\ndescription: d\nsource: s\nxml: own.xml\n{out}")
+    assert set(yaml.safe_load(out)) == {"capacities", "stream"}
+    total = predict(parse("n0:g0+g0:n0+n0:g1+g1:n0"), load_node_type("own", [tmp_path])).total
+    assert total == pytest.approx(182.2, rel=0.10)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["nothing.json"], 2, "cannot be read"),
+        (["--node", "sumit", DOCUMENTS[0]], 2, "unknown node type 'sumit'"),
+        ([H200 / "stream.json", "--json", "--yaml"], 2, ""),
+    ],
+)
+def test_wrong_use_is_one_line(capsys, words, code, says):
+    try:
+        found, _, err = run(capsys, *words)
+    except SystemExit as error:
+        found, err = error.code, says
+    assert found == code
+    assert says in err
+    assert len(err.splitlines()) <= 1
