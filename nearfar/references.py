@@ -19,7 +19,7 @@ from typing import Any
 from nearfar import catalogue, nominal
 from nearfar.cells import Cell, Endpoint, Flow, load_of, split_class
 from nearfar.files import CHECKOUT
-from nearfar.measurement import RATIO, TASK, Metric
+from nearfar.measurement import MADE_OF_OTHERS, Metric
 from nearfar.prediction import NodeType, line_rate, predict
 from nearfar.sitefile import SiteFile, nearest, site_files
 from nearfar.topology import Link, Node
@@ -384,7 +384,8 @@ def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Met
     """The metrics that are alike, by the name of each; none for figures that are made of others."""
     groups: dict[object, list[Metric]] = {}
     for metric in metrics:
-        if metric.quantity not in (RATIO, TASK):
+        # Of times the least is best; siblings say only what is too little.
+        if metric.quantity not in MADE_OF_OTHERS and metric.unit == "GB/s":
             groups.setdefault(_sibling_group(metric, node), []).append(metric)
     return {metric.name: group for group in groups.values() for metric in group}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.cells import Cell, CellError, Flow, Skip, parse, split_class
-from nearfar.measurement import RATIO, TASK, Document, Metric, Unmeasured
+from nearfar.measurement import MADE_OF_OTHERS, Document, Metric, Unmeasured
 from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.references import Reference, figure
 
@@ -258,7 +258,7 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
     if reference is None or reference.boundless:
         why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
         # Figures that are made of others explain; what they are made of is judged.
-        made_of_others = metric.quantity in (RATIO, TASK)
+        made_of_others = metric.quantity in MADE_OF_OTHERS
         word = "INDETERMINATE" if acceptance and not made_of_others else "PASS"
         return word, f"{what}: {_amount(metric)}, not judged: {why}"
     settled = metric.converged or metric.ci is None
@@ -342,6 +342,10 @@ _DERIVED_WORDS = {
     "mean_task": "the mean task",
     "fastest_task": "the fastest task",
     "task_over_fair": "the slowest task over its fair share",
+    "half_bandwidth": "the size with half of the largest rate",
+    "latency_copy": "latency of a tiny copy",
+    "latency_chase": "latency of a load",
+    "latency_launch": "latency of a launch",
 }
 
 

@@ -151,8 +151,8 @@ def test_the_culprit_is_named(outcome: dict[str, Any], case: str, words: str) ->
 def test_by_hand_on_a_modelled_system(tmp_path: Path) -> None:
     done = reframe(tmp_path, "-r", "--system=keeneland")
     assert done.returncode == 0, done.stdout
-    assert "[  PASSED  ] Ran 6/6 test case(s)" in done.stdout
-    for check in ("host_device_check", "peer_check", "saturation_check", "sharing_check", "topology_check"):
+    assert "[  PASSED  ] Ran 7/7 test case(s)" in done.stdout
+    for check in ("host_device_check", "peer_check", "saturation_check", "sharing_check", "size_sweep_check", "topology_check"):
         judged = json.loads((tmp_path / "run" / "keeneland-modelled" / check / "verdict.json").read_text())
         assert (judged["kind"], judged["verdict"]) == ("modelled", "PASS")
 

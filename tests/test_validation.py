@@ -67,7 +67,7 @@ def test_a_modelled_system_from_a_checkout_that_stays_as_it_was(checkout: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     run = run_json(checkout)
     assert (run["verdict"], run["real"], run["modelled"], run["missing_cases"]) == ("PASS", [], ["keeneland"], [])
-    checks = {"host_device_check", "peer_check", "saturation_check", "sharing_check", "topology_check"}
+    checks = {"host_device_check", "peer_check", "saturation_check", "sharing_check", "size_sweep_check", "topology_check"}
     assert {case["check"] for case in run["ran_cases"]} == checks
     page = checkout.parent / "state/reports/latest"
     assert {"index.html", "report.json", "junit.xml"} <= set(os.listdir(page))
@@ -106,7 +106,7 @@ def test_a_check_file_that_reframe_drops_is_missed(checkout: Path, damage: str, 
     assert done.returncode == 3, done.stdout + done.stderr
     assert run["verdict"] == "INDETERMINATE"
     missing = run["missing_cases"][0]
-    rest = ["peer_check", "saturation_check", "sharing_check", "topology_check"]
+    rest = ["peer_check", "saturation_check", "sharing_check", "size_sweep_check", "topology_check"]
     assert [m["check"] for m in run["missing_cases"]] == ["host_device_check"] + ([] if others else rest)
     assert "host_device_check.py" in missing["reason"]
     if line is not None:

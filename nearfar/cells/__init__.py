@@ -8,6 +8,7 @@ from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_l
 from .names import DERIVED, MetricName, decode_cell, encode_cell, metric_name, parse_metric_name, split_class
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, parse, parse_lines, pretty
 from .peers import peer_matrix
+from .sweeps import latency_cells, size_sweep
 
 __all__ = [
     "DERIVED",
@@ -25,6 +26,7 @@ __all__ = [
     "encode_cell",
     "flow_class",
     "host_device_matrix",
+    "latency_cells",
     "load_of",
     "metric_name",
     "parse",
@@ -34,6 +36,7 @@ __all__ = [
     "pretty",
     "saturation_ramps",
     "sharing_ramps",
+    "size_sweep",
     "split_class",
     "stream_left_out",
     "stream_matrix",

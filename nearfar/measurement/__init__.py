@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .document import Document, FlowResult, Rate, Result, Unmeasured, dump, load, loads, merge
-from .metric import RATIO, TASK, Metric
+from .metric import MADE_OF_OTHERS, RATIO, Metric
 from .metrics import metrics
 
 __all__ = [
+    "MADE_OF_OTHERS",
     "RATIO",
-    "TASK",
     "Document",
     "FlowResult",
     "Metric",

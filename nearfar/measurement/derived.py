@@ -1,14 +1,15 @@
-"""Figures that are made of others: far over near, staged over direct, fairness, and the shares of tasks."""
+"""Figures that are made of others: far over near, staged over direct, fairness, the shares of tasks, sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from nearfar.cells import Cell, Flow, metric_name
+from nearfar.cells import Cell, Flow, metric_name, parse
 
 from .document import Result
-from .metric import RATIO, RATIO_UNIT, TASK, Metric
+from .metric import RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TASK, Metric
 
 
 def far_over_near(figures: Sequence[Metric]) -> list[Metric]:
@@ -46,7 +47,7 @@ def _load_key(figure: Metric) -> object:
 
 def staged_over_direct(figures: Sequence[Metric]) -> list[Metric]:
     """What a pair of GPUs carries through host memory over what it carries directly (written by a copy engine)."""
-    lone = {figure.cell.flows[0]: figure for figure in figures if figure.cell.lone and figure.flow is None}
+    lone = {figure.cell.flows[0]: figure for figure in figures if figure.cell.lone and figure.quantity == "copy"}
     ratios = []
     for flow, staged in lone.items():
         direct = lone.get(replace(flow, staged=False)) if flow.staged else None
@@ -98,6 +99,17 @@ def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metri
     return found
 
 
+def half_bandwidth(curves: Iterable[Mapping[str, Any]], figures: Sequence[Metric]) -> list[Metric]:
+    """The size in bytes at which each flow that was measured over sizes has half of its largest rate."""
+    lone = {figure.cell: figure for figure in figures if figure.cell.lone and figure.quantity == "copy"}
+    found = []
+    for curve in curves:
+        figure = lone.get(parse(str(curve["cell"])))
+        if figure is not None:
+            found.append(_derived(figure, "half_bandwidth", float(curve["half_bandwidth_bytes"]), SIZE))
+    return found
+
+
 def _with_one_task(cell: Cell) -> Cell:
     return Cell(tuple(replace(flow, tasks=1, threads=False) for flow in cell.flows))
 
@@ -133,7 +145,7 @@ def _derived(
         total=total,
         path_class=path_class,
         value=value,
-        unit=RATIO_UNIT if quantity == RATIO else source.unit,
+        unit={RATIO: RATIO_UNIT, SIZE: SIZE_UNIT}.get(quantity, source.unit),
         ci=None,
         ceiling=None,
         quantity=quantity,

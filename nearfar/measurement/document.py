@@ -20,7 +20,7 @@ SCHEMA_NAME = "nearfar-measurement"
 SCHEMA_VERSION = 1
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
-CELL_QUANTITIES = ("copy", "stream")
+CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,11 @@ RATIO = "ratio"
 RATIO_UNIT = "1"
 #: The quantity of the rates of single tasks (``/xK``).
 TASK = "task"
+#: The quantity and unit of the size at which a flow has half of its largest rate.
+SIZE = "size"
+SIZE_UNIT = "B"
+#: Quantities of figures that are made of others: they explain, and what they are made of is judged.
+MADE_OF_OTHERS = (RATIO, TASK, SIZE)
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,16 @@ def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
     results = _largest(document.results)
     for result in results:
         if result.cell is not None:
-            found += _of_result(result, result.cell, cell_class(node, result.cell))
+            # Of one path there are rates and several times: these have their names behind the class.
+            what = "" if result.quantity in ("copy", "stream") else f"_{result.quantity.replace('.', '_')}"
+            found += _of_result(result, result.cell, f"{cell_class(node, result.cell)}{what}")
     return [
         *found,
         *derived.far_over_near(found),
         *derived.staged_over_direct(found),
         *derived.fairness(found),
         *derived.of_tasks(results, found),
+        *derived.half_bandwidth(document.raw.get("curves") or [], found),
     ]
 
 

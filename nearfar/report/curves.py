@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
 from .svg import element, markup, text
-from .wording import number
+from .wording import number, size
 
 WIDTH, HEIGHT = 392, 236
 LEFT, RIGHT, TOP, BOTTOM = 46, 92, 14, 38
@@ -50,8 +50,25 @@ def tasks(series: Mapping[str, Sequence[tuple[int, float, float, float]]]) -> Ma
     return axes.markup("Rate of a task over the number of tasks")
 
 
+def sizes(series: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
+    """Rates over the size of a transfer, on a logarithmic axis."""
+    least = min(points[0][0] for points in series.values())
+    steps = max(1, round(math.log2(max(points[-1][0] for points in series.values()) / least))) + 1
+    most = max(rate for points in series.values() for _, rate in points)
+    axes = _Axes(steps, most, "bytes of a transfer", "GB/s", lambda count: size(least * 2 ** (count - 1)), 5)
+    ends = {}
+    for position, (name, points) in enumerate(series.items()):
+        places = [(1 + math.log2(bytes_ / least), rate) for bytes_, rate in points]
+        axes.line(places, list(_NAMES)[position % len(_NAMES)])
+        ends[name] = places[-1]
+    axes.labels(ends, rates=False)
+    return axes.markup("Rate over the size of a transfer")
+
+
 class _Axes:
-    def __init__(self, steps: int, most: float, across: str, up: str) -> None:
+    def __init__(
+        self, steps: int, most: float, across: str, up: str, tick: Callable[[int], str] = str, ticks: int = 8
+    ) -> None:
         self.steps = max(2, steps)
         self.step = _round_step(most)
         self.most = max(self.step * math.ceil(most * 1.02 / self.step), self.step)
@@ -64,10 +81,9 @@ class _Axes:
             self.root.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
             self.root.append(text(LEFT - 6, y + 4, f"{value:g}", "tick", "end"))
             value += self.step
-        every = max(1, math.ceil(steps / 8))
-        for count in range(1, steps + 1):
-            if count == 1 or count == steps or count % every == 0:
-                self.root.append(text(self.x(count), HEIGHT - BOTTOM + 16, str(count), "tick", "middle"))
+        every = max(1, math.ceil(steps / ticks))
+        for count in range(1, steps + 1, every):
+            self.root.append(text(self.x(count), HEIGHT - BOTTOM + 16, tick(count), "tick", "middle"))
         self.root.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, across, "axis", "middle"))
         self.root.append(text(LEFT - 40, 10, up, "axis"))
 
@@ -79,7 +95,7 @@ class _Axes:
         """The place of a rate."""
         return HEIGHT - BOTTOM - value / self.most * (HEIGHT - BOTTOM - TOP - 6)
 
-    def line(self, points: Sequence[tuple[int, float]], name: str, hollow: bool = False) -> None:
+    def line(self, points: Sequence[tuple[float, float]], name: str, hollow: bool = False) -> None:
         """A line through marks."""
         if not points:
             return
@@ -100,12 +116,13 @@ class _Axes:
             group.append(element("line", x1=self.x(x) - 4, x2=self.x(x) + 4, y1=self.y(end), y2=self.y(end)))
         self.root.append(group)
 
-    def labels(self, ends: Mapping[str, tuple[int, float]]) -> None:
+    def labels(self, ends: Mapping[str, tuple[float, float]], rates: bool = True) -> None:
         """Names at the lines' ends, moved apart where they would cover each other."""
         at = -math.inf
         for way, (x, value) in sorted(ends.items(), key=lambda item: -item[1][1]):
             at = max(self.y(value) + 4, at + _LABEL)
-            self.root.append(text(self.x(x) + 12, at, f"{_NAMES[way]} {number(value)}", "label"))
+            words = f"{_NAMES[way]} {number(value)}" if rates else way
+            self.root.append(text(self.x(x) + 12, at, words, "label"))
 
     def markup(self, words: str) -> Markup:
         """The drawing, with what it shows in words."""

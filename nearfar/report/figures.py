@@ -9,6 +9,7 @@ from typing import Any
 
 from nearfar import cells
 from nearfar.errors import NearfarError
+from nearfar.measurement import MADE_OF_OTHERS
 
 from .rundir import VERDICTS, Check
 from .wording import expectation, number, shown_verdict, unit_words
@@ -56,12 +57,12 @@ class Figure:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether this is made of other figures, not a rate that was measured."""
+        """Whether this is something else than a rate that was measured: made of others, or a time."""
         return bool(self.derived)
 
     @property
     def derived(self) -> str:
-        """What it is that is made of other figures (``over_near``); empty for a measured rate."""
+        """What it is beside a measured rate (``over_near``, ``latency_copy``); empty for a measured rate."""
         return cells.split_class(self.path_class)[1]
 
     @property
@@ -72,7 +73,7 @@ class Figure:
     @property
     def explains(self) -> bool:
         """Whether this only explains others, and was never to be judged."""
-        return self.is_ratio and self.reference is None
+        return self.quantity in MADE_OF_OTHERS and self.reference is None
 
     @property
     def expected(self) -> float | None:
@@ -175,15 +176,16 @@ def _figure(metric: dict[str, Any], rates: dict[Any, _Rate], modelled: bool, pre
     cell = parsed(metric.get("cell"))
     lone = parsed(metric["flow"]) if metric.get("flow") else None
     flow = lone.flows[0] if lone else None
-    ratio = bool(cells.split_class(name.partition(".")[0])[1])
+    first = name.partition(".")[0]
     quantity = str(metric.get("quantity", ""))
     key = flow if cell is not None and not cell.lone else None
-    rate = _Rate() if ratio else rates.get((quantity, cell, key), _Rate())
+    of_others = bool(cells.split_class(first)[1]) and not quantity.startswith("latency.")
+    rate = _Rate() if of_others else rates.get((quantity, cell, key), _Rate())
     interval = metric.get("ci")
     verdict = str(metric.get("verdict"))
     return Figure(
         name=name, cell=cell, flow=flow, written=str(metric.get("cell", name)),
-        path_class=name.partition(".")[0] if ratio else str(metric.get("class", "")), quantity=quantity,
+        path_class=first if cells.split_class(first)[1] else str(metric.get("class", "")), quantity=quantity,
         value=_number(metric.get("value")), unit=str(metric.get("unit", "")),
         interval=(float(interval[0]), float(interval[1])) if isinstance(interval, list) and len(interval) == 2 else None,
         reference=metric.get("reference") or None, degraded_below=_number(metric.get("degraded_below")),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import peers, ramps
+from . import latencies, peers, ramps, sweeps
 from .figures import Figure, figures, parsed
 from .matrices import cell_anchor, load_of
 from .rundir import VERDICTS, Check, NodeRun, Run
@@ -19,6 +19,8 @@ _TITLES = {
     "peer_check": "GPU ↔ GPU",
     "saturation_check": "All GPUs at once",
     "sharing_check": "Tasks sharing GPUs",
+    "size_sweep_check": "Bandwidth over size",
+    "latency_check": "Latency",
 }
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _NOT_JUDGED = "not judged: no reference"
@@ -57,9 +59,14 @@ def check_line(check: Check, node: NodeRun) -> str:
     if check.verdict is None:
         return "left no verdict: it did not finish"
     found = figures(check, "")
-    many = peers.line(found, _expected) or ramps.line(found, node.node, _expected)
-    if many:
-        return many
+    said = (
+        latencies.line(found)
+        or sweeps.line(found)
+        or peers.line(found, _expected)
+        or ramps.line(found, node.node, _expected)
+    )
+    if said:
+        return said
     copies = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_of(f.cell) is not None]
     streams = [f for f in found if f.quantity == "stream" and f.cell is not None]
     if copies:

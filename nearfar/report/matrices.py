@@ -133,7 +133,7 @@ def host_device_matrices(figures: list[Figure], why: Evidence, numa: list[int], 
     """H2D, D2H and both at once, as GPU × NUMA node. ``numa`` and ``gpus`` are those the node has; cells may add to them."""
     copies = [f for f in figures if f.quantity == "copy" and not f.is_ratio]
     titles = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
-    return [m for m in (_host_device(copies, why, numa, gpus, load, title) for load, title in titles.items()) if m]
+    return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in titles.items()) if m]
 
 
 def ratio_matrices(figures: list[Figure], numa: list[int], gpus: list[int]) -> list[Matrix]:
@@ -146,12 +146,13 @@ def ratio_matrices(figures: list[Figure], numa: list[int], gpus: list[int]) -> l
     }
     nothing = Evidence()
     return [
-        m for m in (_host_device(ratios, nothing, numa, gpus, load, title, NEAR) for load, title in titles.items()) if m
+        m for m in (host_map(ratios, nothing, numa, gpus, load, title, NEAR) for load, title in titles.items()) if m
     ]
 
 
-def _host_device(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int], load: str, title: str,
-                 otherwise: str = ABSENT) -> Matrix | None:  # fmt: skip
+def host_map(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int], load: str, title: str,
+             otherwise: str = ABSENT) -> Matrix | None:  # fmt: skip
+    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for."""
     known = [(load_of(f.cell), f) for f in figures]
     mine = [(place[1], place[2], f) for place, f in known if place is not None and place[0] == load]
     lost = [p for p in map(load_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == load]

@@ -40,13 +40,13 @@ def pair_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
 def peer_matrices(figures: list[Figure], why: Evidence, gpus: list[int]) -> list[Matrix]:
     """One map for each kind that was measured or asked for. ``gpus`` are those the node has; cells may add to them."""
     rates = [f for f in figures if not f.is_ratio]
-    return [m for m in (_map(rates, why, gpus, kind, title) for kind, title in KINDS.items()) if m]
+    return [m for m in (pair_map(rates, why, gpus, kind, title) for kind, title in KINDS.items()) if m]
 
 
 def staged_ratios(figures: list[Figure], gpus: list[int]) -> list[Matrix]:
     """Staged over direct, where both were measured."""
     ratios = [f for f in figures if f.derived == _RATIO]
-    found = _map(ratios, Evidence(), gpus, "staged", "Staged ÷ direct")
+    found = pair_map(ratios, Evidence(), gpus, "staged", "Staged ÷ direct")
     return [found] if found else []
 
 
@@ -71,7 +71,8 @@ def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str 
     return f"{'; '.join(groups)} GB/s ({expected(lone)})"
 
 
-def _map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, title: str) -> Matrix | None:
+def pair_map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, title: str) -> Matrix | None:
+    """GPU × GPU of one kind of cell; None where none was asked for."""
     mine = [(place, f) for f in figures if (place := pair_of(f.cell)) is not None and place[0] == kind]
     lost = [p for p in map(pair_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == kind]
     if not mine and not lost:

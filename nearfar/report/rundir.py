@@ -23,6 +23,8 @@ _CHECK_ORDER = (
     "peer_check",
     "saturation_check",
     "sharing_check",
+    "size_sweep_check",
+    "latency_check",
 )
 
 

@@ -10,10 +10,12 @@ from . import provenance, wording
 from .drawing import Findings, Lane, draw
 from .figures import Figure, figures, parsed, worst_first
 from .headline import anchor_prefix, check_line, finding_anchor, title
+from .latencies import latency_matrices
 from .matrices import Matrix, cell_anchor, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
 from .peers import peer_matrices, staged_ratios
 from .ramps import Ramp, ramps
 from .rundir import VERDICTS, Check, NodeRun
+from .sweeps import Sweep, sweeps
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class CheckView:
     matrices: list[Matrix]
     ratios: list[Matrix]
     ramps: list[Ramp]
+    sweeps: list[Sweep]
     findings: list[dict[str, Any]]
     gaps: list[dict[str, str]]
     problem: str | None
@@ -87,13 +90,18 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
     why = evidence(check.document, check.verdict, prefix)
     verdict = check.verdict or {}
     many = ramps(found, check.document, why, node.node) if found or check.name != "topology_check" else []
+    times = latency_matrices(found, why, hosts, gpus)
+    # The topology's cells only load the links, and a sweep's are a choice: they are no matrix of their own.
+    plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
     return CheckView(
         name=check.name, title=title(check.name), shown=wording.shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
-        # The topology's cells only load the links; they are no matrix of their own.
-        matrices=[] if many or (not found and check.name == "topology_check") else
-        host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus),
-        ratios=[] if many else ratio_matrices(found, hosts, gpus) + staged_ratios(found, gpus), ramps=many,
+        matrices=times + (
+            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus)
+            if plain else []
+        ),
+        ratios=ratio_matrices(found, hosts, gpus) + staged_ratios(found, gpus) if plain else [], ramps=many,
+        sweeps=sweeps(found, check.document),
         findings=[
             {**f, "anchor": finding_anchor(prefix, i, f)}
             for i, f in enumerate(verdict.get("findings") or [])

@@ -35,15 +35,15 @@ def number(value: float | None, unit: str = "GB/s") -> str:
     """A figure at the precision it deserves: three or four digits; a ratio with two decimals. ``–`` where there is none."""
     if value is None:
         return "–"
-    size = abs(value)
-    if unit == "1" or size < 10:
+    magnitude = abs(value)
+    if unit == "1" or magnitude < 10:
         return f"{value:.2f}"
-    return f"{value:.1f}" if size < 1000 else f"{value:.0f}"
+    return f"{value:.1f}" if magnitude < 1000 else f"{value:.0f}"
 
 
 def unit_words(unit: str) -> str:
     """The unit as it stands behind a number: nothing for a ratio."""
-    return "" if unit == "1" else unit
+    return {"1": "", "us": "µs"}.get(unit, unit)
 
 
 def span(values: Iterable[float], unit: str = "GB/s") -> str:
@@ -103,6 +103,14 @@ def gib(count: Any) -> str:
         return f"{count / (1 << 20):.0f} MiB"
     size = count / (1 << 30)
     return f"{size:.0f} GiB" if size >= 10 else f"{size:.1f} GiB"
+
+
+def size(count: float) -> str:
+    """Bytes in the nearest binary unit: ``64 KiB``, ``1.5 MiB``."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):.3g} {unit}"
+    return f"{count:.0f} B"
 
 
 def link_words(link: Link | None, most: bool = False) -> str:

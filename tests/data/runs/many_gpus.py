@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, references, verdict
-from nearfar.cells import Cell, load_of, peer_matrix, saturation_ramps, sharing_ramps
+from nearfar.cells import (
+    Cell,
+    flow_class,
+    latency_cells,
+    load_of,
+    peer_matrix,
+    saturation_ramps,
+    sharing_ramps,
+    size_sweep,
+)
 from nearfar.measurement.document import from_raw
 from nearfar.topology import Node, node_from_document
 from tests.data.runs.synthetic import STARTED, Document, Run, make_node
@@ -50,9 +59,8 @@ def document(node: dict[str, Any], cells: Sequence[Cell], rates: Rates, tasks: C
 def judged(made: Document, check: str, node: Node, **more: Any) -> dict[str, Any]:
     """The verdict that the judge gives."""
     read = from_raw(made.raw)
-    metrics = [
-        m for m in measurement.metrics(read, node) if check == "peer_check" or m.flow is None or m.quantity != "copy"
-    ]
+    ramp = check in ("saturation_check", "sharing_check")
+    metrics = [m for m in measurement.metrics(read, node) if not ramp or m.flow is None or m.quantity != "copy"]
     found = references.resolve(metrics, check, [], node)
     subject = verdict.Subject(check, "local", "default", "system", node.hostname, STARTED)
     return verdict.judge(read, found, subject=subject, metrics=metrics, **more)
@@ -136,6 +144,37 @@ def two_packages(directory: Path, hostname: str = "hgx-0007") -> Path:
     return run.finish()
 
 
+def small_and_large(directory: Path, hostname: str = "h200-03") -> Path:
+    """Latencies and bandwidth over size of four H200s and two memories."""
+    raw = make_node(hostname, packages=2, gpus=[0, 0, 1, 1], nvlink="NV18", cores=32)
+    node = node_from_document(raw)
+    run = Run(directory, "local", ["local"], hostname=hostname)
+    run.node(hostname, raw)
+    made = Document(raw, "nearfar-copy", seed=9)
+    for cell in latency_cells(node)[0]:
+        far = 0.25 if flow_class(node, cell.flows[0]) == "off_socket" else 0.0
+        times = (2.1, 0.83, 3.4) if cell.flows[0].kind == "peer" else (1.9 + far, 1.16 + far, 3.3)
+        for what, bytes_, time in zip(("copy", "chase", "launch"), (8, 4, 1), times):
+            flow = {"flow": str(cell), "rate": {**made.rate(time), "unit": "us"}, "ceiling": None}
+            made.raw["results"].append({"quantity": f"latency.{what}", "cell": str(cell), "bytes": bytes_, "flows": [flow],
+                                        "converged": True, "verified": True, "method": f"latency.{what}"})  # fmt: skip
+    run.check(hostname, judged(made, "latency_check", node), made)
+    made = Document(raw, "nearfar-copy", seed=9)
+    made.raw["curves"] = []
+    for cell in size_sweep(node)[0]:
+        most = (
+            395.0 if cell.flows[0].kind == "peer" else 44.0 if flow_class(node, cell.flows[0]) == "off_socket" else 55.5
+        )
+        half = most * 1e9 * 3e-6
+        for power in range(10, 31):
+            flow = {"flow": str(cell), "rate": made.rate(most / (1 + half / 2**power)), "ceiling": 58.4}
+            made.raw["results"].append({"quantity": "copy", "cell": str(cell), "bytes": 2**power, "flows": [flow],
+                                        "converged": True, "verified": True, "method": "latched"})  # fmt: skip
+        made.raw["curves"].append({"cell": str(cell), "half_bandwidth_bytes": half})
+    run.check(hostname, judged(made, "size_sweep_check", node), made)
+    return run.finish()
+
+
 def nothing_measured(directory: Path, hostname: str = "h200-old") -> Path:
     """A program that knows no pairs: every cell skipped, and the check says that it measured nothing."""
     raw = make_node(hostname, gpus=[0] * 2, nvlink="NV18")
@@ -151,6 +190,7 @@ def nothing_measured(directory: Path, hostname: str = "h200-old") -> Path:
 SCENARIOS: dict[str, Callable[[Path], Path]] = {
     "virtual_machine": virtual_machine,
     "two_packages": two_packages,
+    "small_and_large": small_and_large,
     "nothing_measured": nothing_measured,
 }
 

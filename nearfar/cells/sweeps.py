@@ -1,0 +1,46 @@
+"""The lone cells that are asked more than their largest rate: how it grows with size, and how long the smallest takes."""
+
+from __future__ import annotations
+
+from nearfar.topology import Node
+
+from .classes import flow_class
+from .generators import Skip, host_device_matrix
+from .notation import Cell
+from .peers import peer_matrix
+
+
+def size_sweep(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """H2D and D2H of the first visible GPU of each package with one memory of each path class, and one pair of GPUs of
+    each class: curves differ by path, and a curve takes as long as several cells."""
+    hosts, skips = host_device_matrix(node)
+    pairs, _ = peer_matrix(node)
+    first: dict[object, int] = {}
+    for gpu in sorted(node.gpus, key=lambda gpu: gpu.index):
+        if gpu.visible:
+            first.setdefault(gpu.package, gpu.index)
+    chosen: dict[object, Cell] = {}
+    for cell in hosts:
+        flow = cell.flows[0]
+        if cell.lone and flow.gpus[0] in first.values():
+            chosen.setdefault((flow.gpus, flow.direction, flow_class(node, flow)), cell)
+    for cell in pairs:
+        if _plain_write(cell):
+            chosen.setdefault(flow_class(node, cell.flows[0]), cell)
+    return list(chosen.values()), [skip for skip in skips if skip.cell.lone and skip.code != "representative"]
+
+
+def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """Each NUMA node with each GPU, each ordered pair of GPUs: the cells of the matrices that are one H2D or a write."""
+    (hosts, left_out), (pairs, left_too) = host_device_matrix(node), peer_matrix(node)
+    cells = [cell for cell in hosts if _down(cell)] + [cell for cell in pairs if _plain_write(cell)]
+    return cells, [s for s in (*left_out, *left_too) if _down(s.cell) or _plain_write(s.cell)]
+
+
+def _down(cell: Cell) -> bool:
+    return cell.lone and cell.flows[0].direction == "h2d"
+
+
+def _plain_write(cell: Cell) -> bool:
+    flow = cell.flows[0]
+    return cell.lone and flow.kind == "peer" and flow.driver is None and not flow.staged
