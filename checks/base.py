@@ -18,7 +18,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from nearfar import casefiles, expectations, inventory, measurement, references, systems, verdict
+from nearfar import casefiles, expectations, inventory, measurement, references, systems, unmatched, verdict
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
 from nearfar.supervise import ATTEMPTS
@@ -179,9 +179,15 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 self.metrics, self.name, self.reference_files, self.expected, kind=self.kind,
                 node_type=self.node_type, stamp=stamp,
             )  # fmt: skip
+            models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
+            unused = (
+                unmatched.findings(self.reference_files, self.name, self.references, models)
+                if self.kind == "measured"
+                else []
+            )
             self.verdict = verdict.judge(
                 document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
-                findings=[*findings, *self.findings(document)], left_out=self.left_out, kind=self.kind,
+                findings=[*findings, *self.findings(document), *unused], left_out=self.left_out, kind=self.kind,
                 acceptance=self.acceptance,
             )  # fmt: skip
             self.keep(document)

@@ -42,7 +42,11 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
         words = f"{program} did not end within {account['limit']:g} s, and did when it was tried again{where}"
         findings.append(Finding("program", "DEGRADED", words))
     try:
-        return measurement.loads(stdout.read_text(encoding="utf-8", errors="replace"), program), findings
+        document = measurement.loads(stdout.read_text(encoding="utf-8", errors="replace"), program)
+        if attempts and int(attempts[-1]["returncode"]) < 0:
+            words = f"{program}{_ending(attempts)}, after it had printed its document"
+            findings.append(Finding("program", "DEGRADED", words))
+        return document, findings
     except OSError as error:
         return None, [
             *findings,

@@ -174,7 +174,7 @@ def _finish(
         "interrupted": interrupted,
     }
     verdict = _account(folder, cases, about, started, time.time() - started, said)
-    _report(folder, request)
+    _report(folder, request, interrupted)
     return _EXIT_CODES[verdict]
 
 
@@ -320,11 +320,12 @@ def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: b
     return worst([*words, *judged]) if judged else "INDETERMINATE"
 
 
-def _report(folder: Path, request: Request) -> None:
+def _report(folder: Path, request: Request, interrupted: bool) -> None:
     from nearfar import report
 
     report.build(folder)
-    if request.report_directory is None:
+    # Half a run is kept, and is not what people look for under `latest`.
+    if request.report_directory is None and not interrupted:
         files.publish_run(folder)
 
 

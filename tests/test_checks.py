@@ -36,6 +36,7 @@ CASES = {
     "empty": "INDETERMINATE",
     "newer_schema": "INDETERMINATE",
     "crash": "INDETERMINATE",
+    "crash_late": "DEGRADED",
     "garbage": "INDETERMINATE",
     "hang": "FAIL",
     "own_watchdog": "FAIL",
@@ -138,6 +139,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
         ("own_watchdog", "n0:g2: GPU 2: no progress within 5 s"),
         ("crash", "nearfar-copy was ended by signal 6: nearfar-copy: CUDA error 999"),
+        ("crash_late", "nearfar-copy was ended by signal 6, after it had printed its document"),
         ("garbage", "nearfar-copy"),
         ("newer_schema", "nearfar-measurement/9"),
         ("missing_cell", "not measured, though asked for: g2:n1"),
@@ -152,7 +154,14 @@ def test_by_hand_on_a_modelled_system(tmp_path: Path) -> None:
     done = reframe(tmp_path, "-r", "--system=keeneland")
     assert done.returncode == 0, done.stdout
     assert "[  PASSED  ] Ran 7/7 test case(s)" in done.stdout
-    for check in ("host_device_check", "peer_check", "saturation_check", "sharing_check", "size_sweep_check", "topology_check"):
+    for check in (
+        "host_device_check",
+        "peer_check",
+        "saturation_check",
+        "sharing_check",
+        "size_sweep_check",
+        "topology_check",
+    ):
         judged = json.loads((tmp_path / "run" / "keeneland-modelled" / check / "verdict.json").read_text())
         assert (judged["kind"], judged["verdict"]) == ("modelled", "PASS")
 

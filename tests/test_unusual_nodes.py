@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import catalogue, drift, references
+from nearfar import catalogue, drift, references, unmatched
 from nearfar.cells import Skip, host_device_matrix, parse, stream_left_out
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
@@ -189,3 +189,26 @@ def test_each_figure_is_grouped_once(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = [metric(f"n{numa}:g{gpu}", 55.0) for numa in range(8) for gpu in range(8)]
     resolve(figures, CHECK, [], NODE)
     assert len(calls) == len(figures)
+
+
+def test_all_gpus_gone_is_one_sentence() -> None:
+    (difference,) = compare(NODE, replace(NODE, gpus=()))
+    assert difference.item == "gpus"
+    assert difference.sentence.startswith(f"none of the {len(NODE.gpus)} GPUs is on the PCI bus")
+
+
+def test_tuned_references_that_fit_nothing_are_told(tmp_path: Path) -> None:
+    file = reference_file(tmp_path, TUNED.replace("    near.h2d", "    naer.h2d"))
+    figures = [metric("n0:g0", 55.0)]
+    found = resolve(figures, CHECK, [file], NODE)
+    (finding,) = unmatched.findings([file], CHECK, found, ["NVIDIA H200"])
+    assert finding.verdict == "INDETERMINATE"
+    assert f"not one row of {CHECK} fits a figure" in finding.reason and "NVIDIA H200" in finding.reason
+    assert unmatched.findings([file], "another_check", found, []) == []
+
+
+def test_tuned_references_that_fit_something_are_not_told(tmp_path: Path) -> None:
+    file = reference_file(tmp_path, TUNED)
+    found = resolve([metric("n0:g0", 55.0)], CHECK, [file], NODE)
+    assert any(reference is not None and reference.origin == "tuned" for reference in found.values())
+    assert unmatched.findings([file], CHECK, found, []) == []

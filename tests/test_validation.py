@@ -67,7 +67,14 @@ def test_a_modelled_system_from_a_checkout_that_stays_as_it_was(checkout: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     run = run_json(checkout)
     assert (run["verdict"], run["real"], run["modelled"], run["missing_cases"]) == ("PASS", [], ["keeneland"], [])
-    checks = {"host_device_check", "peer_check", "saturation_check", "sharing_check", "size_sweep_check", "topology_check"}
+    checks = {
+        "host_device_check",
+        "peer_check",
+        "saturation_check",
+        "sharing_check",
+        "size_sweep_check",
+        "topology_check",
+    }
     assert {case["check"] for case in run["ran_cases"]} == checks
     page = checkout.parent / "state/reports/latest"
     assert {"index.html", "report.json", "junit.xml"} <= set(os.listdir(page))
@@ -134,7 +141,7 @@ def test_drift_is_named(checkout: Path) -> None:
     done = validate(checkout, "--system", "fake", "--check", "topology_check")
     assert done.returncode == 1, done.stdout + done.stderr
     verdicts = validation.verdicts((checkout.parent / "state/reports/latest").resolve())
-    assert any(f["item"] == "g2" and f["hard"] for f in verdicts[0]["findings"])
+    assert any(f["item"] == "gpus" and f["hard"] for f in verdicts[0]["findings"])
 
 
 def test_programs_that_cannot_be_built(checkout: Path) -> None:
@@ -225,7 +232,9 @@ def test_interrupted(checkout: Path, number: signal.Signals) -> None:
     assert time.monotonic() - began < 8
     assert running.returncode == 130
     assert "interrupted" in said and "Traceback" not in said
-    run = run_json(checkout)
+    (written,) = state.glob("reports/fake/*/run.json")
+    assert not (state / "reports/latest").exists(), "half a run is not the latest"
+    run = json.loads(written.read_text())
     assert run["interrupted"] and run["verdict"] == "INDETERMINATE"
     assert run["missing_cases"][0]["reason"] == "the run was interrupted"
     assert list(state.rglob(".*.json.*")) == []

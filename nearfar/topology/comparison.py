@@ -114,7 +114,7 @@ class _Comparison:
         """Pair expected with observed GPUs; say which are missing, new or in another slot."""
         wanted, present = self.expected.gpus, self.observed.gpus
         count = self.expectation.get("gpus", len(wanted))
-        if len(present) != count:
+        if len(present) != count and (present or not wanted):
             sentence = f"{_number(len(present), 'GPU')} on this node, the site's file says {count}"
             self._differ("gpus.count", count, len(present), sentence)
         by_address = {gpu.pci: gpu for gpu in present}
@@ -126,6 +126,13 @@ class _Comparison:
                 sentence = f"GPU {gpu.index} is at {other.pci}, the site's file says {gpu.pci}: it is in another slot"
                 self._differ(f"g{gpu.index}.pci", gpu.pci, other.pci, sentence)
             return sorted([*pairs, *zip(missing, new)], key=lambda pair: pair[0].index)
+        if missing and not present:
+            sentence = (
+                f"none of the {len(missing)} GPUs is on the PCI bus: look for their power, the baseboard, or what passes "
+                f"them into a virtual machine"
+            )
+            self._differ("gpus", ", ".join(gpu.pci for gpu in missing), "absent", sentence)
+            return pairs
         for gpu in missing:
             sentence = (
                 f"GPU {gpu.index}{_model(gpu)} is missing at {gpu.pci}: look for Xid 79 in the kernel's log, then "
