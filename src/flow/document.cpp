@@ -2,6 +2,9 @@
 
 #include <sys/utsname.h>
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <ctime>
 
 #include "flow/cpus.h"
@@ -77,6 +80,13 @@ void write_peers(Json& json, const std::vector<DocumentGpu>& gpus) {
     }
 }
 
+// NVIDIA's Multi-Process Service, by the pipe that its control daemon listens on: it changes how processes share a GPU.
+bool mps_is_running() {
+    const char* directory = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    const std::string pipe = std::string(directory != nullptr ? directory : "/tmp/nvidia-mps") + "/control";
+    return access(pipe.c_str(), F_OK) == 0;
+}
+
 void write_node(Json& json, const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) {
     json.begin_object().field("hostname", node.hostname);
     text_field(json, "product", node.product);
@@ -116,7 +126,7 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     utsname system{};
     if (uname(&system) == 0) json.field("kernel", std::string(system.release));
     if (!run.driver.empty()) json.field("driver", run.driver);
-    if (!run.cuda.empty()) json.field("cuda", run.cuda);
+    if (!run.cuda.empty()) json.field("cuda", run.cuda).field("mps", mps_is_running() ? "running" : "off");
     json.end_object().end_object();
 }
 
