@@ -211,6 +211,20 @@ def test_a_capacity_that_nobody_knows_can_still_be_blamed():
     assert blame.now["p0-p1"] == pytest.approx(4.9 / 2, rel=0.15)
 
 
+def test_a_figure_that_varies_between_healthy_runs_is_not_bad():
+    def scaled(cells, factor):
+        return [
+            replace(one, rates=tuple(rate * factor for rate in one.rates), total=one.total * factor) for one in cells
+        ]
+
+    cell = "n0:g0+n0:g1+n0:g2"
+    runs = [one for factor in (0.92, 1.0, 1.05) for one in scaled(modelled(summit(), [cell]), factor)]
+    low = scaled(modelled(summit(), [cell]), 0.9)
+    well = modelled(summit(), ["n0:g0", "n0:g1", "n0:g2"])
+    assert diagnose(summit(), well + low, well + modelled(summit(), [cell])).degraded
+    assert not diagnose(summit(), well + low, well + runs).degraded
+
+
 def test_nothing_to_compare_with():
     node_type = load_node_type("dl160", SITE)
     slow = [replace(one, cell=parse("n0:g0")) for one in modelled(summit(), ["n0:g0"])]

@@ -18,7 +18,7 @@ from nearfar.sitefile import site_directories
 
 _EPILOG = """\
 examples:
-  nearfar calibrate reports/latest/*/nearfar-copy.json reports/latest/*/nearfar-stream.json
+  nearfar calibrate reports/latest/NODE/*/document.json
   nearfar calibrate --node summit copy.json stream.json
   nearfar calibrate copy.json stream.json --yaml >> site/nodes/mine.yaml
   nearfar calibrate copy.json --json

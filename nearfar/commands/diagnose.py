@@ -18,7 +18,7 @@ from nearfar.measurement import Document, load, merge
 _EPILOG = """\
 examples:
   nearfar diagnose --node summit now.json --healthy last-month.json
-  nearfar diagnose now.json                                 siblings: the same figures of the node's other GPUs
+  nearfar diagnose reports/latest/NODE/*/document.json      siblings: the same figures of the node's other GPUs
   nearfar diagnose --node summit now.json --json
   nearfar predict --node summit --json > well.json          a fault to try it on:
   nearfar predict --node summit --json --degrade g2.d2h=0.5 --noise 0.005 > ill.json
@@ -49,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="DOCUMENT",
-        help="the same cells of the node, or of one of its type, in good state; without it siblings and the node type",
+        help="the same cells of the node, or of some of its type, in good state, once or in several runs; without it "
+        "siblings and the node type",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
@@ -57,12 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis."""
     document = merge([load(Path(name)) for name in args.document])
-    healthy = merge([load(Path(name)) for name in args.healthy]) if args.healthy else None
-    if healthy is not None and document.kind == "measured" and healthy.kind == "modelled":
-        raise NearfarError(f"{healthy.source}: is modelled: a measured run is compared with a measured one")
+    healthy = [load(Path(name)) for name in args.healthy]
+    for one in healthy:
+        if document.kind == "measured" and one.kind == "modelled":
+            raise NearfarError(f"{one.source}: is modelled: a measured run is compared with a measured one")
     node_type = node_type_for(args.node, document)
-    cells = measured_cells(document)
-    diagnosis = diagnose(node_type, cells, measured_cells(healthy) if healthy is not None else ())
+    diagnosis = diagnose(node_type, measured_cells(document), [cell for one in healthy for cell in measured_cells(one)])
     if args.json:
         print(json.dumps(_as_json(diagnosis, document, node_type.name), indent=1, ensure_ascii=False))
     else:

@@ -13,7 +13,7 @@ from nearfar.errors import CouldNotJudge
 from nearfar.prediction import NodeType
 from nearfar.prediction.node_types import check_endpoints
 
-from .healthy import Healthy, as_measured, from_prediction, from_run, from_siblings, sigmas
+from .healthy import Healthy, as_measured, from_itself, from_run, sigmas
 from .parts import Part, parts_of
 from .responses import Responses, log_ratios
 from .search import Fit, Search
@@ -76,13 +76,12 @@ class Diagnosis:
 def diagnose(node_type: NodeType, cells: Sequence[Measured], healthy_run: Sequence[Measured] = ()) -> Diagnosis:
     """The smallest set of degraded parts that explains what is slow in ``cells``.
 
-    Healthy figures are those of ``healthy_run`` (a run of this node, or of one of its type, in good state); without one
-    those of siblings, and where there are none what the node type predicts.
+    Healthy figures are those of ``healthy_run`` (runs of this node, or of some of its type, in good state; a cell may occur
+    in several); without them those of siblings, and where there are none what the node type predicts.
     """
     for one in (*cells, *healthy_run):
         check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
-    inside = {**from_prediction(cells, node_type), **from_siblings(cells, node_type)}
-    healthy = from_run(healthy_run) if healthy_run else inside
+    healthy = from_run(healthy_run) if healthy_run else from_itself(cells, node_type)
     compared = [one for one in cells if one.cell in healthy]
     if not compared:
         raise CouldNotJudge(

@@ -39,13 +39,36 @@ def spread(value: float, interval: tuple[float, float]) -> float:
 
 
 def from_run(cells: Sequence[Measured]) -> dict[Cell, Healthy]:
-    """The figures of a healthy run."""
-    return {
-        one.cell: Healthy(
-            one.rates, tuple(map(spread, one.rates, one.intervals)), spread(one.total, one.interval), "run"
-        )
-        for one in cells
-    }
+    """The figures of healthy runs. A cell that occurs several times, in several runs, has the median of them, and varies as
+    much as they do."""
+    runs: dict[Cell, list[Measured]] = {}
+    for one in cells:
+        runs.setdefault(one.cell, []).append(one)
+    return {cell: _of_runs(cell, same) for cell, same in runs.items()}
+
+
+def _of_runs(cell: Cell, runs: Sequence[Measured]) -> Healthy:
+    rates: list[float] = []
+    deviations: list[float] = []
+    for flow in cell.flows:
+        places = [one.cell.flows.index(flow) for one in runs]
+        values = [one.rates[place] for one, place in zip(runs, places)]
+        own = [spread(one.rates[place], one.intervals[place]) for one, place in zip(runs, places)]
+        rates.append(statistics.median(values))
+        deviations.append(_between(values, own))
+    total = _between([one.total for one in runs], [spread(one.total, one.interval) for one in runs])
+    return Healthy(tuple(rates), tuple(deviations), total, "run")
+
+
+def _between(values: Sequence[float], own: Sequence[float]) -> float:
+    """The standard deviation of a figure's logarithm: of each run's own, and between runs."""
+    logs = [math.log(value) for value in values]
+    return max(statistics.median(own), statistics.stdev(logs) if len(logs) > 1 else 0.0)
+
+
+def from_itself(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+    """By siblings in the same run; for cells without, as the node type predicts."""
+    return {**from_prediction(cells, node_type), **from_siblings(cells, node_type)}
 
 
 def from_siblings(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
