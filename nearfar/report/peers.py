@@ -51,8 +51,11 @@ def staged_ratios(figures: list[Figure], gpus: list[int]) -> list[Matrix]:
 
 
 def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str | None:
-    """Rates of each path class in one line; None where no pair was measured."""
-    places = [(place, f) for f in figures if not f.is_ratio and (place := pair_of(f.cell)) is not None]
+    """Rates of each path class in one line; None where not only pairs were measured."""
+    rates = [f for f in figures if not f.is_ratio]
+    places = [(place, f) for f in rates if (place := pair_of(f.cell)) is not None]
+    if len(places) < len(rates):
+        return None
     totals = [(place[0], f) for place, f in places if f.flow is None and f.value is not None]
     if not totals:
         return None
