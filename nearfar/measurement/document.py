@@ -132,7 +132,7 @@ def from_raw(raw: Any, source: str = "<document>") -> Document:
             _refuse(source, ["results", index], f"the same quantity, cell and size as /results/{first}")
     skipped, failed = (
         tuple(Unmeasured(e["cell"], e["reason"], e.get("code", default)) for e in raw[key])
-        for key, default in (("skipped", "unsupported"), ("failed", "error"))
+        for key, default in (("skipped", "unknown"), ("failed", "error"))
     )
     return Document(raw, source, node, results, skipped, failed)
 

@@ -1,7 +1,6 @@
 #include "flow/document.h"
 
 #include <sys/utsname.h>
-
 #include <unistd.h>
 
 #include <cstdlib>
