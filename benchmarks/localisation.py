@@ -41,7 +41,7 @@ ASSUMED: dict[str, dict[str, float]] = {
 }  # fmt: skip
 EIGHT_GPUS = CHECKOUT / "tests/data/topologies/constructed-eight-gpus-nvswitch-subnuma.xml"
 #: Machines with misfit that are drawn for each node type.
-MACHINES = 12
+MACHINES = 200
 
 
 def node_types() -> Iterator[NodeType]:
