@@ -55,7 +55,9 @@ def node_types() -> Iterator[NodeType]:
         yield completed(node_type, assumed)
 
 
-def measure(faults: int, doubles: int, healthy: int, seed: int) -> dict[str, Any]:
+def measure(
+    faults: int, doubles: int, healthy: int, seed: int, misfit: float = 0.03, sharing: float = 0.10
+) -> dict[str, Any]:
     """Run all trials; the counts by (arm, kind, band)."""
     counts: dict[str, Counter[str]] = {}
     trials = {t.name: Trials(t, seed=seed) for t in node_types()}
@@ -64,8 +66,8 @@ def measure(faults: int, doubles: int, healthy: int, seed: int) -> dict[str, Any
         for place, part in enumerate(one.parts):
             if one.responses.figures[place]:
                 kinds.setdefault(kind_of(part), []).append((one, place))
-    for arm, misfit, sharing in (("exact", 0.0, 0.0), ("misfit", 0.03, 0.10)):
-        machines = {name: [one.machine(misfit, sharing) for _ in range(MACHINES)] for name, one in trials.items()}
+    for arm, spread, unequal in (("exact", 0.0, 0.0), ("misfit", misfit, sharing)):
+        machines = {name: [one.machine(spread, unequal) for _ in range(MACHINES)] for name, one in trials.items()}
 
         def run(key: str, one: Trials, factors: dict[int, float], machines: Any = machines) -> None:
             outcome = one.outcome(one.random.choice(machines[one.node_type.name]), factors)
@@ -113,10 +115,12 @@ def main() -> int:
     parser.add_argument("--doubles", type=int, default=1000, help="double faults in each arm")
     parser.add_argument("--healthy", type=int, default=6000, help="healthy nodes in each arm")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--misfit", type=float, default=0.03, help="of the machines' capacities from the model's")
+    parser.add_argument("--sharing", type=float, default=0.10, help="how unequally their flows share")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     began = time.monotonic()
-    counts = measure(options.faults, options.doubles, options.healthy, options.seed)
+    counts = measure(options.faults, options.doubles, options.healthy, options.seed, options.misfit, options.sharing)
     if options.json:
         print(json.dumps({"seed": options.seed, "seconds": time.monotonic() - began, "counts": counts}, indent=1))
     else:
