@@ -221,11 +221,9 @@ const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, double 
 }
 
 std::vector<TaskProcess> CopyBench::start_processes(const Flow& flow, std::size_t chunk) const {
-    std::vector<std::string> addresses;
-    for (const GpuDevice& gpu : gpus_) addresses.push_back(gpu.on_bus.pci);
     std::vector<TaskProcess> processes;
     processes.reserve(static_cast<std::size_t>(flow.tasks));
-    for (int task = 0; task < flow.tasks; ++task) processes.emplace_back(flow, chunk, addresses);
+    for (int task = 0; task < flow.tasks; ++task) processes.emplace_back(flow, chunk, gpus_);
     for (TaskProcess& process : processes) process.await_ready();
     return processes;
 }

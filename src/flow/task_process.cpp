@@ -68,6 +68,29 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
+std::vector<std::string> addresses(const std::vector<GpuDevice>& gpus) {
+    std::vector<std::string> found;
+    for (const GpuDevice& gpu : gpus) found.push_back(gpu.on_bus.pci);
+    return found;
+}
+
+// This process's own environment, with the flow's GPUs as the only visible ones where their UUIDs are known.
+std::vector<std::string> environment_of(const Flow& flow, const std::vector<GpuDevice>& gpus) {
+    const std::string visible = "CUDA_VISIBLE_DEVICES=";
+    std::vector<std::string> uuids;
+    bool known = true;
+    for (const Endpoint& end : {flow.source, flow.destination}) {
+        if (end.place != Place::gpu_memory) continue;
+        uuids.push_back(gpus[static_cast<std::size_t>(end.index)].management.uuid);
+        known = known && !uuids.back().empty();
+    }
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+        if (!known || std::string(*variable).rfind(visible, 0) != 0) variables.emplace_back(*variable);
+    if (known) variables.push_back(visible + joined(uuids));
+    return variables;
+}
+
 void say(const std::string& line) { write_all(STDOUT_FILENO, (line + "\n").data(), line.size() + 1); }
 
 // Moves chunks between 'g' and 's' on standard input, through the same code as a thread of a windowed run.
@@ -90,7 +113,7 @@ void move_until_told(const Route& route, std::size_t chunk) {
 
 std::size_t task_buffer_bytes(int tasks) { return std::max(least_task_buffer, buffer_bytes / static_cast<std::size_t>(tasks)); }
 
-TaskProcess::TaskProcess(const Flow& flow, std::size_t chunk, const std::vector<std::string>& gpus) : chunk_(chunk) {
+TaskProcess::TaskProcess(const Flow& flow, std::size_t chunk, const std::vector<GpuDevice>& gpus) : chunk_(chunk) {
     int input[2];
     int output[2];
     if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0) throw Failure("error", "no pipe for a task");
@@ -98,11 +121,16 @@ TaskProcess::TaskProcess(const Flow& flow, std::size_t chunk, const std::vector<
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-    std::vector<std::string> words{"nearfar-copy", flow.text(), "--gpus=" + joined(gpus), "--as-task=" + std::to_string(chunk)};
+    std::vector<std::string> words{"nearfar-copy", flow.text(), "--gpus=" + joined(addresses(gpus)),
+                                   "--as-task=" + std::to_string(chunk)};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    const int result = posix_spawn(&child_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+    std::vector<std::string> variables = environment_of(flow, gpus);
+    std::vector<char*> environment;
+    for (std::string& variable : variables) environment.push_back(variable.data());
+    environment.push_back(nullptr);
+    const int result = posix_spawn(&child_, "/proc/self/exe", &actions, nullptr, arguments.data(), environment.data());
     posix_spawn_file_actions_destroy(&actions);
     close(input[0]);
     close(output[1]);

@@ -16,8 +16,9 @@ namespace nearfar {
 // A child process that moves chunks of one flow when told to, and tells when each was complete.
 class TaskProcess {
 public:
-    // Starts this same program again for one of `flow.tasks` tasks; returns at once. `gpus` are the node's PCI addresses.
-    TaskProcess(const Flow& flow, std::size_t chunk, const std::vector<std::string>& gpus);
+    // Starts this same program again for one of `flow.tasks` tasks; returns at once. It sees the flow's GPUs alone: starting CUDA
+    // takes a process the longer the more it sees.
+    TaskProcess(const Flow& flow, std::size_t chunk, const std::vector<GpuDevice>& gpus);
     ~TaskProcess();
     TaskProcess(TaskProcess&& other) noexcept;
     TaskProcess& operator=(TaskProcess&&) = delete;
