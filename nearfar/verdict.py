@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.cells import Cell, CellError, Flow, Skip, parse, split_class
+from nearfar.cells import Cell, CellError, Skip, parse
 from nearfar.measurement import MADE_OF_OTHERS, Document, Metric, Unmeasured
 from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.references import Reference, figure
+from nearfar.verdict_words import amount, bound_words, describe, interval
 
 SCHEMA = "nearfar-verdict/1"
 #: Worst first.
@@ -260,7 +261,7 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
         # Figures that are made of others explain; what they are made of is judged.
         made_of_others = metric.quantity in MADE_OF_OTHERS
         word = "INDETERMINATE" if acceptance and not made_of_others else "PASS"
-        return word, f"{what}: {_amount(metric)}, not judged: {why}"
+        return word, f"{what}: {amount(metric)}, not judged: {why}"
     settled = metric.converged or metric.ci is None
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
         if bound is None:
@@ -269,21 +270,21 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
         ci = metric.ci or (metric.value, metric.value)
         if not settled and ci[0] < bound < ci[1]:
             words = (
-                f"did not settle: its interval {_range(ci, metric.unit)} holds the bound {figure(bound, metric.unit)}"
+                f"did not settle: its interval {interval(ci, metric.unit)} holds the bound {figure(bound, metric.unit)}"
             )
-            return "INDETERMINATE", f"{what}: {_amount(metric)} {words}"
+            return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
         if outside:
-            expected = _bound_words(reference, below)
+            expected = bound_words(reference, below)
             if below and reference.degraded_words:
                 expected = f"{reference.degraded_words}; below {figure(bound, reference.unit)} it is broken"
-            return "FAIL", f"{what}: {_amount(metric)}, expected {expected}"
+            return "FAIL", f"{what}: {amount(metric)}, expected {expected}"
     if reference.degraded_below is not None and metric.value < reference.degraded_below:
         return (
             "DEGRADED",
-            f"{what}: {_amount(metric)}, expected {reference.degraded_words or _bound_words(reference, True)}",
+            f"{what}: {amount(metric)}, expected {reference.degraded_words or bound_words(reference, True)}",
         )
     if reference.origin == "siblings" and acceptance:
-        return "INDETERMINATE", f"{what}: {_amount(metric)}, like its siblings, which alone accept nothing"
+        return "INDETERMINATE", f"{what}: {amount(metric)}, like its siblings, which alone accept nothing"
     return "PASS", None
 
 
@@ -299,7 +300,7 @@ def _against_past(metric: Metric, values: Sequence[float]) -> tuple[str, str | N
     if metric.value >= middle - slack:
         return "PASS", None
     was = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} in its last {len(values)} runs"
-    return "DEGRADED", f"{describe(metric)}: {_amount(metric)}, was {was}"
+    return "DEGRADED", f"{describe(metric)}: {amount(metric)}, was {was}"
 
 
 def _other_direction(metric: Metric, metrics: Sequence[Metric], references: Mapping[str, Reference | None]) -> str:
@@ -323,103 +324,3 @@ def _other_direction(metric: Metric, metrics: Sequence[Metric], references: Mapp
             verdict, _ = _verdict(other, references.get(other.name), False)
             return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
     return ""
-
-
-def describe(metric: Metric) -> str:
-    """The figure in a technician's words: ``GPU 2, device to host from NUMA node 0``."""
-    words = _load_words(metric.cell, metric.flow, metric.total)
-    path_class, what = split_class(metric.path_class)
-    if what == "over_near":
-        return f"{words}: {path_class.replace('_', ' ')} over near"
-    return f"{words}: {_DERIVED_WORDS[what]}" if what else words
-
-
-#: What a figure that is made of others says of its cell.
-_DERIVED_WORDS = {
-    "staged_over_direct": "staged over direct",
-    "fairness": "least share of a GPU over the greatest",
-    "slowest_task": "the slowest task",
-    "mean_task": "the mean task",
-    "fastest_task": "the fastest task",
-    "task_over_fair": "the slowest task over its fair share",
-    "half_bandwidth": "the size with half of the largest rate",
-    "latency_copy": "latency of a tiny copy",
-    "latency_chase": "latency of a load",
-    "latency_launch": "latency of a launch",
-}
-
-
-def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
-    if cell.lone:
-        return _flow_words(cell.flows[0])
-    if flow is not None:
-        one_pair = len(cell.flows) == 2 and (_one_path(cell) or len({frozenset(f.gpus) for f in cell.flows}) == 1)
-        many = _many_words(cell)
-        rest = "both directions at once" if one_pair else f"of {many}" if many else f"while {cell} runs"
-        return f"{_flow_words(flow)}, {rest}"
-    if _one_path(cell):
-        first = cell.flows[0]
-        return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (
-            ", together" if total else ""
-        )
-    pairs = {frozenset(f.gpus) for f in cell.flows if f.kind == "peer"}
-    if len(pairs) == 1 and len(cell.flows) == 2 and all(f.kind == "peer" for f in cell.flows):
-        one, other = sorted(pairs.pop())
-        return f"GPUs {one} and {other}, both directions at once" + (", together" if total else "")
-    many = _many_words(cell)
-    if many:
-        return many + (", together" if total else "")
-    if all(f.kind == "stream" for f in cell.flows):
-        return f"memory of all {len(cell.flows)} NUMA nodes at once, STREAM {cell.flows[0].kernel}"
-    return f"{cell}, together"
-
-
-def _many_words(cell: Cell) -> str:
-    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory; empty for other cells."""
-    gpus = list(dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus))
-    if len(gpus) < 2 or any(flow.kind != "host" for flow in cell.flows):
-        return ""
-    ways = {flow.direction for flow in cell.flows}
-    way = "both directions" if len(ways) > 1 else _WAYS[ways.pop()]
-    memories = sorted({flow.numa_node for flow in cell.flows if flow.numa_node is not None})
-    tasks = {flow.tasks for flow in cell.flows}
-    shared = f", {max(tasks)} tasks each" if max(tasks) > 1 else ""
-    named = ", ".join(map(str, gpus))
-    return f"GPUs {named} at once{shared}, {way}, NUMA node{'s' if len(memories) > 1 else ''} {', '.join(map(str, memories))}"
-
-
-_WAYS = {"h2d": "host to device", "d2h": "device to host"}
-
-
-def _one_path(cell: Cell) -> bool:
-    return all(flow.kind == "host" for flow in cell.flows) and len({(f.numa_node, f.gpus) for f in cell.flows}) == 1
-
-
-def _flow_words(flow: Flow) -> str:
-    options = [option for option in flow.options if option != flow.kernel]
-    extra = f" ({', '.join('/' + option for option in options)})" if options else ""
-    if flow.kind == "stream":
-        return (
-            f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
-        )
-    if flow.kind == "peer":
-        read = ", read" if flow.driver is not None else ""
-        return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
-    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
-
-
-def _amount(metric: Metric) -> str:
-    return figure(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
-
-
-def _range(ci: tuple[float, float], unit: str) -> str:
-    return f"{figure(ci[0], unit)} to {figure(ci[1], unit)}"
-
-
-def _bound_words(reference: Reference, below: bool) -> str:
-    """``at least 52.6 (tuned 55.5; …)``; the origin always stands in it."""
-    bound = reference.lowest if below else reference.highest
-    least = "at least" if below else "at most"
-    amount = "" if bound is None else f"{least} {figure(bound, reference.unit)} "
-    stale = "" if not reference.stale else ", stale"
-    return f"{amount}({reference.origin}{stale}: {figure(reference.value, reference.unit)}; {reference.note})"

@@ -14,7 +14,7 @@ from nearfar.files import CHECKOUT
 from nearfar.measurement import Document
 from nearfar.measurement.document import from_raw
 from nearfar.prediction import load_node_type
-from nearfar.references import Reference, resolve
+from nearfar.references import Reference, resolution, resolve
 from nearfar.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
 from nearfar.verdict import judge
@@ -184,8 +184,8 @@ def test_a_reference_in_another_unit_than_its_figure(tmp_path: Path) -> None:
 def test_each_figure_is_grouped_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight GPUs by eight NUMA nodes are hundreds of figures: nothing may be done for each pair of them."""
     calls = []
-    group = references._sibling_group
-    monkeypatch.setattr(references, "_sibling_group", lambda metric, node: calls.append(metric) or group(metric, node))
+    group = resolution._sibling_group
+    monkeypatch.setattr(resolution, "_sibling_group", lambda metric, node: calls.append(metric) or group(metric, node))
     figures = [metric(f"n{numa}:g{gpu}", 55.0) for numa in range(8) for gpu in range(8)]
     resolve(figures, CHECK, [], NODE)
     assert len(calls) == len(figures)

@@ -7,22 +7,18 @@ only.
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from nearfar import catalogue, nominal
+from nearfar import nominal
 from nearfar.cells import Cell, Endpoint, Flow, load_of, split_class
-from nearfar.files import CHECKOUT
 from nearfar.measurement import MADE_OF_OTHERS, Metric
-from nearfar.prediction import NodeType, line_rate, predict
-from nearfar.sitefile import SiteFile, nearest, site_files
-from nearfar.topology import Link, Node
+from nearfar.prediction import NodeType, predict
+from nearfar.references.reference import Reference, figure
+from nearfar.references.reference_files import ReferenceFile, fastest_links
+from nearfar.topology import Node
 
 #: So many siblings beside the one judged are needed before they say anything.
 LEAST_SIBLINGS = 3
@@ -39,201 +35,6 @@ AT_ONCE_SLACK = 0.10
 #: A task below this part of its fair share is starved.
 STARVED = 0.5
 FAIR_WORDS = "K tasks have 1/K each of what one alone has"
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no
-    bound).
-
-    Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is.
-    ``stale``: measured with other software.
-    """
-
-    value: float
-    lower: float | None
-    upper: float | None
-    unit: str
-    origin: str
-    note: str
-    degraded_below: float | None = None
-    degraded_words: str = ""
-    stale: bool = False
-    file: str | None = None
-
-    @property
-    def lowest(self) -> float | None:
-        """The least good value, by the same arithmetic as ReFrame's."""
-        return None if self.lower is None else self.value * (1 + self.lower)
-
-    @property
-    def boundless(self) -> bool:
-        """Whether no value could be outside of it."""
-        return self.lower is None and self.upper is None and self.degraded_below is None
-
-    @property
-    def highest(self) -> float | None:
-        """The greatest good value."""
-        return None if self.upper is None else self.value * (1 + self.upper)
-
-
-def figure(value: float, unit: str, beside: float | None = None) -> str:
-    """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside."""
-    decimals = 3 if unit == "1" else 1 if abs(value if beside is None else beside) >= 10 else 2
-    return f"{value:.{decimals}f}"
-
-
-class ReferenceFile:
-    """One file of ``site/references/``: ReFrame's ``$ref`` form and a ``provenance``."""
-
-    def __init__(self, path: Path, checks: Iterable[str]) -> None:
-        self.file = SiteFile(path)
-        self.file.check("references-1")
-        known = list(checks)
-        for name in self._checks:
-            if name not in known:
-                raise self.file.error(
-                    f"references for '{name}', a check that does not exist{nearest(name, known)}", name
-                )
-        for name in self._checks:
-            self._check_rows((name,), "$index" in self.file.data[name])
-        self.provenance: Mapping[str, Any] = self.file.data["provenance"]
-        self.origin = "tuned" if "tuned" in self.provenance else "published"
-
-    @property
-    def _checks(self) -> list[str]:
-        return [name for name in self.file.data if name != "provenance"]
-
-    def _check_rows(self, steps: tuple[str, ...], indexed: bool) -> None:
-        """Refuse what a schema cannot tell: keys that are numbers, models that are no expressions, ``.nan`` and
-        ``.inf``, another unit than the figure's."""
-        for key, below in self._at(steps).items():
-            if not isinstance(key, str):
-                raise self.file.error(f"the key {key} is a number; put it in quotes", *steps, str(key))
-            if indexed and key != "$index":
-                self._check_model(steps, key)
-                self._check_rows((*steps, key), False)
-            elif not indexed:
-                if not all(math.isfinite(each) for each in below[:3] if each is not None):
-                    raise self.file.error(f"{key}: value and bounds are finite numbers, found {below[:3]}", *steps, key)
-                unit = "1" if key.split(".")[0].endswith("_over_near") else "GB/s" if _directions(key) else below[3]
-                if below[3] != unit:
-                    raise self.file.error(f"{key}: is in '{unit}', found '{below[3]}'", *steps, key)
-
-    def _check_model(self, steps: tuple[str, ...], key: str) -> None:
-        try:
-            re.compile(key)
-        except re.error as error:
-            raise self.file.error(f"'{key}' is no regular expression: {error}", *steps, key) from None
-
-    def row(self, check: str, model: str | None, keys: Sequence[str]) -> list[Any] | None:
-        """The first of ``keys`` that ``check`` has a row for, under the GPU model where the check is indexed."""
-        steps = self._rows(check, model)
-        rows = self._at(steps)
-        return next((rows[key] for key in keys if key in rows and key != "$index"), None)
-
-    def _rows(self, check: str, model: str | None) -> tuple[str, ...]:
-        rows = self.file.data.get(check, {})
-        if "$index" not in rows:
-            return (check,)
-        # As ReFrame looks them up: the exact key, then keys as anchored expressions.
-        for key in rows:
-            if key == model:
-                return (check, key)
-        for key in rows:
-            if key != "$index" and model is not None and re.fullmatch(key, model):
-                return (check, key)
-        return (check, model or "")
-
-    def _at(self, steps: Sequence[str]) -> Mapping[str, Any]:
-        found: Any = self.file.data
-        for step in steps:
-            found = found.get(step, {}) if isinstance(found, Mapping) else {}
-        return found if isinstance(found, Mapping) else {}
-
-    def check_line_rates(self, links: Mapping[str, Link]) -> None:
-        """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is
-        known."""
-        for check in self._checks:
-            for model, link in links.items():
-                rate = line_rate(link)
-                steps = self._rows(check, model)
-                for key, row in self._at(steps).items():
-                    ways = _directions(key)
-                    if rate is None or not ways or not isinstance(row, list) or row[3] != "GB/s":
-                        continue
-                    if row[0] > rate * ways:
-                        words = f"{row[0]:g} GB/s is above the line rate of {nominal.link_words(link)}, {rate * ways:.1f} GB/s"
-                        raise self.file.error(f"{check}: {key}: {words}", *steps, key)
-
-    def reference(self, row: Sequence[Any], stamp: Mapping[str, str]) -> Reference:
-        """A row as a reference; stale when the software differs from what the values were tuned with."""
-        value, lower, upper, unit = row
-        tuned = self.provenance.get("tuned", {})
-        then = {key: str(version) for key, version in (tuned.get("stamp") or {}).items()}
-        changed = [
-            f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version
-        ]
-        if self.origin == "tuned":
-            note = f"tuned {tuned['date']}, n = {tuned['n']}{', provisional' if tuned.get('provisional') else ''}"
-        else:
-            note = str(self.provenance["published"]["source"])
-        if changed:
-            note += f"; stale: {', '.join(changed)}"
-        return Reference(
-            float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.file.path)
-        )
-
-
-def _directions(key: str) -> int:
-    """How many directions of a host link a row's figure is the sum of; 0 for ratios and other rows."""
-    words = key.split(".")
-    if words[0].endswith("_over_near"):
-        return 0
-    return (
-        2
-        if words[1:] == ["both", "total"]
-        else 1
-        if words[1:] in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"])
-        else 0
-    )
-
-
-@cache
-def known_checks(directory: Path = CHECKOUT / catalogue.CHECKS) -> tuple[str, ...]:
-    """The names of the checks, broken files' included: their references are not to blame."""
-    return tuple(check.name for check in catalogue.read(directory))
-
-
-@cache
-def load(path: Path, checks: tuple[str, ...]) -> ReferenceFile:
-    """A reference file, read once in a process."""
-    return ReferenceFile(path, checks)
-
-
-def find(name: str | None, node_type: str | None, directories: Sequence[Path]) -> list[ReferenceFile]:
-    """The files that speak of a partition: its own first, then its node type's."""
-    files = site_files("references", list(directories))
-    names = [each for each in dict.fromkeys((name, node_type)) if each is not None and each in files]
-    return sorted((load(files[each], known_checks()) for each in names), key=lambda file: file.origin != "tuned")
-
-
-def for_partition(name: str | None, node_type: NodeType | None, directories: Sequence[Path]) -> list[ReferenceFile]:
-    """The files that speak of a partition, none of them with a value above what its node type's links carry."""
-    files = find(name, None if node_type is None else node_type.name, directories)
-    for file in files:
-        file.check_line_rates({} if node_type is None else _links(node_type.node))
-    return files
-
-
-def _links(node: Node) -> dict[str, Link]:
-    """The fastest link of each GPU model: the same model may sit in wide and in narrow slots."""
-    links: dict[str, Link] = {}
-    for gpu in node.gpus:
-        link = nominal.nominal_link(gpu)
-        if gpu.name and (gpu.name not in links or (line_rate(link) or 0) > (line_rate(links[gpu.name]) or 0)):
-            links[gpu.name] = link
-    return links
 
 
 def row_keys(metric: Metric) -> list[str]:
@@ -271,7 +72,7 @@ def resolve(
     a line rate.
     """
     for file in files:
-        file.check_line_rates(_links(node))
+        file.check_line_rates(fastest_links(node))
     found: dict[str, Reference | None] = {}
     siblings_of = _sibling_groups(metrics, node)
     for metric in metrics:

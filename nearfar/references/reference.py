@@ -1,0 +1,47 @@
+"""What a figure should be: the expected value, its bounds, and how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no
+    bound).
+
+    Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is.
+    ``stale``: measured with other software.
+    """
+
+    value: float
+    lower: float | None
+    upper: float | None
+    unit: str
+    origin: str
+    note: str
+    degraded_below: float | None = None
+    degraded_words: str = ""
+    stale: bool = False
+    file: str | None = None
+
+    @property
+    def lowest(self) -> float | None:
+        """The least good value, by the same arithmetic as ReFrame's."""
+        return None if self.lower is None else self.value * (1 + self.lower)
+
+    @property
+    def boundless(self) -> bool:
+        """Whether no value could be outside of it."""
+        return self.lower is None and self.upper is None and self.degraded_below is None
+
+    @property
+    def highest(self) -> float | None:
+        """The greatest good value."""
+        return None if self.upper is None else self.value * (1 + self.upper)
+
+
+def figure(value: float, unit: str, beside: float | None = None) -> str:
+    """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside."""
+    decimals = 3 if unit == "1" else 1 if abs(value if beside is None else beside) >= 10 else 2
+    return f"{value:.{decimals}f}"
