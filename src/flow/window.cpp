@@ -36,13 +36,6 @@ double CompletionLog::chunk_seconds() const {
     return *middle;
 }
 
-double CompletionLog::longest_gap(double begin, double end) const {
-    double longest = 0;
-    for (std::size_t i = 1; i < times.size(); ++i)
-        if (times[i] > begin && times[i - 1] < end) longest = std::max(longest, times[i] - times[i - 1]);
-    return longest;
-}
-
 SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double settle, double length, std::size_t least) {
     SubWindows windows;
     double begin = -std::numeric_limits<double>::infinity();

@@ -15,8 +15,6 @@ struct CompletionLog {
     double bytes_at(double time) const;
     // Median time between completions, in seconds; 0 for fewer than two.
     double chunk_seconds() const;
-    // Longest time between completions inside a window, in seconds.
-    double longest_gap(double begin, double end) const;
 };
 
 struct SubWindows {

@@ -61,12 +61,5 @@ TEST(Window, TooShortForOneSubWindowIsNone) {
     EXPECT_EQ(common_sub_windows({CompletionLog{}}, 0, 0.1).count, 0U);
 }
 
-TEST(Window, LongestGapFindsAStall) {
-    CompletionLog log = steady(0, 0.001, 100, 1e6);
-    for (std::size_t i = 50; i < log.times.size(); ++i) log.times[i] += 0.2;
-    EXPECT_NEAR(log.longest_gap(0, 1), 0.201, 1e-9);
-    EXPECT_NEAR(log.longest_gap(0, 0.04), 0.001, 1e-9);
-}
-
 }  // namespace
 }  // namespace nearfar
