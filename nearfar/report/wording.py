@@ -13,17 +13,10 @@ SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", 
 _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "sole", "unknown": "place unknown",
             "local": "local", "mixed": "mixed"}  # fmt: skip
 
-_ENDS = {"h2d": "H2D", "d2h": "D2H", "both": "both"}
-
 
 def class_words(path_class: str) -> str:
     """``off_socket`` → ``off socket``; the classes of peers stay as ``nvidia-smi`` has them."""
     return _CLASSES.get(path_class, path_class)
-
-
-def direction_words(direction: str) -> str:
-    """``h2d`` → ``H2D``."""
-    return _ENDS.get(direction, direction)
 
 
 def shown_verdict(verdict: str, modelled: bool) -> str:
