@@ -85,6 +85,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """What the check finds out beside the figures."""
         return []
 
+    def judged_as(self, metric):
+        """The check whose references judge a figure."""
+        return self.name
+
     # What it is about.
 
     @property
@@ -175,16 +179,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             document, findings = self.read_document()
             self.metrics = [] if document is None else self.figures(document)
             stamp = {} if document is None else document.raw["node"].get("software", {})
-            self.references = references.resolve(
-                self.metrics, self.name, self.reference_files, self.expected, kind=self.kind,
-                node_type=self.node_type, stamp=stamp,
-            )  # fmt: skip
-            models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
-            unused = (
-                unmatched.findings(self.reference_files, self.name, self.references, models)
-                if self.kind == "measured"
-                else []
-            )
+            unused = self.find_references(stamp)
             self.verdict = verdict.judge(
                 document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
                 findings=[*findings, *self.findings(document), *unused], left_out=self.left_out, kind=self.kind,
@@ -196,8 +191,22 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             raise SanityError(verdict.headline(self.verdict))
         return sn.assert_true(True)
 
+    def find_references(self, stamp):
+        """Set the figures' references; returns what is wrong with the site's."""
+        self.references, unused = {}, []
+        models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
+        for check in dict.fromkeys([self.name, *map(self.judged_as, self.metrics)]):
+            mine = [metric for metric in self.metrics if self.judged_as(metric) == check]
+            found = references.resolve(
+                mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
+            )  # fmt: skip
+            self.references.update(found)
+            if self.kind == "measured":
+                unused += unmatched.findings(self.reference_files, check, found, models)
+        return unused
+
     def figures(self, document):
-        """The document's figures, by the path classes of the expected node."""
+        """The document's figures, by the path classes of the expected node (``Metric``, or ``SubjectMetric``)."""
         return measurement.metrics(document, self.expected)
 
     @run_before("performance")
@@ -240,7 +249,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         stage = Path(self.stagedir)
         if not self.asked:
             notes = [Finding("cells", "PASS", self.note)] if self.note else []
-            return casefiles.observation(self.observed or self.expected), notes
+            modelled = self.partition.node_type if self.partition.modelled else None
+            return casefiles.observation(self.observed or self.expected, modelled), notes
         return casefiles.read(stage, stage / str(self.stdout), stage / str(self.stderr))
 
     def keep(self, document):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
     """The document that a supervised program printed (None where it printed none), and what its end says."""
     account = _account(stage)
     attempts = account.get("attempts", [])
-    program = Path(account.get("command", ["the program"])[0]).name
+    program = _program(account.get("command", ["the program"]))
     hangs = [attempt for attempt in attempts if attempt["hung"]]
     findings: list[Finding] = []
     if hangs and (len(hangs) < len(attempts) or hangs[-1]["timed_out"]):
@@ -59,6 +59,12 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
         return None, [*findings, Finding("program", "INDETERMINATE", words)]
 
 
+def _program(command: Sequence[str]) -> str:
+    """The name of a command's program: ``nearfar-copy``, ``nearfar osu``."""
+    own = list(command[1:3]) == ["-m", "nearfar"]
+    return " ".join(command[2:4]) if own else Path(command[0]).name
+
+
 def _account(stage: Path) -> dict[str, Any]:
     try:
         account: dict[str, Any] = json.loads((stage / supervise.ACCOUNT).read_text(encoding="utf-8"))
@@ -82,15 +88,23 @@ def _last_line(path: Path) -> str:
     return next((line for line in reversed(lines) if line), "")
 
 
+def own_words(stderr: str, program: str) -> str | None:
+    """A program's own last line among what launchers say around it; None where it said nothing."""
+    said = [line.strip() for line in stderr.splitlines() if line.startswith(f"{program}: ")]
+    return said[-1] if said else None
+
+
 def program_seconds(stage: Path) -> float:
     """How long the program itself ran, all attempts together."""
     return float(sum(attempt["seconds"] for attempt in _account(stage).get("attempts", [])))
 
 
-def observation(node: Node) -> Document:
-    """A document without figures, for a check that only looks at the node."""
+def observation(node: Node, node_type: str | None = None) -> Document:
+    """A document without figures, for a check that only looks at the node; modelled where it is of a ``node_type``."""
+    kind, program = ("measured", "nearfar detect") if node_type is None else ("modelled", "nearfar predict")
     return from_raw({
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar detect"},
+        "schema": "nearfar-measurement/1", "kind": kind, "program": {"name": program},
+        **({} if node_type is None else {"node_type": node_type}),
         "node": node_to_document(node), "results": [], "skipped": [], "failed": [],
     })  # fmt: skip
 

@@ -13,6 +13,10 @@ from pathlib import Path
 
 #: Directory of the checks in a checkout.
 CHECKS = "checks"
+#: Directory below of those that only a quick run asks.
+QUICK = "quick"
+#: Directory below of those that take long: asked by name alone.
+LONG = "long"
 _TEST_DECORATOR = "simple_test"
 
 
@@ -26,6 +30,11 @@ class Check:
     valid_systems: tuple[str, ...]
     #: Why the file cannot be loaded, where that can be told without running it.
     problem: str | None = None
+
+
+def folders(checks: Path) -> tuple[Path, ...]:
+    """Every directory that has checks, the one that ReFrame looks into first."""
+    return checks, checks / QUICK, checks / LONG
 
 
 def read(directory: Path) -> list[Check]:

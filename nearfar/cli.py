@@ -16,9 +16,11 @@ from nearfar.errors import EXIT_COULD_NOT_JUDGE, NearfarError
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
+    "bind": "launch lines that put each rank beside its GPU or NIC",
     "calibrate": "a node's capacities from measured cells",
     "detect": "what this node is; a first site file",
     "diagnose": "which degraded part explains what is slow",
+    "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
     "predict": "what cells should reach on a node type, and what limits them",
     "report": "the page of a run, made again from its files",
     "schema": "the JSON schemas of nearfar's files, for editors",

@@ -140,6 +140,12 @@ def _node_type(name: str, node: Node) -> str:
     sections = []
     if model:
         sections.append(f"gpu_model: {_text(model)}\n")
+    for key, value in (
+        ("nvlinks", _same(node, lambda gpu: gpu.nvlinks)),
+        ("nvlink_generation", _same(node, lambda gpu: gpu.nvlink_generation)),
+    ):
+        if value:
+            sections.append(f"{key}: {value}\n")
     if links:
         sections.append(
             "# Each GPU's link to the host as it should be (generation, lanes): what device and slot allow at most.\n"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.cells import Cell, Flow, split_class
+from nearfar.cells import Cell, Flow, exchange_of, split_class
 from nearfar.measurement import Metric
 from nearfar.prediction import link_ceiling, peer_link
-from nearfar.topology import Gpu, Link, Node
+from nearfar.topology import Gpu, Link, Node, behind_nvswitch
 
 #: To the host, (kind, generation): (a copy engine alone; each direction of both at once, and kernels). PCIe 4 and 5:
 #: current GPUs with copy engines reach 0.95 alone and 0.87 in both directions. PCIe 2: 5.7 of 6.9 GB/s (Spafford et al.
@@ -27,8 +27,8 @@ FLOORS = {
     ("pcie", 6): (0.92, 0.85),
     ("nvlink", 2): (0.88, 0.75),
 }
-#: NVLink between GPUs, by generation: (a copy engine alone, each direction of both at once, kernels). Generation 4 with
-#: 18 lanes: 0.975 to 0.99, 0.97 and 0.92 to 0.94 of 400 GB/s on H200s.
+#: NVLink between GPUs, by generation: (a copy engine alone, each direction of both at once and many GPUs at once, kernels).
+#: Generation 4 with 18 lanes: 0.975 to 0.99, 0.97 and 0.92 to 0.94 of 400 GB/s on H200s; all to one 1.00.
 PEER_FLOORS = {4: (0.95, 0.92, 0.85)}
 #: Below this fraction of the ceiling a path is broken, not slow.
 BROKEN = 0.6
@@ -136,10 +136,12 @@ def expectation(metric: Metric, node: Node) -> Expectation | None:
 
 
 def _of_peers(metric: Metric, node: Node) -> Expectation | None:
-    """What the NVLink between two GPUs lets one expect; None for other links, and for what is staged through the host."""
+    """What the NVLink between GPUs lets one expect; None for other links, and for what is staged through the host."""
     load = peer_load(metric.cell)
     flows = metric.cell.flows
-    if load is None or any(flow.staged for flow in flows):
+    if load is None:
+        return _of_exchange(metric, node)
+    if any(flow.staged for flow in flows):
         return None
     link = peer_link(node, *flows[0].gpus)
     floors = None if link is None else PEER_FLOORS.get(link.gen or 0)
@@ -151,6 +153,30 @@ def _of_peers(metric: Metric, node: Node) -> Expectation | None:
     ways = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
     words = f"{link_words(link)} carries {ceiling:.1f} GB/s of payload, {floor:g} of it is expected {ways}"
     return Expectation(ceiling=ceiling, floor=floor, broken=BROKEN, words=words)
+
+
+def _of_exchange(metric: Metric, node: Node) -> Expectation | None:
+    """What many flows between GPUs carry at once where each pair, or the one GPU that all flows have in common, has its
+    NVLink lanes for itself. How one to all and all to one divide the lanes of the one is not asserted."""
+    exchange = exchange_of(metric.cell)
+    if exchange is None:
+        return None
+    links = {peer_link(node, *flow.gpus) for flow in metric.cell.flows}
+    link = links.pop() if len(links) == 1 else None
+    floors = None if link is None else PEER_FLOORS.get(link.gen or 0)
+    ceiling = None if link is None else link_ceiling(link, "p2p")
+    if link is None or floors is None or ceiling is None:
+        return None
+    if exchange.hub is not None:
+        if exchange.hub not in behind_nvswitch(node) or not metric.total:
+            return None
+        words = f"GPU {exchange.hub}'s lanes to the switch, {link_words(link)}, carry {ceiling:.1f} GB/s of payload"
+    else:
+        together = len(metric.cell.flows) if metric.total else 1
+        ceiling *= together
+        words = f"{'' if together == 1 else f'{together} × '}{link_words(link)} carries {ceiling:.1f} GB/s of payload"
+    words += f", {floors[1]:g} of it is expected of many at once"
+    return Expectation(ceiling=ceiling, floor=floors[1], broken=BROKEN, words=words)
 
 
 def link_words(link: Link) -> str:

@@ -7,6 +7,7 @@ that happen to be alive. ``local`` exists only where no file claims the host; it
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -188,11 +189,13 @@ def dmi_product() -> str | None:
         return None
 
 
-def local_system(gpus: bool, systems: Mapping[str, System]) -> System:
-    """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition."""
-    partitions = {
-        "default": Partition("default", "this machine", features=("gpu",) if gpus else (), references="local")
-    }
+def local_system(gpus: bool, systems: Mapping[str, System], mpi: bool = False, ranks: bool = False) -> System:
+    """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition.
+
+    ``mpi``: OSU and an MPI were found on it; ``ranks``: an MPI that the pack's own programs can be built with.
+    """
+    features = tuple(name for name, there in (("gpu", gpus), ("mpi", mpi), ("ranks", ranks)) if there)
+    partitions = {"default": Partition("default", "this machine", features=features, references="local")}
     stand_in = systems.get(STAND_IN)
     if not gpus and stand_in is not None:
         model = next((p for p in stand_in.partitions.values() if p.modelled), None)
@@ -229,6 +232,8 @@ def site() -> Site:
         raise NearfarError(f"NEARFAR_SYSTEM: no system file called '{wanted}'{nearest(wanted, ['local', *systems])}")
     if wanted == "local":
         from nearfar.inventory import gpu_pci_devices
+        from nearfar.osu import installed
 
-        systems["local"] = local_system(bool(gpu_pci_devices()), systems)
+        ranks = all(map(shutil.which, ("mpicxx", "mpirun")))
+        systems["local"] = local_system(bool(gpu_pci_devices()), systems, installed.is_here(), ranks)
     return Site(tuple(directories), systems, wanted)

@@ -16,7 +16,7 @@ from typing import Any
 
 from nearfar import catalogue, expected_cases, files, process, references, systems
 from nearfar.catalogue import Check
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.expected_cases import Case, Ran
 from nearfar.sitefile import nearest
 from nearfar.systems import System
@@ -25,12 +25,14 @@ from nearfar.verdict import passes, worst
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
 _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
+#: How a machine comes by what a check asks for, where it can be installed.
+_WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/mpi.md"}
 _EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be run. ``system`` None: this machine. ``checks`` empty: all."""
+    """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class Request:
     acceptance: bool = False
     verbose: bool = False
     command: tuple[str, ...] = ()
+    quick: bool = False
 
 
 def plan(request: Request) -> tuple[System, list[Case]]:
@@ -50,7 +53,9 @@ def plan(request: Request) -> tuple[System, list[Case]]:
             f"NEARFAR_PROGRAMS: {ready} is not the absolute path of a directory; mend or unset the variable"
         )
     site = systems.site()
-    checks = _checks()
+    if request.quick and request.checks:
+        raise NearfarError("--quick is a check of its own: leave out --check, or --quick")
+    checks = _checks(request)
     names = sorted({check.name for check in checks})
     for wanted in request.checks:
         if wanted not in names:
@@ -61,11 +66,21 @@ def plan(request: Request) -> tuple[System, list[Case]]:
         node_type = partition.load_node_type(list(site.directories))
         references.for_partition(partition.references, node_type, site.directories)
     chosen = [check for check in checks if not request.checks or check.name in request.checks or check.problem]
-    return system, expected_cases.expected(chosen, system)
+    cases = expected_cases.expected(chosen, system)
+    for check in chosen:
+        if request.checks and not any(case.check == check.name for case in cases):
+            has = "; ".join(f"{p.name}: {', '.join(p.features) or 'no feature'}" for p in system.partitions.values())
+            wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+            words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
+            raise CouldNotJudge(f"--check {check.name}: {words}{_WHAT_BRINGS.get(check.name, '')}")
+    return system, cases
 
 
-def _checks() -> list[Check]:
-    return catalogue.read(files.CHECKOUT / catalogue.CHECKS)
+def _checks(request: Request) -> list[Check]:
+    folder = files.CHECKOUT / catalogue.CHECKS
+    if request.quick:
+        return catalogue.read(folder / catalogue.QUICK)
+    return catalogue.read(folder) + (catalogue.read(folder / catalogue.LONG) if request.checks else [])
 
 
 def run(request: Request) -> tuple[int, Path]:
@@ -98,7 +113,7 @@ def _reframe(request: Request, system: System, folder: Path, progress: _Progress
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
     ]  # fmt: skip
     # File by file: one that is not Python would stop the whole session.
-    for path in sorted({check.file for check in _checks() if check.problem is None}):
+    for path in sorted({check.file for check in _checks(request) if check.problem is None}):
         command += ["-c", str(path)]
     for check in request.checks:
         command += ["-n", f"^{check}$"]
@@ -184,7 +199,8 @@ def adopt(folder: Path) -> None:
     report = folder / "reframe-report.json"
     if (folder / "run.json").exists() or not report.exists():
         return
-    names = {check.name for check in _checks()}
+    folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
+    names = {check.name for folder in folders for check in catalogue.read(folder)}
     ran = [case for case in expected_cases.ran(report) if case.check in names]
     found = verdicts(folder)
     if not ran or not found:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.cells import Cell, CellError, Skip, parse
-from nearfar.measurement import MADE_OF_OTHERS, Document, Metric, Unmeasured
+from nearfar.cells import Cell, Skip
+from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Document, Metric, SubjectMetric, Unmeasured, subject_key
 from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.references import Reference, figure
 from nearfar.verdict_words import amount, bound_words, describe, interval
@@ -65,8 +65,8 @@ def judge(
     past: Mapping[str, Sequence[float]] | None = None,
     *,
     subject: Subject,
-    metrics: Sequence[Metric] = (),
-    asked: Sequence[Cell] = (),
+    metrics: Sequence[AnyMetric] = (),
+    asked: Sequence[Cell | str] = (),
     findings: Sequence[Finding] = (),
     left_out: Sequence[Skip] = (),
     kind: str = "measured",
@@ -74,7 +74,7 @@ def judge(
 ) -> dict[str, Any]:
     """The verdict on one check of one node, as ``nearfar-verdict/1``.
 
-    ``asked`` are the cells that should have been measured, ``findings`` what the check found out by other means,
+    ``asked`` are the cells (or other subjects) that should have been measured, ``findings`` what the check found out by other means,
     ``left_out`` the cells that were never asked for, ``past`` earlier values by metric name (from the last healthy
     runs). ``acceptance``: what cannot be judged is INDETERMINATE.
     """
@@ -130,17 +130,13 @@ def headline(verdict: Mapping[str, Any]) -> str:
     return f"{verdict['verdict']}: {'; '.join(reasons[:3])}{more}"
 
 
-def _missing(document: Document | None, asked: Sequence[Cell]) -> list[str]:
+def _missing(document: Document | None, asked: Sequence[Cell | str]) -> list[str]:
     """The cells that a document says nothing about."""
-    accounted: set[Cell] = set()
+    accounted: set[object] = set()
     if document is not None:
-        accounted |= {result.cell for result in document.results if result.cell is not None}
-        for entry in (*document.skipped, *document.failed):
-            try:
-                accounted.add(parse(entry.cell))
-            except CellError:
-                continue
-    return [str(cell) for cell in asked if cell not in accounted]
+        accounted |= {result.cell or result.subject for result in document.results}
+        accounted |= {subject_key(entry.cell) for entry in (*document.skipped, *document.failed)}
+    return [str(subject) for subject in asked if subject_key(str(subject)) not in accounted]
 
 
 def _from_missing(document: Document | None, missing: Sequence[str]) -> list[Finding]:
@@ -151,7 +147,7 @@ def _from_missing(document: Document | None, missing: Sequence[str]) -> list[Fin
     return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
 
 
-def _from_nothing(document: Document | None, asked: Sequence[Cell], kind: str) -> list[Finding]:
+def _from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: str) -> list[Finding]:
     """A check that measured nothing is never green, however good the reasons of its skips."""
     if document is None or kind != "measured" or not asked or document.results or document.failed:
         return []
@@ -172,6 +168,9 @@ def _from_document(document: Document | None) -> list[Finding]:
     if document is None:
         return []
     found = []
+    if document.aggressors:
+        words = f"measured beside an aggressor ({', '.join(document.aggressors)}): the figures are not the node's own"
+        found.append(Finding("aggressor", "INDETERMINATE", words))
     for failure in document.failed:
         soft = failure.code in SOFT_FAILURES
         verdict = "INDETERMINATE" if soft else "FAIL"
@@ -216,9 +215,9 @@ def _of_cell(cell: str, reason: str) -> str:
 
 
 def _judge_metric(
-    metric: Metric,
+    metric: AnyMetric,
     reference: Reference | None,
-    metrics: Sequence[Metric],
+    metrics: Sequence[AnyMetric],
     references: Mapping[str, Reference | None],
     past: Mapping[str, Sequence[float]] | None,
     acceptance: bool,
@@ -230,8 +229,8 @@ def _judge_metric(
         reason = f"{reason}{_other_direction(metric, metrics, references)}"
     return {
         "name": metric.name,
-        "cell": str(metric.cell),
-        "flow": None if metric.flow is None else str(metric.flow),
+        "cell": metric.subject if isinstance(metric, SubjectMetric) else str(metric.cell),
+        "flow": None if isinstance(metric, SubjectMetric) or metric.flow is None else str(metric.flow),
         "class": metric.path_class,
         "quantity": metric.quantity,
         "value": metric.value,
@@ -239,6 +238,8 @@ def _judge_metric(
         "ci": None if metric.ci is None else list(metric.ci),
         "ceiling": metric.ceiling,
         "limited_by": list(metric.limited_by),
+        "beside": [] if isinstance(metric, SubjectMetric) else list(map(str, metric.beside)),
+        "remeasured": not isinstance(metric, SubjectMetric) and metric.remeasured,
         "reference": None if reference is None else {
             "value": reference.value, "lower": reference.lowest, "upper": reference.highest, "unit": reference.unit,
             "origin": reference.origin, "note": reference.note, "stale": reference.stale,
@@ -249,7 +250,7 @@ def _judge_metric(
     }  # fmt: skip
 
 
-def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> tuple[str, str | None]:
+def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool) -> tuple[str, str | None]:
     what = describe(metric)
     if not math.isfinite(metric.value) or (metric.value <= 0 and metric.quantity in CELL_QUANTITIES):
         return "INDETERMINATE", f"{what}: {metric.value:g} is no figure"
@@ -292,25 +293,29 @@ def _verdict(metric: Metric, reference: Reference | None, acceptance: bool) -> t
 _PAST_SLACK = {True: 0.03, False: 0.06}
 
 
-def _against_past(metric: Metric, values: Sequence[float]) -> tuple[str, str | None]:
+def _against_past(metric: AnyMetric, values: Sequence[float]) -> tuple[str, str | None]:
     if len(values) < 3 or metric.unit not in ("GB/s", "1"):
         return "PASS", None
     middle = sorted(values)[len(values) // 2]
-    slack = _PAST_SLACK[metric.cell.lone] * middle
+    slack = _PAST_SLACK[isinstance(metric, Metric) and metric.cell.lone] * middle
     if metric.value >= middle - slack:
         return "PASS", None
     was = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} in its last {len(values)} runs"
     return "DEGRADED", f"{describe(metric)}: {amount(metric)}, was {was}"
 
 
-def _other_direction(metric: Metric, metrics: Sequence[Metric], references: Mapping[str, Reference | None]) -> str:
+def _other_direction(
+    metric: AnyMetric, metrics: Sequence[AnyMetric], references: Mapping[str, Reference | None]
+) -> str:
     """What the opposite direction of a host path says: a direction alone points at another part than both."""
-    if metric.quantity == "ratio" or metric.total:
+    if isinstance(metric, SubjectMetric) or metric.quantity == "ratio" or metric.total:
         return ""
     flow = metric.flow or metric.cell.flows[0]
     if flow.kind != "host":
         return ""
     for other in metrics:
+        if isinstance(other, SubjectMetric):
+            continue
         beside = other.flow or other.cell.flows[0]
         same_path = (beside.numa_node, beside.gpus, beside.options) == (flow.numa_node, flow.gpus, flow.options)
         same_load = other.cell == metric.cell or (other.cell.lone and metric.cell.lone)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from nearfar.cells import Cell, Flow, split_class
-from nearfar.measurement import Metric
+from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty, split_class
+from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.references import Reference, figure
 
 
-def describe(metric: Metric) -> str:
+def describe(metric: AnyMetric) -> str:
     """The figure in a technician's words: ``GPU 2, device to host from NUMA node 0``."""
+    if isinstance(metric, SubjectMetric):
+        return metric.words
     words = _load_words(metric.cell, metric.flow, metric.total)
+    if metric.beside:
+        words += f" beside {', '.join(map(pretty, metric.beside))}"
+    if metric.remeasured:
+        words += ", measured again alone"
     path_class, what = split_class(metric.path_class)
     if what == "over_near":
         return f"{words}: {path_class.replace('_', ' ')} over near"
@@ -19,7 +25,7 @@ def describe(metric: Metric) -> str:
 #: What a figure that is made of others says of its cell.
 _DERIVED_WORDS = {
     "staged_over_direct": "staged over direct",
-    "fairness": "least share of a GPU over the greatest",
+    "fairness": "least share over the greatest",
     "slowest_task": "the slowest task",
     "mean_task": "the mean task",
     "fastest_task": "the fastest task",
@@ -57,7 +63,11 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
 
 
 def _many_words(cell: Cell) -> str:
-    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory; empty for other cells."""
+    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory, or between them; empty for other
+    cells."""
+    exchanged = _exchange_words(cell)
+    if exchanged:
+        return exchanged
     gpus = list(dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus))
     if len(gpus) < 2 or any(flow.kind != "host" for flow in cell.flows):
         return ""
@@ -68,6 +78,21 @@ def _many_words(cell: Cell) -> str:
     shared = f", {max(tasks)} tasks each" if max(tasks) > 1 else ""
     named = ", ".join(map(str, gpus))
     return f"GPUs {named} at once{shared}, {way}, NUMA node{'s' if len(memories) > 1 else ''} {', '.join(map(str, memories))}"
+
+
+def _exchange_words(cell: Cell) -> str:
+    """``GPU 0 to GPUs 1, 2, 3 at once``; empty where a cell is no exchange."""
+    exchange = exchange_of(cell)
+    if exchange is None:
+        return ""
+    sources, destinations = (", ".join(str(flow.gpus[end]) for flow in cell.flows) for end in (0, 1))
+    if exchange.pattern == ONE_TO_ALL:
+        return f"GPU {exchange.hub} to GPUs {destinations} at once"
+    if exchange.pattern == ALL_TO_ONE:
+        return f"GPUs {sources} to GPU {exchange.hub} at once"
+    if exchange.pattern == ONE_WAY:
+        return f"GPUs {sources} to GPUs {destinations} at once, one each"
+    return f"GPU pairs {', '.join(f'{a} and {b}' for a, b in exchange.pairs)} at once, both directions"
 
 
 _WAYS = {"h2d": "host to device", "d2h": "device to host"}
@@ -90,7 +115,7 @@ def _flow_words(flow: Flow) -> str:
     return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
 
 
-def amount(metric: Metric) -> str:
+def amount(metric: AnyMetric) -> str:
     """A figure with its unit; a ratio without."""
     return figure(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
 

@@ -31,7 +31,7 @@ pkg_config|pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
 lstopo|hwloc 2 (lstopo)|hwloc libhwloc-plugins|hwloc|hwloc|hwloc
 hwloc_headers|headers of hwloc 2|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
 '
-# Brought along where that is easy, never waited for: nothing that nearfar measures today starts with them.
+# Brought along where that is easy, never waited for: without MPI its programs are left out, and their checks say so.
 WANTED='
 mpi|an MPI|openmpi-bin libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
 numactl|numactl|numactl|numactl|numactl|numactl
@@ -43,6 +43,8 @@ gtest|GoogleTest|libgtest-dev|gtest-devel|gtest|googletest
 WANTED_BY_TESTS='
 qemu|QEMU for the guests|qemu-system-x86 seabios ipxe-qemu|||
 busybox|busybox for the guests|busybox-static|||
+mpich|MPICH, a second MPI to launch with|mpich|||
+slurm|Slurm, for a private one of one node|slurmctld slurmd slurm-client munge|||
 '
 
 find_python() { # prints the first Python 3.9 or newer; with the argument venv, one that can make a virtual environment
@@ -70,10 +72,12 @@ need_lstopo() {
 need_pkg_config() { have pkg-config; }
 need_hwloc_headers() { pkg-config --atleast-version=2.0 hwloc; }
 need_gtest() { pkg-config --exists gtest; }
-need_mpi() { have mpicc && have mpirun; }
+need_mpi() { have mpicxx && have mpirun; }
 need_numactl() { have numactl; }
 need_qemu() { have qemu-system-x86_64; }
 need_busybox() { have busybox; }
+need_mpich() { have mpiexec.mpich; }
+need_slurm() { have slurmd && have srun && have munged; }
 
 probe_python() { # a Python for the probes, once
     [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python)
@@ -241,10 +245,10 @@ one_at_a_time() { # a second set-up of the same folder waits for the first
 
 system_key() { # everything that the answer of system_needs hangs on; bash alone
     local tool driver=''
-    for tool in python3 c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicc numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
+    for tool in python3 c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicxx mpirun numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
     [[ -e /proc/driver/nvidia/version ]] && driver=$(</proc/driver/nvidia/version)
     for tool in /usr/include/hwloc.h /usr/include/gtest/gtest.h; do [[ -e $tool ]] && printf '%s\n' "$tool"; done
-    printf '%s\n' "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${CUDACXX-}" "${CUDA_HOME-}" \
+    printf '%s\n' "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${CUDACXX-}" "${CUDA_HOME-}" "${MPICXX-}" \
         "$NEARFAR_CUDA" "$driver" "$(<"$OS_RELEASE")" "$(<"$CHECKOUT/setup/common.sh")"
 }
 

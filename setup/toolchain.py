@@ -27,18 +27,22 @@ class MissingTool(Exception):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Absolute paths of the tools; ``nvcc`` is empty for a build without GPU programs, and ``words`` says why."""
+    """Absolute paths of the tools; ``nvcc`` is empty for a build without GPU programs, and ``words`` says why.
+
+    ``mpicxx`` is empty for a build without the programs that need MPI.
+    """
 
     cxx: str
     cmake: str
     generator: str
     nvcc: str
+    mpicxx: str
     cuda_architectures: str
     words: str
 
 
-def find(cuda: str, cuda_architectures: str, state: Path, checkout: Path) -> Toolchain:
-    """Choose the tools as ``--cuda`` says: auto, system, wheels or none.
+def find(cuda: str, cuda_architectures: str, mpi: str, state: Path, checkout: Path) -> Toolchain:
+    """Choose the tools as ``--cuda`` (auto, system, wheels or none) and ``--mpi`` (auto or none) say.
 
     Raises ``MissingTool`` when a compiler or CMake is absent, or the CUDA that was asked for by name is.
     """
@@ -50,7 +54,15 @@ def find(cuda: str, cuda_architectures: str, state: Path, checkout: Path) -> Too
         raise MissingTool("cmake not found: ./validate lists what is missing")
     generator = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     nvcc, words = cuda_compiler(cuda, state, checkout)
-    return Toolchain(cxx, cmake, generator, nvcc, cuda_architectures, words)
+    mpicxx = mpi_compiler() if mpi == "auto" else ""
+    return Toolchain(cxx, cmake, generator, nvcc, mpicxx, cuda_architectures, words if mpicxx else f"{words}, no MPI")
+
+
+def mpi_compiler() -> str:
+    """The absolute path of $MPICXX, or else of the mpicxx on PATH; empty when there is none."""
+    named = os.environ.get("MPICXX")
+    names = [named.split()[0]] if named else ["mpicxx", "mpic++"]
+    return next((path for path in map(shutil.which, names) if path), "")
 
 
 def compiler() -> str:
@@ -173,7 +185,7 @@ def fingerprint(source: Path, chain: Toolchain) -> str:
         )
         if path.is_file() and not made_by_spack:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
-    for tool in (chain.cxx, chain.cmake, chain.nvcc):
+    for tool in (chain.cxx, chain.cmake, chain.nvcc, chain.mpicxx):
         if tool:
             real = os.path.realpath(tool)
             status = os.stat(real)

@@ -166,6 +166,12 @@ def test_by_hand_on_a_modelled_system(tmp_path: Path) -> None:
         assert (judged["kind"], judged["verdict"]) == ("modelled", "PASS")
 
 
+def test_a_check_without_cells_on_a_modelled_node_is_modelled_too(tmp_path: Path) -> None:
+    reframe(tmp_path, "-r", "--system=jaguarpf", "-n", "topology_check")
+    judged = json.loads((tmp_path / "run" / "jaguarpf-modelled" / "topology_check" / "verdict.json").read_text())
+    assert (judged["kind"], judged["verdict"], judged["reasons"]) == ("modelled", "PASS", [])
+
+
 def test_listing_writes_nothing(tmp_path: Path) -> None:
     done = reframe(tmp_path, "-l", "--system=summit")
     assert "host_memory_check" in done.stdout

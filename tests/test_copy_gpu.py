@@ -79,6 +79,86 @@ def test_kernels_pageable_memory_and_tasks_are_measured(build_folder: Path) -> N
             assert result["total"]["median"] == pytest.approx(result["flows"][0]["solo"]["median"], rel=0.15)
 
 
+def tasks_below(program: int) -> list[int]:
+    """The processes that a running nearfar-copy has started for /xK."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = process.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == program and b"--as-task" in process.joinpath("cmdline").read_bytes():
+                found.append(int(process.name))
+        except OSError:  # gone meanwhile
+            continue
+    return found
+
+
+def are_gone(processes: list[int]) -> bool:
+    """Does none of the processes run any more?"""
+    return not any(Path(f"/proc/{process}/exe").exists() for process in processes)
+
+
+def start_sharing(build: Path, *cells: str) -> subprocess.Popen[str]:
+    """A nearfar-copy that measures cells with /x4; it has four tasks and says its first cell when this returns."""
+    command = [str(build / "bin" / "nearfar-copy"), "--json", *cells]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    running.stderr.readline()
+    assert len(tasks_below(running.pid)) == 4, "all tasks are there before the first cell, and no more"
+    return running
+
+
+def test_tasks_are_started_once_for_all_cells(build_folder: Path, matrix: dict[str, Any]) -> None:
+    gpus = range(len(matrix["node"]["gpus"]))
+    cells = ["+".join(f"n0:g{gpu}/x{tasks}" for gpu in gpus) for tasks in (4, 2, 3)]
+    cells += ["+".join(f"g{gpu}:n0/x{tasks}" for gpu in gpus) for tasks in (2, 4)]
+    code, document, stderr = copy(build_folder, *cells)
+    assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
+    assert [result["cell"] for result in document["results"]] == cells
+    for result in document["results"]:
+        assert result["verified"]
+        for flow in result["flows"]:
+            fair = flow["rate"]["median"] / flow["tasks"]["n"]
+            assert 0.5 * fair < flow["tasks"]["min"] <= flow["tasks"]["max"] < 1.5 * fair, flow["flow"]
+    print("set-up", document["setup_seconds"], "cells", [result["seconds"] for result in document["results"]])
+    assert sum(result["seconds"] for result in document["results"]) < 1.5 * len(cells), "no cell starts processes"
+    assert document["seconds"] < 15
+
+
+def test_tasks_of_pairs_kernels_and_other_memory(build_folder: Path, matrix: dict[str, Any]) -> None:
+    cells = ["n0:g0/sm/x2", "n0:g0/pageable/x2", "n0:g0/x2+g0:n0/x2"]
+    memory = [n["index"] for n in matrix["node"]["numa_nodes"] if n["kind"] == "host" and n["memory"] > 0]
+    cells += [f"n{memory[-1]}:g0/x2"]
+    if len(matrix["node"]["gpus"]) > 1:
+        cells += ["g0:g1/x2", "g0:g1/staged/x2", "g0:g1@g1/x2"]
+    code, document, stderr = copy(build_folder, *cells)
+    assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
+    assert all(result["verified"] for result in document["results"])
+    assert {parse(result["cell"]) for result in document["results"]} == {parse(cell) for cell in cells}
+
+
+def test_a_task_that_dies_fails_its_cell_alone(build_folder: Path) -> None:
+    running = start_sharing(build_folder, *["n0:g0/x4", "g0:n0/x4"] * 4, "n0:g0")
+    os.kill(tasks_below(running.pid)[1], signal.SIGKILL)
+    stdout, _ = running.communicate(timeout=60)
+    document = json.loads(stdout)
+    assert running.returncode == 1
+    (failed,) = document["failed"]
+    assert failed["code"] == "error" and "a task on g0 ended" in failed["reason"] and "Killed" in failed["reason"]
+    assert len(document["results"]) == 8, "the task is replaced and the rest is measured"
+
+
+def test_tasks_end_with_their_program_however_it_ends(build_folder: Path) -> None:
+    for end in (signal.SIGKILL, signal.SIGTERM):
+        running = start_sharing(build_folder, *["n0:g0/x4", "g0:n0/x4"] * 20)
+        tasks = tasks_below(running.pid)
+        running.send_signal(end)
+        running.communicate(timeout=20)
+        last = time.monotonic() + 5
+        while not are_gone(tasks) and time.monotonic() < last:
+            time.sleep(0.01)
+        assert are_gone(tasks), f"tasks outlive a program that ends by {end.name}"
+
+
 def peers(matrix: dict[str, Any]) -> tuple[str, str]:
     if len(matrix["node"]["gpus"]) < 2:
         pytest.skip("needs two GPUs")

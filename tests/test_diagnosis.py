@@ -22,6 +22,7 @@ from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
 from nearfar.prediction import load_node_type, modelled_document, predict
 from nearfar.prediction.compiled import CompiledCell
+from tests.data.runs.modelled import cells_of
 
 CHECKOUT = Path(__file__).parents[1]
 SITE = [CHECKOUT / "site"]
@@ -170,6 +171,19 @@ def test_without_a_healthy_run_siblings_tell():
     found = diagnose(summit(), modelled(summit(), None, {"g4.h2d": 0.6}, 0.005, 2))
     assert [blame.part.name for blame in found.sets[0]] == ["g4.h2d"]
     assert found.origins["siblings"] > 50
+
+
+@pytest.mark.parametrize(("part", "factor"), [("g2.d2h", 0.5), ("g2.d2h", 0.8), ("n0.memory", 0.6)])
+def test_flows_of_one_cell_are_no_siblings(part, factor):
+    """Nothing but the node is known. Where one of several flows is slow, the others take what it leaves."""
+    eight = trials()["eight-gpus"].node_type
+    cells = [str(cell) for check, asked in cells_of(eight.node).items() if check != "peer_check" for cell in asked]
+    found = diagnose(node_type_of(eight.node, "eight"), modelled(eight, cells, {part: factor}, 0.005, 1))
+    assert [[blame.part.name for blame in blames] for blames in found.sets] == [[part]]
+    assert found.sets[0][0].factor == pytest.approx(factor, rel=0.03)
+    assert not found.unexplained
+    # All GPUs at once have no like cell: nothing but these flows themselves would say what they should carry.
+    assert any(len({gpu for flow in cell.flows for gpu in flow.gpus}) == 8 for cell in found.left_out)
 
 
 def test_siblings_that_the_node_type_expects_to_differ_are_not_bad():

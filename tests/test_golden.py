@@ -79,3 +79,22 @@ def test_every_cell_of_the_real_run_has_its_binding_and_link() -> None:
             assert flow["memory_nodes"] == [parse(flow["flow"]).flows[0].numa_node]
             assert flow["link"] == {"gen": 5, "width": 16}
             assert flow["cpus"] == "0-63"
+
+
+def test_mpi_beside_four_gpus_pays_with_large_messages() -> None:
+    penalties = {
+        (result["quantity"], result["cell"].rsplit(".", 1)[1]): result["penalty"]["median"]
+        for result in document("contention").raw["results"]
+    }
+    assert penalties["contention.mpi.bandwidth", "stream_1MiB"] > 0.3
+    assert abs(penalties["contention.mpi.latency", "pingpong_8B"]) < 0.1
+    assert penalties["contention.gpu.bandwidth", "stream_1MiB"] < 0.05
+
+
+def test_four_ranks_with_a_gpu_each_are_balanced_under_either_binding() -> None:
+    efficiency = {
+        result["cell"]: result["flows"][0]["rate"]["median"]
+        for result in document("saxpy").raw["results"]
+        if result["quantity"] == "saxpy.parallel_efficiency"
+    }
+    assert set(efficiency) == {"saxpy/default", "saxpy/gpu"} and all(0.98 < value <= 1 for value in efficiency.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -233,6 +234,20 @@ def test_other_nodes_are_not_merged():
         merge([])
 
 
+def test_what_aggressors_loaded_is_merged_with_its_like_alone():
+    loaded = {**document(), "aggressor": ["n0:g0"]}
+    with pytest.raises(NearfarError, match=r"b\.json: has other aggressors \(n0:g0\) than a\.json"):
+        merge([from_raw(document(), "a.json"), from_raw(loaded, "b.json")])
+    assert merge([from_raw(loaded), from_raw(loaded)]).aggressors == ("n0:g0",)
+
+
+def test_one_quick_look_makes_the_merged_document_quick():
+    quick = document()
+    quick["program"] = {**quick["program"], "quick": True}
+    assert merge([from_raw(document()), from_raw(quick)]).raw["program"]["quick"] is True
+    assert "quick" not in merge([from_raw(document()), from_raw(document())]).raw["program"]
+
+
 # Metrics
 
 
@@ -319,3 +334,10 @@ def test_stream_and_other_quantities():
         "local.c0_n0.triad__c1_n1.triad.of.c1_n1.triad",
         "local.c0_n0.triad__c1_n1.triad.total",
     ]
+
+
+def test_merged_documents_keep_what_any_of_them_knows_of_the_node() -> None:
+    real = Path(__file__).parent / "data" / "h200-x4"
+    stream, copy = (load(real / f"{name}.json") for name in ("host_memory_check", "host_device_check"))
+    assert stream.node.gpus[0].nvlinks is None and copy.node.gpus[0].nvlinks == 18
+    assert [gpu.nvlinks for gpu in merge([stream, copy]).node.gpus] == [18] * 4

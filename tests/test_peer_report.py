@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
-from nearfar.cells import parse
-from nearfar.report import curves, peers, terminal
+from nearfar.cells import host_device_matrix, parse
+from nearfar.report import curves, figures, matrices, peers, terminal
+from nearfar.report.rundir import Check
+from nearfar.topology import node_from_document
 from tests.data.runs import many_gpus
+from tests.data.runs.synthetic import make_node
 from tests.test_report import Page
 
 
@@ -47,12 +50,21 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
     # A broken pair, a slow one, and the direction of a pair that is slow, each in its map.
     assert any(place.startswith("✕") and "FAIL" in place and "50 % of 400.0" in place for place in page.places)
     assert any(place.startswith("▼") and "88 % of 400.0" in place for place in page.places)
-    assert "← 340.0 ▼" in " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split())
+    assert re.search(r"← 340\.\d ▼", " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split()))
+    # Many at once: one GPU sends too little to all others; how it divides is no reason to call a total unjudged.
+    for words in ("One GPU with all others", "Disjoint pairs at once", "Half with half"):
+        assert words in page.text
+    assert any(
+        re.search(r"^▼.*310\.2.*DEGRADED.*each .*fairness 0\.95.*78 % of 400\.0", place) for place in page.places
+    )
+    assert any(re.search(r"^✓.*397\.\d.*99 % of 400\.0", place) for place in page.places)
+    assert any(re.search(r"^✓.*156\d.*98 % of 1600", place) for place in page.places)
     # What the host side carries is shown and not judged; what each GPU had stands beside it.
     assert any(re.search(r"196\.\d.*each .*fairness 0\.89.*% of 22\d\.\d alone", place) for place in page.places)
     assert any("the slowest has 0.05 of 1/4" in place and "DEGRADED" in place for place in page.places)
     said = report.summary(runs["virtual_machine"].parent, colour=False)
-    assert "NV18 write 200." in said and "(expected ≥ 380.0, prediction)" in said
+    assert "one to all 310.2–397.3, all to one 397.0–397.3, 2 pairs at once 1566–1567 GB/s" in said
+    assert "NV18 write 20" in said and "(expected ≥ 380.0, prediction)" in said
     assert re.search(r"4 GPUs at once: H2D 19\d\.\d, D2H 15\d\.\d, both 18\d\.\d GB/s in total \(not judged", said)
     assert "up to 4 tasks a GPU: the slowest has 0.05 of its fair share" in said
 
@@ -62,8 +74,28 @@ def test_two_packages(pages: dict[str, Page]) -> None:
     for words in ("spread over packages", "The GPUs of one package", "Across the package link"):
         assert words in page.text
     assert page.text.count("GPUs at once") >= 2
-    assert sum("skipped" in place for place in page.places) == 2 * 32 + 16
+    # Writes, reads and staged over direct; pairs; a round or a half with a pair that cannot.
+    assert sum("skipped" in place for place in page.places) == 3 * 32 + 16 + 6
     assert "SYS_off" in page.text
+    assert not any("not asked" in place for place in page.places)
+
+
+def test_a_ratio_without_a_figure_says_why_its_parts_have_none(tmp_path: Path) -> None:
+    raw = make_node("two", packages=2, gpus=[0, 1, 1])
+    node = node_from_document(raw)
+    unmeasured = ["n1:g0", "n1:g1"]  # far of GPU 0, near of GPU 1
+    asked = [cell for cell in host_device_matrix(node)[0] if not str(cell).startswith("g")]
+    made = many_gpus.document(raw, asked, lambda c: None if str(c) in unmeasured else [50.0] * len(c.flows))
+    given = many_gpus.judged(made, "host_device_check", node)
+    found = figures.figures(Check("host_device_check", tmp_path, given, made.raw), "")
+    maps = matrices.ratio_matrices(found, matrices.evidence(made.raw, given), [0, 1], [0, 1, 2])
+    shown = {m.key: [[(p.state, p.reason) for p in row] for row in m.places] for m in maps}
+    near = ("near", "its own near path: 1 by definition")
+    skipped = ("skipped", "peer access is refused")
+    assert shown["h2d"][0] == [near, skipped]
+    assert shown["h2d"][1] == [skipped, skipped], "what is missing is the near path of GPU 1"
+    assert shown["h2d"][2][0][0] == "figure" and shown["h2d"][2][1] == near
+    assert all(not place.anchor for m in maps for row in m.places for place in row)
 
 
 def test_a_check_that_measured_nothing_says_so(pages: dict[str, Page]) -> None:

@@ -52,6 +52,14 @@ def test_the_programs_and_python_generate_the_same_matrices(build_folder: Path) 
         assert listed == [str(cell) for cell in host_device_matrix(node)[0]]
 
 
+def test_a_list_without_gpus_says_why_it_is_empty(build_folder: Path) -> None:
+    if not copy_is_built(build_folder) or observe().gpus:
+        pytest.skip("needs nearfar-copy, and a node without GPUs")
+    ran = run(build_folder, "nearfar-copy", "--list")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr == "nearfar-copy: this node has no NVIDIA GPU on its PCI bus: no cell to list\n"
+
+
 @pytest.mark.parametrize(
     "words, named",
     [
@@ -84,3 +92,30 @@ def test_copy_without_a_gpu_measures_nothing_and_says_so(build_folder: Path) -> 
     ran = run(build_folder, "nearfar-copy", "--json")
     assert ran.returncode == 3
     assert "no NVIDIA GPU" in json.loads(ran.stdout)["skipped"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        (["--aggressor", "n0:q0"], "--aggressor: cell 'n0:q0', column 4"),
+        (["--aggressor"], "--aggressor needs a value"),
+        (["--aggressor", "n0:g99"], "--aggressor n0:g99: there is no g99"),
+        (["--aggressor", "c0:n0/triad"], "STREAM is nearfar-stream's"),
+        (["--quick", "--latency"], "--quick"),
+        (["--sizes", "1KiB", "--quick"], "--quick"),
+    ],
+)
+def test_wrong_use_of_quick_and_aggressor(build_folder: Path, words: list[str], named: str) -> None:
+    if not copy_is_built(build_folder):
+        pytest.skip("no CUDA compiler: nearfar-copy was not built")
+    ran = run(build_folder, "nearfar-copy", *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert named in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_stream_has_neither_quick_nor_aggressor(build_folder: Path) -> None:
+    for words in (["--quick"], ["--aggressor", "n0:g0"]):
+        ran = run(build_folder, "nearfar-stream", *words)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert "nearfar-copy" in ran.stderr

@@ -96,7 +96,7 @@ class Machine:
             "ninja",
             "pkg-config",
             "numactl",
-            "mpicc",
+            "mpicxx",
             "mpirun",
         ):
             real = shutil.which(tool)

@@ -177,6 +177,16 @@ def test_wrong_use(checkout: Path, options: list[str], words: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_check_that_no_partition_has_what_it_takes_for(checkout: Path) -> None:
+    done = validate(checkout, "--system=fake", "--check", "osu_check")
+    assert done.returncode == 3
+    assert (
+        "--check osu_check: no partition of 'fake' has what it asks for ('+mpi -modelled'; partitions: a: gpu)"
+        in done.stderr
+    )
+    assert "spack install osu-micro-benchmarks" in done.stderr
+
+
 def test_a_wrong_site_file_is_one_line(checkout: Path) -> None:
     (checkout / "site/systems/fake.yaml").write_text(SITE.replace("features", "feature"))
     done = validate(checkout)

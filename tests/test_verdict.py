@@ -58,6 +58,12 @@ def test_all_good() -> None:
     assert found["metrics"][0]["reference"]["origin"] == "prediction"
 
 
+def test_figures_beside_an_aggressor_are_never_green() -> None:
+    found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, aggressor=["n0:g0"]))
+    assert found["verdict"] == "INDETERMINATE"
+    assert found["reasons"] == ["measured beside an aggressor (n0:g0): the figures are not the node's own"]
+
+
 def test_a_slow_path_is_a_sentence() -> None:
     values = {f"{a}:{b}": 55.4 for i in range(4) for a, b in (("n0", f"g{i}"), (f"g{i}", "n0"))}
     found = judged(document({**values, "g2:n0": 27.1}))

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from .calibrate import Calibration, Comparison, calibrate, node_type_of, told
 from .inference import Estimate
-from .measured import Measured, measured_cells
+from .measured import Measured, beside_others, measured_cells
+from .objects import as_json
 
-__all__ = ["Calibration", "Comparison", "Estimate", "Measured", "calibrate", "measured_cells", "node_type_of", "told"]
+__all__ = [
+    "Calibration",
+    "Comparison",
+    "Estimate",
+    "Measured",
+    "as_json",
+    "beside_others",
+    "calibrate",
+    "measured_cells",
+    "node_type_of",
+    "told",
+]

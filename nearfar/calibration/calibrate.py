@@ -16,6 +16,7 @@ from nearfar.topology import Node
 from .inference import AT_LEAST, CLASS, KNOWN, Estimate, infer
 from .inputs import READ, STREAMED, WRITTEN, choose
 from .measured import Measured
+from .sharing import with_both_ways
 
 _FULL_WITHIN = 0.005
 _SOURCE = "calibrated"
@@ -74,7 +75,8 @@ def calibrate(node_type: NodeType, cells: Sequence[Measured]) -> Calibration:
     blank = without_values(node_type)
     inputs = set(choose([one.cell for one in cells], blank))
     estimates, unexplained = infer([one for one in cells if one.cell in inputs], blank)
-    calibrated = _with_values(blank, estimates, cells)
+    calibrated, divided = with_both_ways(_with_values(blank, estimates, cells), cells)
+    inputs.update(divided)
     comparisons = tuple(_compare(one, calibrated, estimates, one.cell in inputs) for one in cells)
     return Calibration(calibrated, estimates, comparisons, tuple(unexplained))
 
@@ -153,10 +155,10 @@ def told(estimate: Estimate) -> str:
 
 def _compare(one: Measured, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:
     compiled = CompiledCell(one.cell, calibrated)
-    values = {
-        **known_values(calibrated),
-        **{name: c.value for name, c in compiled.capacities.items() if c.value is not None},
-    }
+    crossed = compiled.capacities.values()
+    known = {**known_values(calibrated), **{c.name: c.value for c in crossed if c.value is not None}}
+    # What nobody knows carries at best what the hardware can.
+    values = {**{c.name: c.peak for c in crossed if c.peak is not None}, **known}
     rates = compiled.rates(values)
     if not all(map(math.isfinite, rates)):
         return Comparison(one, None, (), (), calibrates)
@@ -168,7 +170,7 @@ def _compare(one: Measured, calibrated: NodeType, estimates: dict[str, Estimate]
     hangs = [
         name
         for name in compiled.weights
-        if name not in values
+        if name not in known
         and compiled.used(name, rates) > _least(name, one.cell.flows, estimates) * (1 + _FULL_WITHIN)
     ]
     return Comparison(one, tuple(rates), tuple(full), tuple(hangs), calibrates)

@@ -57,7 +57,9 @@ def infer(cells: Sequence[Measured], blank: NodeType) -> tuple[dict[str, Estimat
     unexplained: list[Cell] = []
     for one in cells:
         for flow in one.cell.flows:
-            found = _suspects(flow, asks[one.cell], carried[one.cell], most) + _whole_memory(one, flow, most)
+            whole = _whole_memory(one, flow, most)
+            carried[one.cell].update((memory, one.total) for memory in whole)
+            found = _suspects(flow, asks[one.cell], carried[one.cell], most) + whole
             if found:
                 suspects.append((one, found))
             elif one.cell.lone or pair_of_opposites(one.cell):

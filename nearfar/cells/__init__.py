@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 from .classes import cell_class, flow_class
+from .exchanges import (
+    ALL_TO_ONE,
+    ONE_TO_ALL,
+    ONE_WAY,
+    PAIRS,
+    Exchange,
+    bisection,
+    divided_by_the_fabric,
+    exchange_of,
+    exchanges,
+)
 from .generators import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 from .names import DERIVED, MetricName, decode_cell, encode_cell, metric_name, parse_metric_name, split_class
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, parse, parse_lines, pretty
 from .peers import peer_matrix
-from .sweeps import latency_cells, size_sweep
+from .sweeps import latency_cells, single_paths, size_sweep
 
 __all__ = [
+    "ALL_TO_ONE",
     "DERIVED",
     "KERNELS",
+    "ONE_TO_ALL",
+    "ONE_WAY",
+    "PAIRS",
     "WAYS",
     "Cell",
     "CellError",
     "Endpoint",
+    "Exchange",
     "Flow",
     "Load",
     "MetricName",
     "Skip",
+    "bisection",
     "cell_class",
     "decode_cell",
+    "divided_by_the_fabric",
     "encode_cell",
+    "exchange_of",
+    "exchanges",
     "flow_class",
     "host_device_matrix",
     "latency_cells",
@@ -36,6 +56,7 @@ __all__ = [
     "pretty",
     "saturation_ramps",
     "sharing_ramps",
+    "single_paths",
     "size_sweep",
     "split_class",
     "stream_left_out",

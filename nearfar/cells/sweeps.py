@@ -1,4 +1,4 @@
-"""The lone cells that are asked more than their largest rate: how it grows with size, and how long the smallest takes."""
+"""The lone cells: those asked how their rate grows with size, how long the smallest takes, and those of a quick look."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
     (hosts, left_out), (pairs, left_too) = host_device_matrix(node), peer_matrix(node)
     cells = [cell for cell in hosts if _down(cell)] + [cell for cell in pairs if _plain_write(cell)]
     return cells, [s for s in (*left_out, *left_too) if _down(s.cell) or _plain_write(s.cell)]
+
+
+def single_paths(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """Each path one way at a time: H2D and D2H of each NUMA node with each GPU, each ordered pair of GPUs written and
+    read directly."""
+    (hosts, left_out), (pairs, left_too) = host_device_matrix(node), peer_matrix(node)
+    cells = [cell for cell in (*hosts, *pairs) if _direct(cell)]
+    return cells, [skip for skip in (*left_out, *left_too) if _direct(skip.cell)]
+
+
+def _direct(cell: Cell) -> bool:
+    return cell.lone and not cell.flows[0].staged
 
 
 def _down(cell: Cell) -> bool:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from nearfar.calibration import Calibration, Comparison, calibrate, measured_cells, node_type_of, told
-from nearfar.cells import pretty
-from nearfar.errors import EXIT_GOOD
+from nearfar.calibration import (
+    Calibration,
+    Comparison,
+    as_json,
+    beside_others,
+    calibrate,
+    measured_cells,
+    node_type_of,
+    told,
+)
+from nearfar.errors import EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
 from nearfar.prediction import NodeType, load_node_type
+from nearfar.prediction.node_types import check_endpoints
 from nearfar.sitefile import site_directories
 
 _EPILOG = """\
@@ -37,7 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
     parser.add_argument(
-        "--node", metavar="TYPE", help="the node type, for its topology; without it the documents' own node"
+        "--node",
+        metavar="TYPE",
+        help="the node type, for its topology; without it that of modelled documents, else their own node",
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -46,10 +57,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the capacities and the comparison."""
-    document = merge([load(Path(name)) for name in args.document])
-    calibration = calibrate(node_type_for(args.node, document), measured_cells(document))
+    documents = [load(Path(name)) for name in args.document]
+    refuse_loaded(documents)
+    refuse_foreign_cells(documents)
+    document = merge(documents)
+    note_left_out(document)
+    calibration = calibrate(node_type_for(args.node, document), measured_cells(document, alone=True))
     if args.json:
-        print(json.dumps(_as_json(calibration, document), indent=1, ensure_ascii=False))
+        print(json.dumps(as_json(calibration, document.kind, document.source), indent=1, ensure_ascii=False))
     elif args.yaml:
         print("\n".join(_yaml(calibration, document)))
     else:
@@ -57,10 +72,47 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_GOOD
 
 
+def refuse_loaded(documents: Sequence[Document]) -> None:
+    """Refuse what was measured while the program itself kept other paths busy: no figure of a healthy node."""
+    for document in documents:
+        if document.aggressors:
+            words = f"was measured while {', '.join(document.aggressors)} ran in the background (--aggressor)"
+            raise NearfarError(f"{document.source}: {words}: measure it again without")
+
+
+def refuse_foreign_cells(documents: Sequence[Document]) -> None:
+    """Refuse a document with a figure of what its own node does not have."""
+    for document in documents:
+        for cell in {result.cell: None for result in document.results if result.cell is not None}:
+            try:
+                check_endpoints(document.node, cell, "the document's own node")
+            except NearfarError as error:
+                raise CouldNotJudge(f"{document.source}: {error}") from None
+
+
+def note_left_out(document: Document) -> None:
+    """Say on standard error which figures do not count, so that the output stays as it is."""
+    damaged = dict.fromkeys(str(r.cell) for r in document.results if r.cell is not None and r.verified is False)
+    for cells, why in (
+        ([str(cell) for cell in beside_others(document)], "measured beside others, in a quick look"),
+        (list(damaged), "the data did not arrive intact"),
+    ):
+        if cells:
+            named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
+            print(f"nearfar: left out: {named}: {why}", file=sys.stderr)
+
+
 def node_type_for(name: str | None, document: Document) -> NodeType:
-    """The node type of that name; without one the document's own node, no capacity of which is known."""
+    """The node type of that name; without one that of a modelled document, and of a measured one its own node, no capacity
+    of which is known."""
     if name is not None:
         return load_node_type(name, site_directories())
+    modelled = document.raw.get("node_type")
+    if document.kind == "modelled" and isinstance(modelled, str):
+        try:
+            return load_node_type(modelled, site_directories())
+        except NearfarError as error:
+            raise NearfarError(f"{document.source}: {error}; --node names another") from None
     return node_type_of(document.node, document.node.hostname)
 
 
@@ -75,6 +127,11 @@ def _text(calibration: Calibration, document: Document) -> Iterator[str]:
     for name, capacity in calibration.node_type.capacities.items():
         if capacity.value is not None and (capacity.read_weight, capacity.write_weight) != (1.0, 1.0):
             yield f"{name}: a byte read weighs {capacity.read_weight:.3f}, a byte written {capacity.write_weight:.3f}"
+        if capacity.value is not None and capacity.read_share != 1.0:
+            words = "once it is full, a read beside a write of its own GPU has"
+            yield f"{name}: {words} {capacity.read_share:.2f} of what other flows have"
+        if capacity.value is not None and capacity.mixed_weight != 1.0:
+            yield f"{name}: while GPUs both read and write it, a byte weighs {capacity.mixed_weight:.3f} of that"
     for calibrates, title in ((True, "cells that calibrate: residuals"), (False, "all other cells: predictions")):
         found = [one for one in calibration.comparisons if one.calibrates == calibrates]
         several = [one for one in found if not calibrates or not one.measured.cell.lone]
@@ -85,16 +142,24 @@ def _text(calibration: Calibration, document: Document) -> Iterator[str]:
         if calibrates and len(several) < len(found):
             worst = max((abs(one.deviation or 0.0) for one in found if one.measured.cell.lone), default=0.0)
             yield f"{len(found) - len(several)} single flows: residuals up to {worst:.2%}"
-    deviations = [one.deviation for one in calibration.comparisons if not one.calibrates and one.deviation is not None]
-    if deviations:
-        within = sum(abs(deviation) <= 0.10 for deviation in deviations)
-        yield f"{within} of {len(deviations)} totals within 10 %, the worst {max(deviations, key=abs):+.1%}"
+    yield from _agreement([one for one in calibration.comparisons if not one.calibrates])
     for cell in calibration.unexplained:
-        yield f"not explained: {pretty(cell)}: some flow is held back by nothing known on its way"
+        yield f"not explained: {cell}: some flow is held back by nothing known on its way"
+
+
+def _agreement(predictions: Sequence[Comparison]) -> Iterator[str]:
+    """How many totals are near; those that are only the best case apart."""
+    firm = [one.deviation for one in predictions if one.deviation is not None and not one.hangs_on]
+    best = [one.deviation for one in predictions if one.deviation is not None and one.hangs_on]
+    if firm:
+        within = sum(abs(deviation) <= 0.10 for deviation in firm)
+        yield f"{within} of {len(firm)} totals within 10 %, the worst {max(firm, key=abs):+.1%}"
+    if best:
+        yield f"{len(best)} {'more only' if firm else 'totals, all'} at best: some capacity was never seen full"
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
-    cell = pretty(one.measured.cell)
+    cell = str(one.measured.cell)
     if one.predicted is None or one.deviation is None or one.shares is None:
         return cell, f"{one.measured.total:.2f}", "unknown", "", "", ""
     limits = ", ".join(one.limited_by)
@@ -111,50 +176,6 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
         yield "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths)).rstrip()
 
 
-def _as_json(calibration: Calibration, document: Document) -> dict[str, Any]:
-    return {
-        "schema": "nearfar-calibration/1",
-        "kind": document.kind,
-        "node_type": calibration.node_type.name,
-        "source": document.source,
-        "unit": "GB/s",
-        "capacities": {
-            name: {
-                "kind": e.kind,
-                "value": e.value,
-                "low": e.low,
-                "high": e.high,
-                "class": list(e.members),
-                "cells": [str(cell) for cell in e.cells],
-            }
-            for name, e in calibration.estimates.items()
-        },
-        "weights": {
-            name: {"read": c.read_weight, "write": c.write_weight}
-            for name, c in calibration.node_type.capacities.items()
-            if name.endswith(".memory") and c.value is not None
-        },
-        "cells": [_comparison_json(one) for one in calibration.comparisons],
-        "unexplained": [str(cell) for cell in calibration.unexplained],
-    }
-
-
-def _comparison_json(one: Comparison) -> dict[str, Any]:
-    return {
-        "cell": str(one.measured.cell),
-        "calibrates": one.calibrates,
-        "measured": one.measured.total,
-        "predicted": None if one.predicted is None else sum(one.predicted),
-        "deviation": one.deviation,
-        "flows": [
-            {"flow": str(flow), "measured": rate, "predicted": None if one.predicted is None else one.predicted[place]}
-            for place, (flow, rate) in enumerate(zip(one.measured.cell.flows, one.measured.rates))
-        ],
-        "limited_by": list(one.limited_by),
-        "never_seen_full": list(one.hangs_on),
-    }
-
-
 def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:
     """The sections ``capacities``, ``caps`` and ``stream``."""
     source = json.dumps(f"nearfar calibrate: {document.source}, {document.raw['started']}", ensure_ascii=False)
@@ -169,6 +190,10 @@ def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:
         weights = ""
         if not math.isclose(capacity.read_weight, 1) or not math.isclose(capacity.write_weight, 1):
             weights = f"read_weight: {capacity.read_weight:.4f}, write_weight: {capacity.write_weight:.4f}, "
+        if not math.isclose(capacity.read_share, 1):
+            weights += f"read_share: {capacity.read_share:.4f}, "
+        if not math.isclose(capacity.mixed_weight, 1):
+            weights += f"mixed_weight: {capacity.mixed_weight:.4f}, "
         yield f"  {name}: {{value: {capacity.value:.4f}, published: false, {weights}source: {source}}}"
     if node_type.caps:
         yield "caps:"

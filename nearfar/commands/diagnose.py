@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.calibration import measured_cells
-from nearfar.cells import pretty
-from nearfar.commands.calibrate import node_type_for
-from nearfar.diagnosis import Blame, Diagnosis, diagnose
-from nearfar.errors import EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.calibration import Measured, measured_cells
+from nearfar.commands.calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
+from nearfar.diagnosis import ORIGINS, Blame, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
+from nearfar.errors import EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
+from nearfar.prediction import NodeType
 
 _EPILOG = """\
 examples:
@@ -27,13 +27,9 @@ examples:
 A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory,
 p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). docs/diagnosis.md has more.
 
-exit codes: 0 nothing is slow, 1 a part is degraded or something slow is not explained, 2 wrong use, 3 it could not be judged
+exit codes: 0 nothing is slow, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use, 3 it could not be judged or
+a cell could not be measured
 """
-_ORIGINS = {
-    "run": "the healthy run",
-    "siblings": "siblings in the same run (what slows all of them alike stays unseen)",
-    "prediction": "the node type's prediction, taken as right within 3 %",
-}
 #: So many cells are listed of those that nothing explains.
 _LISTED = 10
 
@@ -43,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
-    parser.add_argument("--node", metavar="TYPE", help="the node type; without it the documents' own node")
+    parser.add_argument(
+        "--node", metavar="TYPE", help="the node type; without it that of modelled documents, else their own node"
+    )
     parser.add_argument(
         "--healthy",
         nargs="+",
@@ -57,81 +55,90 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis."""
-    document = merge([load(Path(name)) for name in args.document])
+    documents = [load(Path(name)) for name in args.document]
     healthy = [load(Path(name)) for name in args.healthy]
+    refuse_loaded(healthy)
+    refuse_foreign_cells([*documents, *healthy])
+    document = merge(documents)
     for one in healthy:
-        if document.kind == "measured" and one.kind == "modelled":
-            raise NearfarError(f"{one.source}: is modelled: a measured run is compared with a measured one")
+        _refuse_unlike(one, document)
     node_type = node_type_for(args.node, document)
-    diagnosis = diagnose(node_type, measured_cells(document), [cell for one in healthy for cell in measured_cells(one)])
+    healthy_run = [cell for one in healthy for cell in measured_cells(one)]
+    gaps = gaps_of(document, healthy_run)
+    diagnosis = _diagnosis(node_type, document, healthy_run, gaps)
     if args.json:
-        print(json.dumps(_as_json(diagnosis, document, node_type.name), indent=1, ensure_ascii=False))
+        print(json.dumps(_json(diagnosis, gaps, document, node_type.name), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_text(diagnosis, document)))
-    return EXIT_FAILED if diagnosis.degraded else EXIT_GOOD
+        print("\n".join(_text(diagnosis, gaps, document)))
+    return EXIT_FAILED if diagnosis.degraded else gaps.exit_code
 
 
-def _text(diagnosis: Diagnosis, document: Document) -> Iterator[str]:
-    modelled = " (modelled)" if document.kind == "modelled" else ""
-    origins = "; ".join(f"{count} with {_ORIGINS[origin]}" for origin, count in diagnosis.origins.items())
-    yield f"{document.source}{modelled}: {_cells(diagnosis.compared)} compared: {origins}"
+def _refuse_unlike(healthy: Document, document: Document) -> None:
+    """Refuse a healthy run whose figures say nothing about those of the document."""
+    if document.kind == "measured" and healthy.kind == "modelled":
+        raise NearfarError(f"{healthy.source}: is modelled: a measured run is compared with a measured one")
+    if not measured_cells(healthy):
+        raise CouldNotJudge(f"{healthy.source}: holds no figure of a cell: it says nothing about a healthy node")
+    for gpu in healthy.node.gpus:
+        own = document.node.gpu(gpu.index)
+        if own is not None and own.name and gpu.name and own.name != gpu.name:
+            words = f"its g{gpu.index} is {gpu.name}, that of {document.source} {own.name}"
+            raise CouldNotJudge(f"{healthy.source}: {words}: a healthy run has the same GPUs")
+
+
+def _diagnosis(node_type: NodeType, document: Document, healthy_run: Sequence[Measured], gaps: Gaps) -> Diagnosis:
+    """The diagnosis; of nothing at all where no figure can be compared and the gaps say why."""
+    try:
+        return diagnose(node_type, measured_cells(document), healthy_run)
+    except CouldNotJudge:
+        if gaps.exit_code == EXIT_GOOD:
+            raise
+    return Diagnosis((), (), 0, {}, tuple(one.cell for one in measured_cells(document)))
+
+
+def _json(diagnosis: Diagnosis, gaps: Gaps, document: Document, node_type: str) -> dict[str, Any]:
+    found = as_json(diagnosis, document.kind, node_type, document.source)
+    answer = "; ".join([*gaps.lines, _nothing(diagnosis, gaps) or found["sentence"]])
+    return {**found, "sentence": answer, "aggressors": list(document.aggressors), **gaps.as_json()}
+
+
+def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]:
+    about = " (modelled)" if document.kind == "modelled" else ""
+    if document.aggressors:
+        about += f", measured beside {', '.join(document.aggressors)}"
+    origins = "".join(f"; {count} with {ORIGINS[origin]}" for origin, count in diagnosis.origins.items())
+    yield f"{document.source}{about}: {cells_words(diagnosis.compared)} compared{origins.replace(';', ':', 1)}"
+    yield from gaps.lines
     if diagnosis.left_out:
-        yield f"{_cells(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
+        yield f"{cells_words(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
     explained = len(diagnosis.bad) - len(diagnosis.unexplained)
     if not diagnosis.degraded:
-        yield "nothing is slow"
+        yield _nothing(diagnosis, gaps) or "nothing is slow"
         return
     if not diagnosis.sets:
-        yield f"no single part explains this, nor two: {_cells(len(diagnosis.bad))} slow"
+        yield f"no single part explains this, nor two: {cells_words(len(diagnosis.bad))} slow"
     else:
         yield from _set(diagnosis.sets[0])
         slow = len(diagnosis.bad)
-        yield f"  explains {explained} of {_cells(slow)} that {'is' if slow == 1 else 'are'} slow"
+        yield f"  explains {explained} of {cells_words(slow)} that {'is' if slow == 1 else 'are'} slow"
         for rival in diagnosis.sets[1:]:
             yield "or, as likely (these cells do not tell them apart):"
             yield from _set(rival)
     for one in diagnosis.unexplained[:_LISTED]:
-        yield f"not explained: {pretty(one.cell)} at {one.ratio:.0%} of healthy"
+        yield f"not explained: {one.cell} at {one.ratio:.0%} of healthy"
     if len(diagnosis.unexplained) > _LISTED:
         yield f"and {len(diagnosis.unexplained) - _LISTED} more"
 
 
+def _nothing(diagnosis: Diagnosis, gaps: Gaps) -> str | None:
+    """What nothing slow means beside gaps; None where something is slow, or nothing is lacking."""
+    if diagnosis.degraded or not gaps.lines:
+        return None
+    return "nothing is slow of what was compared" if diagnosis.compared else "nothing could be compared"
+
+
 def _set(blames: tuple[Blame, ...]) -> Iterator[str]:
     for blame in blames:
-        now = ", ".join(
-            f"{name} {value:.1f} GB/s{' (healthy: not known)' if name in blame.unknown else ''}"
-            for name, value in blame.now.items()
-        )
+        now = ", ".join(f"{name} {value:.1f} of {blame.healthy[name]:.1f} GB/s" for name, value in blame.now.items())
         factor = f"{blame.factor:.3f} ({blame.low:.3f} to {blame.high:.3f})"
         yield f"{blame.part.name} is degraded to {factor} of healthy: {blame.part.words}; now {now}"
-
-
-def _cells(count: int) -> str:
-    return f"{count} cell{'' if count == 1 else 's'}"
-
-
-def _as_json(diagnosis: Diagnosis, document: Document, node_type: str) -> dict[str, Any]:
-    return {
-        "schema": "nearfar-diagnosis/1",
-        "kind": document.kind,
-        "node_type": node_type,
-        "source": document.source,
-        "compared": diagnosis.compared,
-        "healthy_from": dict(diagnosis.origins),
-        "left_out": [str(cell) for cell in diagnosis.left_out],
-        "sets": [
-            [
-                {
-                    "part": blame.part.name,
-                    "words": blame.part.words,
-                    "factor": blame.factor,
-                    "interval": [blame.low, blame.high],
-                    "capacities": dict(blame.now),
-                    "healthy_unknown": list(blame.unknown),
-                }
-                for blame in blames
-            ]
-            for blames in diagnosis.sets
-        ],
-        "slow": [{"cell": str(one.cell), "ratio": one.ratio, "explained": one.explained} for one in diagnosis.bad],
-    }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines, pretty
+from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
+from nearfar.diagnosis import parts_of
 from nearfar.errors import EXIT_GOOD, NearfarError
 from nearfar.measurement import dump
 from nearfar.prediction import NodeType, Prediction, degraded, load_node_type, modelled_document, predict
@@ -16,11 +17,14 @@ _EPILOG = """\
 examples:
   nearfar predict --node summit n0:g0+n0:g1+n0:g2+n1:g3+n1:g4+n1:g5
   nearfar predict --node keeneland                          the whole host-device matrix
+  nearfar predict --node h200-x4-vm g1:g0+g2:g0+g3:g0       three GPUs write to one
   nearfar predict --node summit g0:n0 --degrade g0.d2h=0.5  what a fault would look like
+  nearfar predict --node summit --degrade g2.link=0.5       of a part that nearfar diagnose names: all that it takes along
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
 
-Rates are GB/s (1e9 bytes per second). A rate that hangs on a capacity nobody knows is marked "at best"; a modelled
-document lists its cell as skipped. Node types are the files of site/nodes/; docs/prediction.md states the rules.
+Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that hangs on a capacity
+nobody knows is marked "at best"; a modelled document lists its cell as skipped. Node types are the files of site/nodes/;
+docs/prediction.md states the rules.
 """
 
 
@@ -36,8 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--degrade",
         action="append",
         default=[],
-        metavar="CAPACITY=FACTOR",
-        help="multiply a capacity by a factor of more than 0 and at most 1; may be repeated",
+        metavar="PART=FACTOR",
+        help="multiply a capacity, or all known ones of a part (g2.link, p0-p1.link, g0-g1.link), by a factor of more than 0 and "
+        "at most 1; may be repeated, and of a capacity the last counts",
     )
     parser.add_argument(
         "--noise", type=float, default=0.0, metavar="SIGMA", help="standard deviation of the rates' logarithm (--json)"
@@ -49,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     """Print what the cells should carry."""
     if args.noise and not args.json:
         raise NearfarError("--noise belongs to a document: add --json")
-    factors = dict(_factor(text) for text in args.degrade)
     node_type = load_node_type(args.node, site_directories())
+    factors = dict(pair for text in args.degrade for pair in _by_capacity(*_factor(text), node_type))
     cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])
     skips: list[Skip] = []
     if not cells and not args.cells:
@@ -67,7 +72,17 @@ def _factor(text: str) -> tuple[str, float]:
     try:
         return name, float(factor if equals else "")
     except ValueError:
-        raise NearfarError(f"--degrade {text}: expected CAPACITY=FACTOR, such as g0.d2h=0.5") from None
+        raise NearfarError(f"--degrade {text}: expected PART=FACTOR, such as g0.d2h=0.5 or g0.link=0.5") from None
+
+
+def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tuple[str, float]]:
+    """The factor of each capacity that a part's name stands for; any other name is a capacity's own."""
+    values = {one.name: one.value for one in (*node_type.capacities.values(), *node_type.caps.values())}
+    part = next((one for one in parts_of(node_type) if one.name == name), None)
+    known = [capacity for capacity in (part.capacities if part else ()) if values[capacity] is not None]
+    # Of a part that nobody knows anything of, the first says why it cannot be degraded.
+    for capacity in known or (part.capacities[:1] if part else (name,)):
+        yield capacity, factor
 
 
 def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
@@ -99,8 +114,8 @@ def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
     def each(flow: Flow, indent: str) -> tuple[str, str, str]:
         rate = prediction.flows[flow]
         tasks = f", {flow.tasks} × {rate / flow.tasks:.2f}" if flow.tasks > 1 and rate is not None else ""
-        return row(f"{indent}{pretty(flow)}{tasks}", rate, prediction.limits[flow])
+        return row(f"{indent}{flow}{tasks}", rate, prediction.limits[flow])
 
     if cell.lone:
         return [each(cell.flows[0], "")]
-    return [row(pretty(cell), prediction.total, ()), *(each(flow, "  ") for flow in cell.flows)]
+    return [row(str(cell), prediction.total, ()), *(each(flow, "  ") for flow in cell.flows)]

@@ -11,6 +11,7 @@ from nearfar import validation
 _EPILOG = """examples:
   nearfar validate                                this machine, all checks
   nearfar validate --check host_device_check      one check
+  nearfar validate --quick                        every path one way, in seconds
   nearfar validate --system keeneland             the modelled node of a published system
   nearfar validate --list                         what would run
 
@@ -26,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--system", metavar="NAME", help="a file of site/systems/ (default: the one that claims this host)"
     )
     parser.add_argument("--check", metavar="NAME", nargs="+", default=[], action="extend", help="only these checks")
+    parser.add_argument(
+        "--quick", action="store_true", help="one quick look at every path instead of the checks: docs/many-gpus.md"
+    )
     parser.add_argument("--acceptance", action="store_true", help="accept nothing that could not be judged")
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
@@ -41,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Run, then show the summary."""
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
-        verbose=args.verbose, command=("nearfar", *sys.argv[1:]),
+        verbose=args.verbose, quick=args.quick, command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
         for case in validation.plan(request)[1]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from nearfar.cells import Cell, Endpoint, Flow, host_device_matrix, stream_matrix
-from nearfar.prediction.node_types import behind_nvswitch, switches
-from nearfar.topology import Node, peer_class
+from nearfar.prediction.node_types import switches
+from nearfar.topology import Node, behind_nvswitch, peer_class
 
 #: The three directions of a set of (NUMA node, GPU) pairs.
 _WAYS = (("h2d",), ("d2h",), ("h2d", "d2h"))
@@ -68,6 +69,7 @@ def _peers(node: Node) -> list[Cell]:
                     cells.append(Cell((flow(a, b), flow(b, a))))
         others = [b for b in gpus if b != a and {a, b} <= switched]
         if len(others) > 1:
-            cells.append(Cell(tuple(flow(a, b) for b in others)))
+            # Each flow has an engine of its own: the destinations read, the sources write.
+            cells.append(Cell(tuple(replace(flow(a, b), driver=Endpoint("g", b)) for b in others)))
             cells.append(Cell(tuple(flow(b, a) for b in others)))
     return cells

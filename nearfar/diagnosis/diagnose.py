@@ -23,19 +23,22 @@ BAD_SIGMAS = 5.0
 BAD_PART = 0.02
 #: It is explained where the parts predict at least this much of its fall (as logarithms), and nothing else stays far off.
 _MOSTLY = 0.5
+#: Where siblings alone say what is healthy, parts must explain more than this part of the slow cells.
+_LEAST_EXPLAINED = 0.5
 
 
 @dataclass(frozen=True)
 class Blame:
     """A degraded part: its capacities times ``factor`` (``low`` to ``high``: 95 %). ``now`` has each capacity's value
-    in GB/s; ``unknown`` those whose healthy value nobody knows (their factor counts from the most that healthy cells
-    ask)."""
+    in GB/s, ``healthy`` what the factor counts from; for ``unknown`` ones, whose own value nobody knows, that is the
+    most that healthy cells ask."""
 
     part: Part
     factor: float
     low: float
     high: float
     now: Mapping[str, float]
+    healthy: Mapping[str, float]
     unknown: tuple[str, ...]
 
 
@@ -73,15 +76,21 @@ class Diagnosis:
         return tuple(one for one in self.bad if not one.explained)
 
 
-def diagnose(node_type: NodeType, cells: Sequence[Measured], healthy_run: Sequence[Measured] = ()) -> Diagnosis:
+def diagnose(
+    node_type: NodeType,
+    cells: Sequence[Measured],
+    healthy_run: Sequence[Measured] = (),
+    tuned: Mapping[Cell, Healthy] | None = None,
+) -> Diagnosis:
     """The smallest set of degraded parts that explains what is slow in ``cells``.
 
     Healthy figures are those of ``healthy_run`` (runs of this node, or of some of its type, in good state; a cell may occur
-    in several); without them those of siblings, and where there are none what the node type predicts.
+    in several); without them the site's references (``tuned``), those of siblings, and where there are none what the node
+    type predicts.
     """
     for one in (*cells, *healthy_run):
         check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
-    healthy = from_run(healthy_run) if healthy_run else from_itself(cells, node_type)
+    healthy = from_run(healthy_run) if healthy_run else {**from_itself(cells, node_type), **(tuned or {})}
     compared = [one for one in cells if one.cell in healthy]
     if not compared:
         raise CouldNotJudge(
@@ -98,9 +107,12 @@ def diagnose(node_type: NodeType, cells: Sequence[Measured], healthy_run: Sequen
     found = search.find(observed)
     best = found.best
     bad = _bad(responses, observed, search, best)
-    if not any(one.explained for one in bad):
-        # It would be a compromise between figures that nothing explains.
+    explained = sum(one.explained for one in bad)
+    only_siblings = all(healthy[cell.cell].origin == "siblings" for cell in responses.cells)
+    if not explained or (only_siblings and explained <= _LEAST_EXPLAINED * len(bad)):
+        # It would be a compromise between figures that nothing explains, or that differ by design.
         best = replace(best, parts=(), factors=(), intervals=())
+        bad = [replace(one, explained=False) for one in bad]
     fits = (best, *found.rivals) if best.parts else ()
     return Diagnosis(
         sets=tuple(_blames(responses, fit) for fit in fits),
@@ -127,9 +139,10 @@ def _blames(responses: Responses, fit: Fit) -> tuple[Blame, ...]:
     blames = []
     for part, factor, (low, high) in zip(fit.parts, fit.factors, fit.intervals):
         worth = responses.worth(part)
-        now = {name: value * factor for name, (value, _) in worth.items()}
+        well = {name: value for name, (value, _) in worth.items()}
+        now = {name: value * factor for name, value in well.items()}
         unknown = tuple(name for name, (_, known) in worth.items() if not known)
-        blames.append(Blame(responses.parts[part], factor, low, high, now, unknown))
+        blames.append(Blame(responses.parts[part], factor, low, high, now, well, unknown))
     return tuple(blames)
 
 

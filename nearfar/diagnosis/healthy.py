@@ -20,12 +20,13 @@ _LEAST_SIBLINGS = 3
 #: An interval of 95 % is this many standard deviations wide; a median absolute deviation this part of one.
 _WIDTH = 3.92
 _PER_MAD = 1.4826
+_PER_SLACK = 3.0
 
 
 @dataclass(frozen=True)
 class Healthy:
     """A cell's healthy rates in GB/s, the standard deviations of their logarithms, the total's, and where they are from:
-    ``run``, ``siblings`` or ``prediction``."""
+    ``run``, ``tuned``, ``siblings`` or ``prediction``."""
 
     rates: tuple[float, ...]
     sigmas: tuple[float, ...]
@@ -66,27 +67,40 @@ def _between(values: Sequence[float], own: Sequence[float]) -> float:
     return max(statistics.median(own), statistics.stdev(logs) if len(logs) > 1 else 0.0)
 
 
+def from_reference(rates: Sequence[float], slacks: Sequence[float], total_slack: float) -> Healthy:
+    """What a site's references say a cell's flows should have; a slack is how far below is still good, as a part: three
+    standard deviations."""
+    deviations = tuple(max(RUN_TO_RUN, slack / _PER_SLACK) for slack in slacks)
+    return Healthy(tuple(rates), deviations, max(RUN_TO_RUN, total_slack / _PER_SLACK), "tuned")
+
+
 def from_itself(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
     """By siblings in the same run; for cells without, as the node type predicts."""
     return {**from_prediction(cells, node_type), **from_siblings(cells, node_type)}
 
 
 def from_siblings(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
-    """The median of the same figure of all alike GPUs and NUMA nodes, of at least three.
+    """The median of the same figure of all alike GPUs and NUMA nodes, of at least three cells.
+
+    Flows of one cell are no witnesses for each other: where one is slow, those that share what is full have its part.
 
     Where the node type predicts all of them, siblings that it expects to differ are compared by what they have of
     their prediction. A part that slows all siblings alike cannot be seen so.
     """
     predicted = {cell: one.rates for cell, one in from_prediction(cells, node_type).items()}
     groups: dict[object, list[tuple[float, float | None]]] = {}
+    witnesses: dict[object, set[Cell]] = {}
     for one in cells:
         beside = predicted.get(one.cell, (None,) * len(one.rates))
         for flow, rate, expected in zip(one.cell.flows, one.rates, beside):
-            groups.setdefault(_kind(node_type, one.cell, flow), []).append((rate, expected))
+            kind = _kind(node_type, one.cell, flow)
+            groups.setdefault(kind, []).append((rate, expected))
+            witnesses.setdefault(kind, set()).add(one.cell)
     found = {}
     for one in cells:
-        alike = [groups[_kind(node_type, one.cell, flow)] for flow in one.cell.flows]
-        if all(len(group) >= _LEAST_SIBLINGS for group in alike):
+        kinds = [_kind(node_type, one.cell, flow) for flow in one.cell.flows]
+        if all(len(witnesses[kind]) >= _LEAST_SIBLINGS for kind in kinds):
+            alike = [groups[kind] for kind in kinds]
             beside = predicted.get(one.cell, (None,) * len(one.rates))
             both = [_of_siblings(group, expected) for group, expected in zip(alike, beside)]
             deviations = tuple(sigma for _, sigma in both)
@@ -96,6 +110,8 @@ def from_siblings(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, 
 
 def from_prediction(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
     """What the node type's own capacities predict; cells that hang on unknown ones are left out."""
+    if not any(capacity.value for capacity in (*node_type.capacities.values(), *node_type.caps.values())):
+        return {}  # a measured node's own: nothing is known, and of many GPUs that takes long to find out
     found = {}
     for one in cells:
         prediction = predict(one.cell, node_type)

@@ -155,8 +155,7 @@ class Search:
         self, observed: Sequence[float], cell_scores: Sequence[float], limit: float, truth: frozenset[int]
     ) -> bool:
         """Whether a pair of parts other than ``truth`` comes below the score ``limit``."""
-        fits = self.doubles(observed, cell_scores, limit, skip=truth, first=True)
-        return bool(fits)
+        return bool(self.doubles(observed, cell_scores, limit, skip=truth, first=True))
 
     def predicted(self, fit: Fit) -> list[float]:
         """The log-ratios of all figures with these parts degraded."""
@@ -177,8 +176,6 @@ class Search:
             for figure, with_misfit, noise in zip(r.figures[part], self._variance(part, step), self._noise[part]):
                 variance[figure] += with_misfit - noise
         return [(y - p) / math.sqrt(v) for y, p, v in zip(observed, self.predicted(fit), variance)]
-
-    # One part
 
     def _cell_scores(self, observed: Sequence[float]) -> list[float]:
         squares = [y * y * w for y, w in zip(observed, self._weights)]
@@ -256,20 +253,17 @@ class Search:
         steep = sum([(b - a) ** 2 * w for a, b, w in zip(here, there, weights)])
         return _around(step, steep)
 
-    # Two parts
-
     def _something_left(self, observed: Sequence[float], best: Fit) -> bool:
         """Whether some part takes much of what the best single one leaves."""
         r = self.responses
         left = [z * s for z, s in zip(self.residuals(observed, best), r.sigmas)]
         for part, figures in enumerate(r.figures):
             y = [left[i] for i in figures]
-            noise = self._noise[part]
             for step in _PROBES:
                 probe = self._probes.get((part, step))
                 if probe is None:
                     response = r.response(part, step)
-                    weighted = array("d", [b / n for b, n in zip(response, noise)])
+                    weighted = array("d", [b / n for b, n in zip(response, self._noise[part])])
                     probe = self._probes[part, step] = weighted, sum(map(mul, response, weighted))
                 if 2 * sum(map(mul, y, probe[0])) - probe[1] > _WORTH_A_SECOND:
                     return True
@@ -395,9 +389,8 @@ class Search:
             for figure, v, n in zip(r.figures[part], self._variance(part, int(step)), self._noise[part]):
                 variance[figure] += v - n
         values = list(variance.values())
-        return [1 / v for v in values], sum(
-            math.log(v / n) for v, n in zip(values, noise.values())
-        ) if self.tolerant else 0.0
+        logs = sum(math.log(v / n) for v, n in zip(values, noise.values())) if self.tolerant else 0.0
+        return [1 / v for v in values], logs
 
 
 def _around(step: float, steep: float) -> tuple[float, float]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from .document import Document, FlowResult, Rate, Result, Unmeasured, dump, load, loads, merge
-from .metric import MADE_OF_OTHERS, RATIO, Metric
+from .document import Document, FlowResult, Rate, Result, Unmeasured, dump, load, loads, merge, subject_key
+from .metric import MADE_OF_OTHERS, RATIO, AnyMetric, Metric, SubjectMetric
 from .metrics import metrics
 
 __all__ = [
     "MADE_OF_OTHERS",
     "RATIO",
+    "AnyMetric",
     "Document",
     "FlowResult",
     "Metric",
     "Rate",
     "Result",
+    "SubjectMetric",
     "Unmeasured",
     "dump",
     "load",
     "loads",
     "merge",
     "metrics",
+    "subject_key",
 ]

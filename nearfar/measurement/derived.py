@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nearfar.cells import Cell, Flow, metric_name, parse
+from nearfar.cells import Cell, Flow, exchange_of, metric_name, parse
 
 from .document import Result
 from .metric import RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TASK, Metric
@@ -57,16 +57,21 @@ def staged_over_direct(figures: Sequence[Metric]) -> list[Metric]:
 
 
 def fairness(figures: Sequence[Metric]) -> list[Metric]:
-    """The least share of a GPU over the greatest, of each cell that feeds several GPUs from host memory (or drains
-    them): 1 where all have the same. Of both directions a GPU's share is their sum."""
+    """The least share over the greatest: 1 where all have the same.
+
+    A share is what a GPU has of a cell that feeds several GPUs from host memory (or drains them), of both directions
+    their sum; in an exchange between three GPUs or more it is a flow.
+    """
     found = []
     for cell, flows in _by_cell(figures).items():
-        shares: dict[int, float] = {}
-        if any(flow.kind != "host" or flow.tasks > 1 for flow in cell.flows):
+        shares: dict[object, float] = {}
+        from_host = all(flow.kind == "host" and flow.tasks == 1 for flow in cell.flows)
+        if not from_host and exchange_of(cell) is None:
             continue
         for metric in flows:
             assert metric.flow is not None
-            shares[metric.flow.gpus[0]] = shares.get(metric.flow.gpus[0], 0.0) + metric.value
+            share = metric.flow.gpus[0] if from_host else metric.flow
+            shares[share] = shares.get(share, 0.0) + metric.value
         if len(shares) > 1 and max(shares.values()) > 0:
             found.append(_derived(flows[0], "fairness", min(shares.values()) / max(shares.values()), RATIO))
     return found

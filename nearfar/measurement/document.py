@@ -54,7 +54,12 @@ class FlowResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One cell at one size. ``total`` is ``None`` for a lone flow, ``cell`` where the subject is not a cell."""
+    """One cell at one size. ``total`` is ``None`` for a lone flow, ``cell`` where the subject is not a cell; such a result
+    has its first entry of ``flows`` as ``rate`` instead.
+
+    ``beside`` are flows of other cells that ran in the same window; ``remeasured``: measured again, alone, because the
+    first figure was doubted.
+    """
 
     quantity: str
     subject: str
@@ -65,6 +70,9 @@ class Result:
     limited_by: tuple[str, ...]
     flows: tuple[FlowResult, ...]
     total: Rate | None
+    rate: Rate | None = None
+    beside: tuple[Flow, ...] = ()
+    remeasured: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,11 @@ class Document:
     def kind(self) -> str:
         """``measured`` or ``modelled``."""
         return str(self.raw["kind"])
+
+    @property
+    def aggressors(self) -> tuple[str, ...]:
+        """Cells that were kept running beside everything measured: with any, no figure is the node's own."""
+        return tuple(self.raw.get("aggressor", ()))
 
 
 def load(source: Path | str) -> Document:
@@ -149,16 +162,23 @@ def dump(document: Document | dict[str, Any]) -> str:
 def merge(documents: Sequence[Document]) -> Document:
     """One document of several of the same node, the earliest first.
 
-    On each cell the later word counts, except that a skip erases neither a figure nor a failure.
+    On each cell the later word counts, except that a skip erases neither a figure nor a failure. What was measured
+    beside aggressors is merged with its like alone; one quick look makes the whole quick.
     """
     if not documents:
         raise NearfarError("no documents to merge")
     first = documents[0]
-    merged: dict[str, Any] = {**first.raw, "results": [], "skipped": [], "failed": []}
+    node = max(documents, key=_known_of_node).raw["node"]
+    merged: dict[str, Any] = {**first.raw, "node": node, "results": [], "skipped": [], "failed": []}
     for document in documents:
         if _identity(document) != _identity(first):
             raise NearfarError(f"{document.source}: is of another node or kind than {first.source}: merge them apart")
+        if document.aggressors != first.aggressors:
+            words = f"has other aggressors ({', '.join(document.aggressors) or 'none'})"
+            raise NearfarError(f"{document.source}: {words} than {first.source}: merge them apart")
         _add(merged, document)
+    if any(d.raw["program"].get("quick") for d in documents):
+        merged["program"] = {**first.raw["program"], "quick": True}
     if any("seconds" in d.raw for d in documents):
         merged["seconds"] = sum(d.raw.get("seconds", 0) for d in documents)
     under_load = {entry["index"]: entry for d in documents for entry in d.raw.get("gpus_under_load", [])}
@@ -169,18 +189,24 @@ def merge(documents: Sequence[Document]) -> Document:
 
 def _add(merged: dict[str, Any], document: Document) -> None:
     """Lay a later document over what was merged so far."""
-    known = {_subject_key(raw["cell"]) for key in ("results", "failed") for raw in (*merged[key], *document.raw[key])}
-    skipped = {_subject_key(raw["cell"]): raw for raw in (*merged["skipped"], *document.raw["skipped"])}
+    known = {subject_key(raw["cell"]) for key in ("results", "failed") for raw in (*merged[key], *document.raw[key])}
+    skipped = {subject_key(raw["cell"]): raw for raw in (*merged["skipped"], *document.raw["skipped"])}
     figures = {_key(result) for result in document.results}
-    measured = {_subject_key(result.subject) for result in document.results}
-    failed = {_subject_key(raw["cell"]) for raw in document.raw["failed"]}
+    measured = {subject_key(result.subject) for result in document.results}
+    failed = {subject_key(raw["cell"]) for raw in document.raw["failed"]}
     merged["results"] = [
-        raw for raw in merged["results"] if _raw_key(raw) not in figures and _subject_key(raw["cell"]) not in failed
+        raw for raw in merged["results"] if _raw_key(raw) not in figures and subject_key(raw["cell"]) not in failed
     ] + document.raw["results"]
     merged["failed"] = [
-        raw for raw in merged["failed"] if _subject_key(raw["cell"]) not in measured | failed
+        raw for raw in merged["failed"] if subject_key(raw["cell"]) not in measured | failed
     ] + document.raw["failed"]
     merged["skipped"] = [raw for subject, raw in skipped.items() if subject not in known]
+
+
+def _known_of_node(document: Document) -> int:
+    """How much a document says of its node's GPUs: nearfar-stream, for one, asks no driver."""
+    node = document.raw["node"]
+    return len(node.get("peers") or []) + sum(value is not None for gpu in node["gpus"] for value in gpu.values())
 
 
 def _identity(document: Document) -> object:
@@ -192,11 +218,11 @@ def _key(result: Result) -> object:
 
 
 def _raw_key(raw: dict[str, Any]) -> object:
-    subject = _subject_key(raw["cell"]) if raw["quantity"] in CELL_QUANTITIES else raw["cell"]
+    subject = subject_key(raw["cell"]) if raw["quantity"] in CELL_QUANTITIES else raw["cell"]
     return raw["quantity"], subject, raw.get("bytes")
 
 
-def _subject_key(subject: str) -> object:
+def subject_key(subject: str) -> object:
     """Cells compare as cells, never as strings; other subjects as they are."""
     try:
         return parse(subject)
@@ -262,6 +288,9 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         limited_by=tuple(entry.get("limited_by", ())),
         flows=flows,
         total=None if cell is None or cell.lone else _rate(entry["total"]),
+        rate=_rate(entry["flows"][0]["rate"]) if cell is None else None,
+        beside=tuple(_lone(text, source, [*place, "beside", i]) for i, text in enumerate(entry.get("beside", ()))),
+        remeasured=entry.get("remeasured", False),
     )
 
 
@@ -273,11 +302,17 @@ def _cell(text: str, source: str, place: list[Any]) -> Cell:
 
 
 def _flow(entry: dict[str, Any], source: str, place: list[Any]) -> FlowResult:
-    cell = _cell(entry["flow"], source, [*place, "flow"])
-    if not cell.lone:
-        _refuse(source, [*place, "flow"], f"'{cell}' is several flows")
     solo, tasks = (_rate(entry[key]) if entry.get(key) else None for key in ("solo", "tasks"))
-    return FlowResult(cell.flows[0], _rate(entry["rate"]), solo, entry.get("ceiling"), tasks)
+    return FlowResult(
+        _lone(entry["flow"], source, [*place, "flow"]), _rate(entry["rate"]), solo, entry.get("ceiling"), tasks
+    )
+
+
+def _lone(text: str, source: str, place: list[Any]) -> Flow:
+    cell = _cell(text, source, place)
+    if not cell.lone:
+        _refuse(source, place, f"'{cell}' is several flows")
+    return cell.flows[0]
 
 
 def _rate(entry: dict[str, Any]) -> Rate:

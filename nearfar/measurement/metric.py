@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Union
 
 from nearfar.cells import Cell, Flow
 
@@ -24,7 +25,7 @@ class Metric:
 
     ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
     cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a derived
-    figure has what it is behind the class (``off_socket_over_near``).
+    figure has what it is behind the class (``off_socket_over_near``). ``beside`` and ``remeasured`` are the result's.
     """
 
     name: str
@@ -40,3 +41,33 @@ class Metric:
     ceiling: float | None
     limited_by: tuple[str, ...]
     quantity: str
+    beside: tuple[Flow, ...] = ()
+    remeasured: bool = False
+
+
+@dataclass(frozen=True)
+class SubjectMetric:
+    """One figure of something that is no cell: an MPI benchmark, a kernel.
+
+    ``subject`` is the document's text, ``words`` what a technician reads, ``path_class`` what tells right placement from
+    wrong. ``rows`` are the references' rows that may speak of it, the most precise first (empty: its name alone).
+    ``value``, ``ci`` and ``ceiling`` are in ``unit``.
+    """
+
+    name: str
+    subject: str
+    words: str
+    path_class: str
+    value: float
+    unit: str
+    quantity: str
+    ci: tuple[float, float] | None = None
+    converged: bool = True
+    verified: bool | None = None
+    ceiling: float | None = None
+    limited_by: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+
+
+#: Any figure that is judged.
+AnyMetric = Union[Metric, SubjectMetric]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from nearfar.cells import Cell, Flow, cell_class, metric_name
-from nearfar.topology import Node
+from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
 from .document import CELL_QUANTITIES, Document, Rate, Result
@@ -26,7 +26,7 @@ def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
         if result.cell is not None:
             # Of one path there are rates and several times: these have their names behind the class.
             what = "" if result.quantity in ("copy", "stream") else f"_{result.quantity.replace('.', '_')}"
-            found += _of_result(result, result.cell, f"{cell_class(node, result.cell)}{what}")
+            found += _of_result(result, result.cell, f"{cell_class(node, result.cell)}{what}", node)
     return [
         *found,
         *derived.far_over_near(found),
@@ -47,7 +47,7 @@ def _largest(results: Iterable[Result]) -> list[Result]:
     return list(chosen.values())
 
 
-def _of_result(result: Result, cell: Cell, path_class: str) -> list[Metric]:
+def _of_result(result: Result, cell: Cell, path_class: str, node: Node) -> list[Metric]:
     def metric(rate: Rate, flow: Flow | None, ceiling: float | None, total: bool = False) -> Metric:
         return Metric(
             name=metric_name(path_class, cell, flow, total),
@@ -63,13 +63,30 @@ def _of_result(result: Result, cell: Cell, path_class: str) -> list[Metric]:
             ceiling=ceiling,
             limited_by=result.limited_by,
             quantity=result.quantity,
+            beside=result.beside,
+            remeasured=result.remeasured,
         )
 
     if cell.lone:
         return [metric(result.flows[0].rate, None, result.flows[0].ceiling)]
     figures = [metric(f.rate, f.flow, f.ceiling) for f in result.flows]
     if result.total is not None:
-        ceilings = [f.ceiling for f in result.flows]
-        known = [c for c in ceilings if c is not None]
-        figures.append(metric(result.total, None, sum(known) if len(known) == len(ceilings) else None, total=True))
+        known = {f.flow: f.ceiling for f in result.flows if f.ceiling is not None}
+        ceiling = _together(known, node) if len(known) == len(result.flows) else None
+        figures.append(metric(result.total, None, ceiling, total=True))
     return figures
+
+
+def _together(ceilings: Mapping[Flow, float], node: Node) -> float:
+    """What flows can carry together: the sum of what each can; through an NVLink switch all that leave a GPU, or enter it,
+    share the lanes that one of them has alone."""
+    switched = set(behind_nvswitch(node))
+    ways = []
+    for end in (0, -1):
+        lanes: dict[object, float] = {}
+        for flow, ceiling in ceilings.items():
+            shared = flow.kind == "peer" and not flow.staged and flow.gpus[end] in switched
+            key = flow.gpus[end] if shared else flow
+            lanes[key] = max(lanes.get(key, 0.0), ceiling)
+        ways.append(sum(lanes.values()))
+    return min(ways)

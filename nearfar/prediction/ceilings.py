@@ -82,5 +82,14 @@ def peer_ceiling(node: Node, a: int, b: int) -> float | None:
     return None if link is None else link_ceiling(link, "p2p")
 
 
+def lanes_ceiling(node: Node, index: int) -> float | None:
+    """What of all of a GPU's NVLink lanes together can be payload in one direction; ``None`` where their number or
+    generation is not known."""
+    gpu = node.gpu(index)
+    if gpu is None or not gpu.nvlinks or gpu.nvlink_generation is None:
+        return None
+    return link_ceiling(Link("nvlink", gpu.nvlink_generation, gpu.nvlinks), "p2p")
+
+
 def _nominal(link: Link) -> tuple[int | None, int | None]:
     return link.max_gen or link.gen, link.max_width or link.width

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from nearfar.cells import Cell, Flow
 
 from .node_types import Capacity, NodeType, check_endpoints
-from .rates import shares_of
+from .rates import read_speeds, shares_of
 
 #: A constraint is full when its level differs from the lowest by less than this part.
 _SAME_LEVEL = 1e-9
+#: A memory shares unevenly from this part of its capacity on.
+_FULL = 0.995
 
 
 class CompiledCell:
@@ -40,6 +42,11 @@ class CompiledCell:
             for flow, weight in crossing:
                 self._flow_weights[flow].append((name, weight))
 
+        self._uneven: dict[str, list[float]] = {}
+        for memory in self.capacities.values():
+            if speeds := read_speeds(self.flows, [memory]):
+                self._uneven[memory.name] = [speeds.get(flow, 1.0) for flow in self.flows]
+
     def used(self, name: str, rates: Sequence[float]) -> float:
         """Σ weight × rate in the capacity ``name``, GB/s."""
         return sum(weight * rates[flow] for flow, weight in self.weights[name])
@@ -57,6 +64,17 @@ class CompiledCell:
                     default=math.inf,
                 )
             ]
+        rates = self._shared(values, speeds)
+        full = [name for name in self._uneven if name in values and self.used(name, rates) >= values[name] * _FULL]
+        if not full:
+            return rates
+        pace = list(speeds or [1.0] * len(self.flows))
+        for name in full:
+            pace = [one * other for one, other in zip(pace, self._uneven[name])]
+        return self._shared(values, pace)
+
+    def _shared(self, values: Mapping[str, float], speeds: Sequence[float] | None) -> list[float]:
+        """``rates`` of several flows with these speeds, whatever is full."""
         pace = speeds or [1.0] * len(self.flows)
         room: dict[str, float] = {}
         slope: dict[str, float] = {}

@@ -36,12 +36,13 @@ def modelled_document(
         raise NearfarError(f"noise {noise:g}: the standard deviation is a number from 0, such as 0.005")
     node_type = degraded(node_type, degrade or {})
     results: list[dict[str, Any]] = []
-    skipped = [{"cell": str(skip.cell), "reason": skip.reason, "code": skip.code} for skip in skips]
+    skipped: list[dict[str, Any]] = [
+        {"cell": str(skip.cell), "reason": skip.reason, "code": skip.code} for skip in skips
+    ]
     for cell in dict.fromkeys(cells):
         prediction = predict(cell, node_type)
         if prediction.unknown:
-            reason = "; ".join(f"{capacity.name} is not known: {capacity.source}" for capacity in prediction.unknown)
-            skipped.append({"cell": str(cell), "reason": reason, "code": "unsupported"})
+            skipped.append(_skip(cell, prediction))
         else:
             results.append(_result(cell, prediction, node_type, _Noise(noise, seed)))
     return {
@@ -56,6 +57,16 @@ def modelled_document(
         "skipped": skipped,
         "failed": [],
     }
+
+
+def _skip(cell: Cell, prediction: Prediction) -> dict[str, Any]:
+    """A cell whose rates hang on what nobody knows; ``unknown`` has the capacities one by one."""
+    names: dict[str, list[str]] = {}
+    for capacity in prediction.unknown:
+        names.setdefault(capacity.source, []).append(capacity.name)
+    told = (f"{', '.join(n)} {'is' if len(n) == 1 else 'are'} not known: {why}" for why, n in names.items())
+    unknown = [{"capacity": capacity.name, "why": capacity.source} for capacity in prediction.unknown]
+    return {"cell": str(cell), "reason": "; ".join(told), "code": "unsupported", "unknown": unknown}
 
 
 class _Noise:

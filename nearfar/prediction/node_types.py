@@ -6,15 +6,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.errors import NearfarError
-from nearfar.sitefile import SiteFile, nearest, site_files
-from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml, shared_uplinks
+from nearfar.sitefile import SiteFile, Step, nearest, site_files
+from nearfar.topology import Gpu, Link, Node, behind_nvswitch, parse_hwloc_xml, shared_uplinks
 
-from .ceilings import link_ceiling
+from .ceilings import lanes_ceiling, link_ceiling
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,9 @@ class Capacity:
     """What flows share, or what a cell carries alone (then ``name`` is the cell). ``value`` and ``peak`` in ``unit``.
 
     ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
-    exceed. ``published`` tells a value that stands in the source from one that was derived from it.
+    exceed. ``published`` tells a value that stands in the source from one that was derived from it. ``read_share`` is
+    what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
+    what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Capacity:
     peak: float | None = None
     read_weight: float = 1.0
     write_weight: float = 1.0
+    read_share: float = 1.0
+    mixed_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class NodeType:
 
     ``capacities`` holds every capacity that the topology implies, the unknown ones too. ``caps`` are what cells carry
     alone where that is less than the capacities on their way. ``stream`` has STREAM by (cores, memory) and kernel,
-    loads and stores counted together. The GPUs of ``node`` have their nominal links. ``published`` is compared with,
-    never used as input.
+    loads and stores counted together. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
+    compared with, never used as input.
     """
 
     name: str
@@ -92,13 +97,14 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
         unreviewed=data.get("unreviewed", False),
         gpu_model=data.get("gpu_model"),
         expect=data.get("expect", {}),
-        published=data.get("published", {}),
+        published=_published(file, node),
         file=file.path,
     )
 
 
 def implied_capacities(node: Node) -> dict[str, Capacity]:
-    """Every capacity that the node's topology implies, with no value; links of GPUs with their ceiling as the peak."""
+    """Every capacity that the node's topology implies, with no value; links and lanes of GPUs with their ceiling as the
+    peak."""
     found: list[Capacity] = []
     for gpu in node.gpus:
         down, up = (link_ceiling(gpu.link, direction) for direction in ("h2d", "d2h"))
@@ -109,7 +115,11 @@ def implied_capacities(node: Node) -> dict[str, Capacity]:
     packages = [package.index for package in node.packages]
     found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
     found += [Capacity(f"switch:{pci}.{way}") for pci in switches(node) for way in ("up", "down")]
-    found += [Capacity(f"g{gpu}.{way}") for gpu in behind_nvswitch(node) for way in ("out", "in")]
+    found += [
+        Capacity(f"g{gpu}.{way}", peak=lanes_ceiling(node, gpu))
+        for gpu in behind_nvswitch(node)
+        for way in ("out", "in")
+    ]
     return {capacity.name: capacity for capacity in found}
 
 
@@ -120,16 +130,6 @@ def switches(node: Node) -> dict[str, tuple[int, ...]]:
         for pci, names in shared_uplinks(node).items()
     }
     return {pci: gpus for pci, gpus in shared.items() if len(gpus) > 1}
-
-
-def behind_nvswitch(node: Node) -> tuple[int, ...]:
-    """The GPUs whose NVLink lanes go to a switch: they have lanes, and not each of them leads to one known peer."""
-
-    def direct(gpu: Gpu) -> int:
-        lanes = [link for pair, link in node.peers.items() if gpu.index in pair]
-        return sum(int(link[2:]) for link in lanes if re.fullmatch(r"NV\d+", link))
-
-    return tuple(gpu.index for gpu in node.gpus if gpu.nvlinks and not 0 < direct(gpu) <= gpu.nvlinks)
 
 
 def check_endpoints(node: Node, cell: Cell, name: str) -> None:
@@ -175,11 +175,21 @@ def _node(file: SiteFile) -> Node:
             raise file.error(f"links: the XML has no GPU {key}{nearest(key, known)}", "links", key)
 
     def described(gpu: Gpu) -> Gpu:
-        link = links.get(f"g{gpu.index}")
         name = data.get("gpu_model", gpu.name)
-        return replace(gpu, name=name, link=_link(link) if link else gpu.link)
+        lanes = data.get("nvlinks") if gpu.nvlinks is None else gpu.nvlinks
+        generation = gpu.nvlink_generation or data.get("nvlink_generation")
+        link = _link(links[f"g{gpu.index}"]) if f"g{gpu.index}" in links else gpu.link
+        return replace(gpu, name=name, link=link, nvlinks=lanes, nvlink_generation=generation)
 
-    return replace(node, gpus=tuple(map(described, node.gpus)))
+    described_node = replace(node, gpus=tuple(map(described, node.gpus)))
+    return described_node if node.peers else replace(described_node, peers=_through_a_switch(described_node, data))
+
+
+def _through_a_switch(node: Node, data: Mapping[str, Any]) -> dict[tuple[int, int], str]:
+    """Every pair of GPUs by the lanes that each has to the switch, where the file says that they have any."""
+    lanes = data.get("nvlinks")
+    indices = sorted(gpu.index for gpu in node.gpus)
+    return dict.fromkeys(combinations(indices, 2), f"NV{lanes}") if lanes else {}
 
 
 def _link(entry: Mapping[str, Any]) -> Link:
@@ -198,6 +208,8 @@ def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
         peak=entry.get("peak"),
         read_weight=entry.get("read_weight", 1.0),
         write_weight=entry.get("write_weight", 1.0),
+        read_share=entry.get("read_share", 1.0),
+        mixed_weight=entry.get("mixed_weight", 1.0),
     )
 
 
@@ -215,15 +227,23 @@ def _stream(file: SiteFile, node: Node, key: str) -> tuple[tuple[int, int], Mapp
     return (flow.source.index, flow.destination.index), rates
 
 
-def _known_cell(file: SiteFile, node: Node, text: str, section: str, key: str) -> Cell:
-    """The cell that ``key`` of ``section`` speaks of; errors name its line."""
+def _published(file: SiteFile, node: Node) -> Mapping[str, Any]:
+    """What was published beyond references; its cells are those of the node."""
+    found: Mapping[str, Any] = file.data.get("published", {})
+    for place, entry in enumerate(found.get("cells", [])):
+        _known_cell(file, node, entry["cell"], "published", "cells", place)
+    return found
+
+
+def _known_cell(file: SiteFile, node: Node, text: str, section: str, *key: Step) -> Cell:
+    """The cell that ``key`` in ``section`` speaks of; errors name its line."""
     try:
         cell = parse(text)
         check_endpoints(node, cell, "the XML")
     except CellError as error:
-        raise file.error(str(error), section, key) from None
+        raise file.error(str(error), section, *key) from None
     except NearfarError as error:
-        raise file.error(f"{section}: {error}", section, key) from None
+        raise file.error(f"{section}: {error}", section, *key) from None
     return cell
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.cells import Cell, CellError, Endpoint, Flow, flow_class, parse
@@ -44,18 +44,20 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
     shares = shares_of(cell, node_type)
     known = [share.constraint(share.capacity.value) for share in shares if share.capacity.value is not None]
     rates = max_min(cell.flows, known)
-    carried = _carried(node_type)
+    unknown = [share for share in shares if share.capacity.value is None and not share.one_way]
+    carried = _carried(node_type) if unknown else {}
     unknown = [
         share
-        for share in shares
-        if share.capacity.value is None
-        and not share.one_way
-        and share.constraint(math.inf).used(rates) > carried.get(share.capacity.name, 0) * (1 + FULL_WITHIN)
+        for share in unknown
+        if share.constraint(math.inf).used(rates) > carried.get(share.capacity.name, 0) * (1 + FULL_WITHIN)
     ]
     if unknown:
         peaks = [share.constraint(share.capacity.peak) for share in unknown if share.capacity.peak is not None]
         known += peaks
         rates = max_min(cell.flows, known)
+    speeds = read_speeds(cell.flows, (share.capacity for share in shares if _is_full(share, rates)))
+    if speeds:
+        rates = max_min(cell.flows, known, speeds)
     full = [c for c in known if c.used(rates) >= (1 - FULL_WITHIN) * c.capacity]
     total = sum(rates.values())
     return Prediction(
@@ -67,6 +69,27 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
     )
 
 
+def read_speeds(flows: Sequence[Flow], full: Iterable[Capacity]) -> dict[Flow, float]:
+    """How fast the reads of GPUs that also write rise beside other flows, where the memory that they read is full.
+
+    A GPU's read requests wait behind its own posted writes, which PCIe never lets them pass.
+    """
+    shares = {memory.name: memory.read_share for memory in full if memory.read_share != 1}
+    if not shares:
+        return {}
+    writing = {flow.gpus[0] for flow in flows if flow.direction == "d2h"}
+    return {
+        flow: shares[f"n{flow.numa_node}.memory"]
+        for flow in flows
+        if flow.direction == "h2d" and flow.gpus[0] in writing and f"n{flow.numa_node}.memory" in shares
+    }
+
+
+def _is_full(share: Share, rates: Mapping[Flow, float]) -> bool:
+    value = share.capacity.value
+    return value is not None and share.constraint(value).used(rates) >= (1 - FULL_WITHIN) * value
+
+
 def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
     """The node type with capacities (or caps, by cell) multiplied by a factor of more than 0 and at most 1."""
     capacities, caps, stream = dict(node_type.capacities), dict(node_type.caps), dict(node_type.stream)
@@ -76,9 +99,10 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
         cell = _cap_cell(name, node_type)
         capacity = caps[cell] if cell is not None else capacities.get(name)
         if capacity is None:
-            known = [c.name for c in (*capacities.values(), *caps.values()) if c.value is not None]
+            known = [c.name for c in capacities.values() if c.value is not None]
+            cells = f", and {len(caps)} cells by name ({next(iter(caps))} …)" if caps else ""
             words = f"'{name}' is no capacity of node type {node_type.name}"
-            raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}")
+            raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}{cells}")
         if capacity.value is None:
             what = f"{node_type.name}: {name} is not known ({capacity.source})"
             raise NearfarError(f"{what}: a factor needs a value in the node type's file")
@@ -116,7 +140,7 @@ def shares_of(cell: Cell, node_type: NodeType) -> list[Share]:
     weights: dict[str, dict[Flow, float]] = {}
     capacities = dict(node_type.capacities)
     for flow in cell.flows:
-        for capacity, weight in _crossings(flow, node_type, cell.lone):
+        for capacity, weight in _crossings(flow, node_type, cell):
             capacities.setdefault(capacity.name, capacity)
             weights.setdefault(capacity.name, {})[flow] = weight
     shares = [Share(capacities[name], crossing) for name, crossing in weights.items()]
@@ -127,17 +151,17 @@ def shares_of(cell: Cell, node_type: NodeType) -> list[Share]:
     return shares
 
 
-def _crossings(flow: Flow, node_type: NodeType, lone: bool) -> Iterator[tuple[Capacity, float]]:
-    """What one flow crosses, with its weight there."""
+def _crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
+    """What one flow of a cell crosses, with its weight there."""
     if flow.kind == "host":
-        yield from _host_crossings(flow, node_type)
+        yield from _host_crossings(flow, node_type, cell)
     elif flow.kind == "stream":
         yield from _stream_crossings(flow, node_type)
     else:
-        yield from _peer_crossings(flow, node_type, lone)
+        yield from _peer_crossings(flow, node_type, cell)
 
 
-def _host_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacity, float]]:
+def _host_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
     node, capacities = node_type.node, node_type.capacities
     down = flow.direction == "h2d"
     gpu, memory = node.gpu(flow.gpus[0]), node.numa_node(flow.numa_node if flow.numa_node is not None else -1)
@@ -145,7 +169,8 @@ def _host_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacity,
     yield capacities[f"g{gpu.index}.{flow.direction}"], 1.0
     yield capacities[f"g{gpu.index}.both"], 1.0
     controller = capacities[f"n{memory.index}.memory"]
-    yield controller, controller.read_weight if down else controller.write_weight
+    weight = controller.read_weight if down else controller.write_weight
+    yield controller, weight * (controller.mixed_weight if _mixes(cell, memory.index) else 1.0)
     if gpu.package is not None and memory.package is not None and gpu.package != memory.package:
         a, b = (memory.package, gpu.package) if down else (gpu.package, memory.package)
         yield capacities[f"p{a}-p{b}"], 1.0
@@ -157,6 +182,11 @@ def _host_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacity,
         yield cap, 1.0
     elif _needs_cap(flow, node_type):
         yield Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
+
+
+def _mixes(cell: Cell, memory: int) -> bool:
+    """Whether GPUs both read and write that memory in the cell."""
+    return len({flow.direction for flow in cell.flows if flow.kind == "host" and flow.numa_node == memory}) > 1
 
 
 def _needs_cap(flow: Flow, node_type: NodeType) -> bool:
@@ -189,10 +219,11 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
         yield Capacity(str(flow), rate, source=source, published=rate is not None), 1.0
 
 
-def _peer_crossings(flow: Flow, node_type: NodeType, lone: bool) -> Iterator[tuple[Capacity, float]]:
+def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
     """Through an NVLink switch flows share what leaves their source and what enters their destination.
 
-    Elsewhere they carry their own figure alone, and together what a cap says; nothing else is modelled.
+    Elsewhere they carry their own figure alone, and with the one back what a cap says. Beside other pairs they carry as
+    much where their NVLink lanes are their own; how paths through the host are shared is not described.
     """
     cap = node_type.caps.get(Cell((plain(flow),)))
     ways = [node_type.capacities.get(name) for name in (f"{flow.source}.out", f"{flow.destination}.in")]
@@ -200,8 +231,10 @@ def _peer_crossings(flow: Flow, node_type: NodeType, lone: bool) -> Iterator[tup
         yield from ((way, 1.0) for way in (*ways, cap) if way is not None)
         return
     yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
-    joint = any(plain(flow) in cell.flows for cell in node_type.caps if not cell.lone)
-    if not lone and not joint:
+    together = set(map(plain, cell.flows))
+    if not flow.staged and flow_class(node_type.node, flow).startswith("NV"):
+        together = {other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)}
+    if len(together) > 1 and not any(together <= set(joint.flows) for joint in node_type.caps):
         source = "how flows between GPUs share their way is not described"
         yield Capacity(f"{flow.source}-{flow.destination}", source=source), 1.0
 
@@ -210,7 +243,7 @@ def _carried(node_type: NodeType) -> dict[str, float]:
     """What single flows with a known rate are known to push through each capacity: at least that much it carries."""
     carried: dict[str, float] = {}
     for flow in _single_flows(node_type):
-        crossed = list(_crossings(flow, node_type, lone=True))
+        crossed = list(_crossings(flow, node_type, Cell((flow,))))
         own = [c for c, _ in crossed if c.name in (f"g{(*flow.gpus, -1)[0]}.{flow.direction}", str(plain(flow)))]
         if own and all(c.value is not None for c in own):
             rate = min(c.value / weight for c, weight in crossed if c.value is not None)
@@ -225,6 +258,7 @@ def _single_flows(node_type: NodeType) -> Iterator[Flow]:
             ends = Endpoint("n", memory.index), Endpoint("g", gpu.index)
             yield Flow(*ends)
             yield Flow(*ends[::-1])
+    yield from (cell.flows[0] for cell in node_type.caps if cell.lone and cell.flows[0].kind == "peer")
     for (cores, memory_index), kernels in node_type.stream.items():
         for kernel in kernels:
             yield Flow(Endpoint("c", cores), Endpoint("n", memory_index), kernel=kernel)

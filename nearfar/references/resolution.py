@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nearfar import nominal
-from nearfar.cells import Cell, Endpoint, Flow, load_of, split_class
-from nearfar.measurement import MADE_OF_OTHERS, Metric
+from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of, split_class
+from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.prediction import NodeType, predict
 from nearfar.references.reference import Reference, figure
 from nearfar.references.reference_files import ReferenceFile, fastest_links
@@ -37,13 +37,18 @@ STARVED = 0.5
 FAIR_WORDS = "K tasks have 1/K each of what one alone has"
 
 
-def row_keys(metric: Metric) -> list[str]:
+def row_keys(metric: AnyMetric) -> list[str]:
     """The rows that may hold a metric's reference, the most precise first: its own name, then its class's.
 
-    Cells of several GPUs' links to the host have their own name alone: what they carry depends on which GPUs they are.
+    Cells of several GPUs' links to the host have their own name alone: what they carry depends on which GPUs they are. Of
+    exchanges between GPUs on paths of one class each flow has a class's row, and the totals of one to all and all to one:
+    those of disjoint pairs depend on how many these are.
     """
+    if isinstance(metric, SubjectMetric):
+        return list(metric.rows) or [metric.name]
     keys = [metric.name]
     load = "lone" if metric.cell.lone else nominal.host_load(metric.cell) or nominal.peer_load(metric.cell)
+    load = load or ("exchange" if exchange_of(metric.cell) else None)
     flow = metric.flow or metric.cell.flows[0]
     way = nominal.driven(flow) if flow.kind == "peer" else flow.direction
     what = ".".join([way, *(option for option in flow.options if option != flow.kernel)])
@@ -51,13 +56,24 @@ def row_keys(metric: Metric) -> list[str]:
         keys.append(f"{metric.path_class}.{what}")
     elif load == "both":
         keys.append(f"{metric.path_class}.both.{'total' if metric.total else what}")
+    elif load == "exchange":
+        keys += _exchange_keys(metric, what)
     elif metric.quantity == "stream":
         keys.append(f"all.{flow.kernel}" if metric.total else f"all.{flow.kernel}.{metric.path_class}")
     return keys
 
 
+def _exchange_keys(metric: Metric, what: str) -> list[str]:
+    exchange = exchange_of(metric.cell)
+    if exchange is None or metric.path_class == "mixed":
+        return []
+    of_flow = what if metric.flow is not None else ""
+    figure_of = "total" if metric.total and exchange.hub is not None else of_flow
+    return [f"{metric.path_class}.{exchange.pattern}.{figure_of}"] if figure_of else []
+
+
 def resolve(
-    metrics: Sequence[Metric],
+    metrics: Sequence[AnyMetric],
     check: str,
     files: Sequence[ReferenceFile],
     node: Node,
@@ -74,10 +90,10 @@ def resolve(
     for file in files:
         file.check_line_rates(fastest_links(node))
     found: dict[str, Reference | None] = {}
-    siblings_of = _sibling_groups(metrics, node)
+    siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
     for metric in metrics:
         reference = _from_files(metric, check, files, node, kind, stamp or {})
-        if kind == "measured":
+        if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             reference = reference or _from_links(metric, node, node_type) or _from_capacities(metric, node_type)
             reference = _stricter(reference, siblings)
@@ -86,7 +102,7 @@ def resolve(
 
 
 def _from_files(
-    metric: Metric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str]
+    metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str]
 ) -> Reference | None:
     model = _model(metric, node)
     for file in files:
@@ -100,8 +116,8 @@ def _from_files(
     return None
 
 
-def _model(metric: Metric, node: Node) -> str | None:
-    gpus = metric.cell.flows[0].gpus
+def _model(metric: AnyMetric, node: Node) -> str | None:
+    gpus = () if isinstance(metric, SubjectMetric) else metric.cell.flows[0].gpus
     gpu = node.gpu(gpus[0]) if gpus else next(iter(node.gpus), None)
     return None if gpu is None else gpu.name
 
@@ -125,7 +141,8 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
 def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | None:
     """What many GPUs carry at once on this type of node, where all that limits them is published."""
     load = None if node_type is None else load_of(node_type.node, metric.cell)
-    if node_type is None or load is None or len(load.gpus) < 2 or load.tasks > 1 or metric.unit != "GB/s":
+    from_host = load is not None and len(load.gpus) > 1 and load.tasks == 1
+    if node_type is None or not (from_host or exchange_of(metric.cell)) or metric.unit != "GB/s":
         return None
     prediction = predict(metric.cell, node_type)
     known = {c.name: c.published for c in (*node_type.capacities.values(), *node_type.caps.values())}
@@ -198,15 +215,20 @@ def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
         return None
     middle = statistics.median(others)
     deviation = statistics.median(abs(value - middle) for value in others)
-    slack = max(SIBLING_SLACK[_latched(metric.cell)] * middle, _THREE_SIGMA_PER_MAD * deviation)
+    slack = max(SIBLING_SLACK[_latched(metric)] * middle, _THREE_SIGMA_PER_MAD * deviation)
     note = f"median of {len(others)} like it in this node"
     words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)
 
 
-def _latched(cell: Cell) -> bool:
+def _latched(metric: Metric) -> bool:
     """Whether a cell is measured flow by flow; others, in windows, scatter more."""
-    return cell.lone and not any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
+    cell = metric.cell
+    return (
+        cell.lone
+        and not metric.beside
+        and not any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
+    )
 
 
 def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
@@ -224,7 +246,7 @@ def _stricter(reference: Reference | None, siblings: Reference | None) -> Refere
 def _sibling_group(metric: Metric, node: Node) -> object:
     """What siblings have in common; the metric's own name where it can have none."""
     keys = row_keys(metric)
-    if len(keys) == 1:
+    if len(keys) == 1 or (metric.flow is not None and divided_by_the_fabric(metric.cell)):
         return metric.name
     flow = metric.cell.flows[0]
     gpu = node.gpu(flow.gpus[0]) if flow.gpus else None
@@ -233,7 +255,9 @@ def _sibling_group(metric: Metric, node: Node) -> object:
         distance = node.distances.get((flow.source.index, flow.destination.index)) if flow.kind == "stream" else None
         return keys[1], metric.unit, distance, nominal.knows_memory(metric.cell, node)
     if len(flow.gpus) > 1:
-        return keys[1], metric.unit, *sorted(str(g.name) for g in map(node.gpu, flow.gpus) if g is not None)
+        gpus = [node.gpu(index) for each in metric.cell.flows for index in each.gpus]
+        models = tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None}))
+        return keys[1], metric.unit, len(metric.cell.flows), models
     sharing = [len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks]
     return (
         keys[1],

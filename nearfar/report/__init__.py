@@ -13,8 +13,11 @@ from pathlib import Path
 from nearfar.files import write_atomically
 
 from . import digest, junit, page, rundir, terminal
+from .explained import explain, sentences
 
 __all__ = ["build", "summary"]
+
+_REPORT = "report.json"
 
 
 def build(run_directory: Path) -> Path:
@@ -23,10 +26,11 @@ def build(run_directory: Path) -> Path:
     Raises ``NearfarError`` that names the file which is missing, cut short, or written by a newer nearfar.
     """
     run = rundir.read(run_directory)
-    write_atomically(run_directory / "report.json", json.dumps(digest.digest(run), indent=1) + "\n")
+    explained = explain(run)
+    write_atomically(run_directory / _REPORT, json.dumps(digest.digest(run, explained), indent=1) + "\n")
     write_atomically(run_directory / "junit.xml", junit.document(run))
     index = run_directory / "index.html"
-    write_atomically(index, page.render(run).encode("utf-8", "replace"))
+    write_atomically(index, page.render(run, explained).encode("utf-8", "replace"))
     return index
 
 
@@ -37,4 +41,12 @@ def summary(run_directory: Path, colour: bool | None = None) -> str:
     """
     if colour is None:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return terminal.summarise(rundir.read(run_directory), colour)
+    return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory))
+
+
+def _explained(run_directory: Path) -> dict[str, str]:
+    """What ``build`` found out about slow figures: looking for it takes longer than all else of a summary."""
+    try:
+        return sentences(json.loads((run_directory / _REPORT).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from .explained import Explained
 from .rundir import Check, NodeRun, Run
 from .wording import shown_verdict
 
 SCHEMA = "nearfar-report/1"
 
 
-def digest(run: Run) -> dict[str, Any]:
-    """System, nodes, verdicts and metrics of a run; ``shown`` is MODELLED where a modelled document would pass."""
+def digest(run: Run, explained: Mapping[str, Explained]) -> dict[str, Any]:
+    """System, nodes, verdicts and metrics of a run; ``shown`` is MODELLED where a modelled document would pass.
+
+    ``explained``, by the nodes' folders, is for readers: nothing of it went into a verdict.
+    """
     raw = run.raw
     return {
         "schema": SCHEMA,
@@ -19,15 +24,16 @@ def digest(run: Run) -> dict[str, Any]:
             key: raw.get(key)
             for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
         },
-        "nodes": [_node(node) for node in run.nodes],
+        "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
         "missing_cases": run.missing_cases,
     }
 
 
-def _node(node: NodeRun) -> dict[str, Any]:
+def _node(node: NodeRun, explained: Explained) -> dict[str, Any]:
     kind = "modelled" if node.modelled else "measured"
     return {"node": node.name, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
-            "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks]}  # fmt: skip
+            "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks],
+            **explained.as_json()}  # fmt: skip
 
 
 def _check(node: NodeRun, check: Check) -> dict[str, Any]:
@@ -42,6 +48,8 @@ def _check(node: NodeRun, check: Check) -> dict[str, Any]:
         "unit",
         "ci",
         "ceiling",
+        "beside",
+        "remeasured",
         "reference",
         "degraded_below",
         "verdict",

@@ -12,7 +12,7 @@ from nearfar.errors import NearfarError
 from nearfar.measurement import MADE_OF_OTHERS
 
 from .rundir import VERDICTS, Check
-from .wording import expectation, number, shown_verdict, unit_words
+from .wording import expectation, number, percent, shown_verdict, unit_words
 
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -47,6 +47,8 @@ class Figure:
     samples: tuple[float, ...] = ()
     converged: bool = True
     verified: bool = True
+    beside: tuple[cells.Flow, ...] = ()
+    remeasured: bool = False
 
     @property
     def shown(self) -> str:
@@ -86,6 +88,20 @@ class Figure:
         return self.value / self.expected if self.value is not None and self.expected else None
 
     @property
+    def published_beside(self) -> bool:
+        """Whether this is modelled, with a published figure beside it: then the difference tells more than a bound."""
+        return self.modelled and self.share is not None and (self.reference or {}).get("origin") == "published"
+
+    @property
+    def against(self) -> str:
+        """The value against what is expected: ``95 % of 58.4``, ``published 45.93, +0.1 %``."""
+        if self.share is None or self.expected is None:
+            return "no reference"
+        if self.published_beside:
+            return f"published {self.expected:g}, {percent(self.share - 1)}"
+        return f"{self.share * 100:.0f} % of {number(self.expected, self.unit)}"
+
+    @property
     def least(self) -> float | None:
         """What a good figure reaches: the mark below which it is DEGRADED, else the lower bound."""
         lower = _number(self.reference.get("lower")) if self.reference else None
@@ -107,10 +123,18 @@ class Figure:
         return self.cell is not None and not self.cell.lone and self.flow is None
 
     @property
+    def how(self) -> str:
+        """What a reader should know of how it was measured in a quick look; empty where there is nothing."""
+        words = [f"beside {', '.join(map(cells.pretty, self.beside))}"] if self.beside else []
+        return ", ".join([*words, *(["measured again alone"] if self.remeasured else [])])
+
+    @property
     def sentence(self) -> str:
         """Value, expectation and reason, as a tooltip says them."""
         parts = [f"{self.pretty}: {number(self.value, self.unit)} {unit_words(self.unit)}".rstrip()]
         parts.append(f"expected {expectation(self.reference)}" if self.reference else "no reference applies")
+        if self.how:
+            parts.append(self.how)
         if self.reason:
             parts.append(self.reason)
         if self.modelled:
@@ -193,6 +217,8 @@ def _figure(metric: dict[str, Any], rates: dict[Any, _Rate], modelled: bool, pre
         verdict=verdict if verdict in VERDICTS else "INDETERMINATE", reason=metric.get("reason"), modelled=modelled,
         anchor=slug(f"{prefix}.{name}"), n=rate.raw.get("n"), samples=tuple(rate.raw.get("samples") or ()),
         converged=rate.converged, verified=rate.verified,
+        beside=tuple(other.flows[0] for text in metric.get("beside") or () if (other := parsed(text)) is not None),
+        remeasured=bool(metric.get("remeasured")),
     )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import latencies, peers, ramps, sweeps
+from . import balance, contention, latencies, mpi, peers, ramps, sweeps
 from .figures import Figure, figures, parsed
+from .gaps import gaps, nothing
 from .matrices import cell_anchor, load_of
 from .rundir import VERDICTS, Check, NodeRun, Run
 from .wording import class_words, link_words, plural, shown_verdict, span
@@ -21,6 +22,11 @@ _TITLES = {
     "sharing_check": "Tasks sharing GPUs",
     "size_sweep_check": "Bandwidth over size",
     "latency_check": "Latency",
+    "osu_check": "MPI (OSU)",
+    "load_balance_check": "Load balance",
+    "contention_check": "MPI beside transfers",
+    "thread_split_check": "Threads together and split",
+    "quick_check": "A quick look",
 }
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _NOT_JUDGED = "not judged: no reference"
@@ -59,18 +65,22 @@ def check_line(check: Check, node: NodeRun) -> str:
     if check.verdict is None:
         return "left no verdict: it did not finish"
     found = figures(check, "")
+    hosts = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_of(f.cell) is not None]
     said = (
-        latencies.line(found)
+        balance.line(check.document)
+        or contention.line(check.document)
+        or _hosts_and_pairs(hosts, found)
+        or mpi.line(found)
+        or latencies.line(found)
         or sweeps.line(found)
         or peers.line(found, _expected)
         or ramps.line(found, node.node, _expected)
     )
     if said:
         return said
-    copies = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_of(f.cell) is not None]
     streams = [f for f in found if f.quantity == "stream" and f.cell is not None]
-    if copies:
-        return _host_device(copies)
+    if hosts:
+        return _host_device(hosts)
     if streams:
         return _host_memory(streams)
     if found:
@@ -79,8 +89,18 @@ def check_line(check: Check, node: NodeRun) -> str:
         return plural(len(found), "figure") + worst
     if check.name == "topology_check":
         return _topology(check, node)
-    skipped = [str(entry.get("reason")) for entry in check.verdict.get("skipped") or []]
-    return "no figure" + (f": {plural(len(skipped), 'cell')} skipped; {skipped[0]}" if skipped else "")
+    notes = [str(f.get("reason")) for f in check.verdict.get("findings") or [] if f.get("verdict") == "PASS"]
+    why = nothing(gaps(check, "")) or next(iter(notes), None)
+    return "no figure" + (f": {why}" if why else "")
+
+
+def _hosts_and_pairs(hosts: list[Figure], found: list[Figure]) -> str | None:
+    """Both in one line; None where there is nothing of one, or more than both."""
+    rest = [f for f in found if not f.is_ratio and load_of(f.cell) is None]
+    pairs = peers.line(rest, _expected) if hosts and rest else None
+    again = sum(f.remeasured for f in found)
+    doubted = f"; {plural(again, 'figure')} measured again alone" if again else ""
+    return f"{_host_device(hosts)}; {pairs}{doubted}" if pairs else None
 
 
 def _host_device(copies: list[Figure]) -> str:
@@ -256,7 +276,7 @@ def lead(run: Run, found: list[Reason]) -> str:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         return f"{measured[0].text.rstrip('.')}.{more}"
     if run.shown == "MODELLED":
-        return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
+        return _modelled_lead(run, found)
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
     real = [check for node in run.nodes if not node.modelled for check in node.checks]
@@ -275,3 +295,17 @@ def lead(run: Run, found: list[Reason]) -> str:
         if count > 1
         else "The one judged figure is where it should be."
     ) + aside
+
+
+def _modelled_lead(run: Run, found: list[Reason]) -> str:
+    """A run of modelled nodes alone in a sentence."""
+    if not found:
+        return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
+    every = (f for node in run.nodes for check in node.checks for f in figures(check, ""))
+    odd = sum(f.shown in ("FAIL", "DEGRADED") for f in every)
+    what = (
+        plural(odd, "modelled figure differs", "modelled figures differ") + " from what a healthy node has"
+        if odd
+        else "Some checks of the modelled node could not be judged"
+    )
+    return f"{what}; nothing was measured, so this counts for nothing."

@@ -79,6 +79,11 @@ class Evidence:
                 return Place(state, reason=found[cell], anchor=cell_anchor(self.prefix, cell))
         return Place(ABSENT, reason="this run did not ask for it")
 
+    def of_ratio(self, *parts: cells.Cell) -> Place:
+        """What stands where a ratio of ``parts`` would: why the first of them that was asked for has no figure."""
+        places = [self.place(cell) for cell in parts]
+        return next((place for place in places if place.state != ABSENT), places[0]).without_anchor
+
 
 def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None, prefix: str = "") -> Evidence:
     """Gather the reasons; a reason that is not given is said to be so. ``prefix`` makes anchors unique on a page."""
@@ -136,23 +141,35 @@ def host_device_matrices(figures: list[Figure], why: Evidence, numa: list[int], 
     return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in titles.items()) if m]
 
 
-def ratio_matrices(figures: list[Figure], numa: list[int], gpus: list[int]) -> list[Matrix]:
+def ratio_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
     ratios = [f for f in figures if f.derived == "over_near"]
+    near = {f.cell for f in figures if f.path_class == "near" and f.cell is not None}
     titles = {
         "h2d": "Host to device, far ÷ near",
         "d2h": "Device to host, far ÷ near",
         "both": "Both at once, far ÷ near",
     }
-    nothing = Evidence()
+
+    def nothing(cell: cells.Cell) -> Place:
+        if cell in near:
+            return Place(NEAR, reason="its own near path: 1 by definition")
+        asked = [*why.failed, *why.skipped, *why.missing]
+        same = [c for c in asked if (load_of(c) or ())[:2] == (load_of(cell) or ())[:2]]
+        return why.of_ratio(cell, *same)
+
+    known = Evidence()
     return [
-        m for m in (host_map(ratios, nothing, numa, gpus, load, title, NEAR) for load, title in titles.items()) if m
+        m for m in (host_map(ratios, known, numa, gpus, load, title, nothing) for load, title in titles.items()) if m
     ]
 
 
 def host_map(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int], load: str, title: str,
-             otherwise: str = ABSENT) -> Matrix | None:  # fmt: skip
-    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for."""
+             nothing: Callable[[cells.Cell], Place] | None = None) -> Matrix | None:  # fmt: skip
+    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for.
+
+    ``nothing`` says what stands at a cell without a figure (default: what ``why`` says).
+    """
     known = [(load_of(f.cell), f) for f in figures]
     mine = [(place[1], place[2], f) for place, f in known if place is not None and place[0] == load]
     lost = [p for p in map(load_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == load]
@@ -168,16 +185,7 @@ def host_map(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[i
     places: dict[tuple[int, int], list[Figure]] = {}
     for gpu, node, figure in mine:
         places.setdefault((gpu, node), []).append(figure)
-    return grid(load, title, rows, columns, "g", "n", places, lambda g, n: _none(why, cell(g, n), otherwise))
-
-
-def _none(why: Evidence, cell: cells.Cell, otherwise: str) -> Place:
-    place = why.place(cell)
-    return (
-        Place(otherwise, reason="its own near path: 1 by definition")
-        if otherwise == NEAR and place.state == ABSENT
-        else place
-    )
+    return grid(load, title, rows, columns, "g", "n", places, lambda g, n: (nothing or why.place)(cell(g, n)))
 
 
 def stream_matrices(figures: list[Figure], why: Evidence, numa: list[int]) -> list[Matrix]:

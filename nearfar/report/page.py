@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import nearfar
 from nearfar.errors import NearfarError
 from nearfar.sitefile import site_directories
 
-from . import provenance, strips, wording
+from . import balance, provenance, strips, wording
+from .explained import Explained
 from .headline import Reason, lead, missing_words, modelled_notice, reasons, title
 from .matrices import Matrix
 from .rundir import Run
@@ -22,14 +24,17 @@ from .sections import section
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-def render(run: Run) -> str:
-    """The page of a run, one self-contained HTML document."""
+def render(run: Run, explained: Mapping[str, Explained]) -> str:
+    """The page of a run, one self-contained HTML document. ``explained`` is by the nodes' folders."""
     found = reasons(run)
-    sections = [section(number, node) for number, node in enumerate(run.nodes)]
+    sections = [section(number, node, explained[node.folder.name]) for number, node in enumerate(run.nodes)]
     checks = [check for each in sections for check in each.checks]
-    placed = {anchor for check in checks for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
-    placed |= {anchor for check in checks for ramp in check.ramps for anchor in ramp.anchors}
-    rows = {f.anchor for check in checks for f in check.figures} | {g["anchor"] for check in checks for g in check.gaps}
+    drawn = [check for check in checks if not check.nothing]
+    placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
+    placed |= {anchor for check in drawn for ramp in check.ramps for anchor in ramp.anchors}
+    rows = {f.anchor for check in checks for f in check.figures} | {
+        anchor for check in checks for gap in check.gaps for _, anchor in gap.cells
+    }
 
     def href(reason: Reason) -> str | None:
         anchor = reason.anchor
@@ -50,6 +55,7 @@ def render(run: Run) -> str:
         "signs": wording.SIGNS,
         "words": wording,
         "title": title,
+        "balance_parts": balance.PARTS,
         "missing_words": missing_words,
         "bullet": strips.bullet,
         "scatter": strips.scatter,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from nearfar import cells
 
+from . import exchanges
 from .figures import Figure
 from .matrices import MIRROR, SELF, Evidence, Matrix, Place, grid
 from .wording import class_words, span
@@ -43,18 +44,23 @@ def peer_matrices(figures: list[Figure], why: Evidence, gpus: list[int]) -> list
     return [m for m in (pair_map(rates, why, gpus, kind, title) for kind, title in KINDS.items()) if m]
 
 
-def staged_ratios(figures: list[Figure], gpus: list[int]) -> list[Matrix]:
-    """Staged over direct, where both were measured."""
+def staged_ratios(figures: list[Figure], why: Evidence, gpus: list[int]) -> list[Matrix]:
+    """Staged over direct, where both were measured; elsewhere why one of the two was not."""
     ratios = [f for f in figures if f.derived == _RATIO]
-    found = pair_map(ratios, Evidence(), gpus, "staged", "Staged ÷ direct")
+
+    def nothing(a: int, b: int) -> Place:
+        return why.of_ratio(_cell("write", a, b), _cell("staged", a, b))
+
+    found = pair_map(ratios, Evidence(), gpus, "staged", "Staged ÷ direct", nothing)
     return [found] if found else []
 
 
 def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str | None:
-    """Rates of each path class in one line; None where not only pairs were measured."""
+    """Rates of each path class, and of many pairs at once, in one line; None where not only these were measured."""
     rates = [f for f in figures if not f.is_ratio]
     places = [(place, f) for f in rates if (place := pair_of(f.cell)) is not None]
-    if len(places) < len(rates):
+    many = [f for f in rates if f.cell is not None and cells.exchange_of(f.cell) is not None]
+    if len(places) + len(many) < len(rates):
         return None
     totals = [(place[0], f) for place, f in places if f.flow is None and f.value is not None]
     if not totals:
@@ -71,11 +77,16 @@ def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str 
         }
         groups.append(f"{class_words(path_class)} " + ", ".join(f"{k} {span(v)}" for k, v in mine.items() if v))
     lone = [f for kind, f in totals if kind in ("write", "read")]
+    groups += filter(None, [exchanges.line(many)])
     return f"{'; '.join(groups)} GB/s ({expected(lone)})"
 
 
-def pair_map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, title: str) -> Matrix | None:
-    """GPU × GPU of one kind of cell; None where none was asked for."""
+def pair_map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, title: str,
+             without: Callable[[int, int], Place] | None = None) -> Matrix | None:  # fmt: skip
+    """GPU × GPU of one kind of cell; None where none was asked for.
+
+    ``without`` says what stands at a pair without a figure (default: what ``why`` says of its cell).
+    """
     mine = [(place, f) for f in figures if (place := pair_of(f.cell)) is not None and place[0] == kind]
     lost = [p for p in map(pair_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == kind]
     if not mine and not lost:
@@ -90,7 +101,7 @@ def pair_map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, t
             return Place(SELF, reason="a GPU and itself are no pair")
         if kind == "pair" and a > b:
             return Place(MIRROR, reason=f"both directions stand at GPU {b}, GPU {a}")
-        return why.place(_cell(kind, a, b))
+        return without(a, b) if without else why.place(_cell(kind, a, b))
 
     return grid(kind, title, ends, ends, "g", "g", places, nothing)
 

@@ -49,6 +49,9 @@ def _methods(document: dict[str, Any]) -> list[str]:
         {result["bytes"] for result in document.get("results") or [] if isinstance(result.get("bytes"), int)}
     )
     words = [f"{method} ({wording.plural(count, 'cell')})" for method, count in seen.items()]
+    for key, what in (("beside", "beside other cells"), ("remeasured", "doubted and measured again alone")):
+        count = sum(bool(result.get(key)) for result in document.get("results") or [])
+        words += [f"{what} ({wording.plural(count, 'cell')})"] if count else []
     return words + (
         [
             f"{wording.gib(sizes[0])} a buffer"

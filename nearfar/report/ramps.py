@@ -6,7 +6,7 @@ the document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,25 +26,22 @@ _TITLES = {
     "packed": ("The GPUs of one package",) * 2,
     "across": ("Across the package link",) * 2,
 }
+_CAPTION = "the total of all GPUs; what each GPU has; the total beside what the flows carry alone, added up"
+_CAPTION_OF_TASKS = "the total of all GPUs; what each task has; the slowest beside its fair share"
 _COLUMNS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both at once"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """A cell of a ramp: what stands in its place, and what the document adds in words.
+    """A cell of a table: what stands in its place, and what the document adds in words.
 
-    ``low``, ``mean`` and ``high`` are GB/s of a GPU, or of a task where tasks share GPUs. ``repeated``: it stands in
-    another ramp already.
+    ``mark`` is the worst verdict of its figures. ``repeated``: it stands in another table already.
     """
 
-    load: Load
     place: Place
-    words: tuple[str, ...] = ()
-    low: float | None = None
-    mean: float | None = None
-    high: float | None = None
-    mark: str = ""
-    repeated: bool = False
+    words: tuple[str, ...]
+    mark: str
+    repeated: bool
 
     @property
     def total(self) -> float | None:
@@ -58,6 +55,16 @@ class Step:
 
 
 @dataclass(frozen=True)
+class LoadStep(Step):
+    """A cell of a ramp. ``low``, ``mean`` and ``high`` are GB/s of a GPU, or of a task where tasks share GPUs."""
+
+    load: Load
+    low: float | None
+    mean: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
 class Row:
     """The steps of the same GPUs (or as many tasks), one for each column."""
 
@@ -68,9 +75,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Ramp:
-    """A table and, where there are enough steps, its curve."""
+    """A table and, where there are enough steps, its curve. ``caption`` says what its figures are."""
 
     title: str
+    caption: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     curve: Markup
@@ -120,7 +128,7 @@ def line(figures: list[Figure], node: Node | None, expected: Callable[[list[Figu
     return f"{plural(most, 'GPU')} at once: {rates} GB/s in total ({expected([f for f, _ in widest])})"
 
 
-def _saturation(name: str, steps: list[Step], node: Node, several: bool) -> Ramp | None:
+def _saturation(name: str, steps: list[LoadStep], node: Node, several: bool) -> Ramp | None:
     mine = [step for step in steps if step.load.ramp == name]
     if not mine:
         return None
@@ -143,10 +151,10 @@ def _saturation(name: str, steps: list[Step], node: Node, several: bool) -> Ramp
     least = min(order(step.load.gpus)[0] for step in mine)
     growing = [step for step in mine if order(step.load.gpus)[0] == least] if name != "across" else []
     curve = curves.totals(_by_way(growing))
-    return Ramp(_TITLES[name][several], tuple(_COLUMNS.values()), tuple(rows), curve, _nothing(mine))
+    return Ramp(_TITLES[name][several], _CAPTION, tuple(_COLUMNS.values()), tuple(rows), curve, nothing(mine))
 
 
-def _by_way(steps: Iterable[Step]) -> dict[str, list[tuple[int, float, float | None]]]:
+def _by_way(steps: Iterable[LoadStep]) -> dict[str, list[tuple[int, float, float | None]]]:
     """By direction: (GPUs, total, expected) of each step that has a total."""
     found: dict[str, list[tuple[int, float, float | None]]] = {}
     for step in steps:
@@ -155,7 +163,7 @@ def _by_way(steps: Iterable[Step]) -> dict[str, list[tuple[int, float, float | N
     return {way: sorted(found[way], key=lambda point: point[0]) for way in WAYS if way in found}
 
 
-def _sharing(steps: list[Step]) -> Ramp:
+def _sharing(steps: list[LoadStep]) -> Ramp:
     ways = [way for way in WAYS if any(s.load.ways == way for s in steps)]
     rows = []
     for tasks in sorted({s.load.tasks for s in steps}):
@@ -171,27 +179,24 @@ def _sharing(steps: list[Step]) -> Ramp:
     }
     title = "Tasks that share every GPU, all GPUs at once"
     columns = tuple(_COLUMNS[way] for way in ways)
-    return Ramp(
-        title, columns, tuple(rows), curves.tasks({k: v for k, v in points.items() if v}), _nothing(steps), True
-    )
+    curve = curves.tasks({k: v for k, v in points.items() if v})
+    return Ramp(title, _CAPTION_OF_TASKS, columns, tuple(rows), curve, nothing(steps), True)
 
 
-def _nothing(steps: list[Step]) -> str | None:
+def nothing(steps: Sequence[Step]) -> str | None:
     """The first reason, where every step was skipped."""
     return steps[0].place.reason if all(s.place.state == "skipped" for s in steps) else None
 
 
-def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, Any] | None, why: Evidence) -> Step:
+def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, Any] | None, why: Evidence) -> LoadStep:
     mine = [f for f in figures if f.cell == cell]
     total = next((f for f in mine if f.flow is None and not f.is_ratio), None)
     if total is None:
-        return Step(load, why.place(cell))
+        return LoadStep(why.place(cell), (), "", False, load, None, None, None)
     worst = worst_first(mine)[0] if mine else total
     place = Place(FIGURE, total, tuple(("", f) for f in mine if f.flow is not None), total.reason or "")
-    flows = [
-        (flow.flows[0], entry) for entry in (result or {}).get("flows") or [] if (flow := parsed(entry.get("flow")))
-    ]
-    shares, alone = _shares(flows), _alone(flows)
+    flows = flows_of(result)
+    shares, alone = _shares(flows), alone_together(flows)
     words = []
     rates: Iterable[float] = shares.values()
     if load.tasks > 1:
@@ -210,13 +215,19 @@ def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, An
     known = sorted(rates)
     mean = (total.value or 0.0) / (len(load.gpus) * load.tasks)
     low, high = (known[0], known[-1]) if known else (None, None)
-    return Step(load, place, tuple(words), low, mean if known else None, high, worst.shown)
+    return LoadStep(place, tuple(words), worst.shown, False, load, low, mean if known else None, high)
 
 
-_Flows = list[tuple[cells.Flow, Mapping[str, Any]]]
+Flows = list[tuple[cells.Flow, Mapping[str, Any]]]
 
 
-def _shares(flows: _Flows) -> dict[int, float]:
+def flows_of(result: Mapping[str, Any] | None) -> Flows:
+    """The flows of a document's result with their entries."""
+    entries = (result or {}).get("flows") or []
+    return [(flow.flows[0], entry) for entry in entries if (flow := parsed(entry.get("flow")))]
+
+
+def _shares(flows: Flows) -> dict[int, float]:
     """What each GPU had, of all its flows."""
     found: dict[int, float] = {}
     for flow, entry in flows:
@@ -226,7 +237,7 @@ def _shares(flows: _Flows) -> dict[int, float]:
     return found
 
 
-def _alone(flows: _Flows) -> float | None:
+def alone_together(flows: Flows) -> float | None:
     """What the flows carry one after the other, added up; None where that is not known of each."""
     solo = [(entry.get("solo") or {}).get("median") for _, entry in flows]
     known = [value for value in solo if isinstance(value, (int, float))]

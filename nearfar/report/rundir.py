@@ -25,6 +25,11 @@ _CHECK_ORDER = (
     "sharing_check",
     "size_sweep_check",
     "latency_check",
+    "load_balance_check",
+    "quick_check",
+    "osu_check",
+    "contention_check",
+    "thread_split_check",
 )
 
 

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import provenance, wording
+from .balance import Balance, balances
+from .contention import ContentionTable, contention_tables
 from .drawing import Findings, Lane, draw
+from .exchanges import exchange_tables
+from .explained import Explained
 from .figures import Figure, figures, parsed, worst_first
+from .gaps import Gap, gaps, nothing
 from .headline import anchor_prefix, check_line, finding_anchor, title
 from .latencies import latency_matrices
-from .matrices import Matrix, cell_anchor, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
+from .matrices import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
+from .mpi import MpiTable, mpi_tables
 from .peers import peer_matrices, staged_ratios
+from .published import Published, beside
 from .ramps import Ramp, ramps
 from .rundir import VERDICTS, Check, NodeRun
 from .sweeps import Sweep, sweeps
@@ -33,8 +40,12 @@ class CheckView:
     ratios: list[Matrix]
     ramps: list[Ramp]
     sweeps: list[Sweep]
+    mpi: list[MpiTable]
+    balances: list[Balance]
+    contention: list[ContentionTable]
     findings: list[dict[str, Any]]
-    gaps: list[dict[str, str]]
+    gaps: list[Gap]
+    nothing: str | None
     problem: str | None
     provenance: list[tuple[str, Any]]
     files: list[tuple[str, str]]
@@ -52,22 +63,35 @@ class Section:
     drawing: Any
     devices: list[dict[str, Any]]
     checks: list[CheckView]
+    explained: Explained
+    has_lanes: bool
+    published: Published | None
+
+    @property
+    def first_map(self) -> str | None:
+        """The first check with a map of figures: the maps' legend stands there."""
+        return next((c.name for c in self.checks if (c.matrices or c.ramps or c.sweeps) and not c.nothing), None)
 
 
-def section(number: int, node: NodeRun) -> Section:
+def section(number: int, node: NodeRun, explained: Explained) -> Section:
     """One node of a run; ``number`` makes its anchors unique on the page."""
     machine = node.node
     hosts = [n.index for n in machine.host_numa_nodes] if machine else []
     gpus = [g.index for g in machine.gpus] if machine else []
     checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
     everything = [f for c in checks for f in c.figures]
-    drawing = None
+    drawing, shown = None, _findings(node, everything)
     if machine is not None:
-        drawing = draw(machine, _findings(node, everything), f"node-{number}")
+        drawing = draw(machine, shown, f"node-{number}")
     return Section(
         id=f"s{number}", run=node, shown=wording.shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
-        devices=_devices(node), checks=checks,
+        devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
+        published=_published(node, checks),
     )  # fmt: skip
+
+
+def _published(node: NodeRun, checks: list[CheckView]) -> Published | None:
+    return beside(node.name, [(check.title, check.figures) for check in checks]) if node.modelled else None
 
 
 def _summary(node: NodeRun) -> str:
@@ -89,7 +113,9 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
     found = figures(check, prefix)
     why = evidence(check.document, check.verdict, prefix)
     verdict = check.verdict or {}
+    left_out = gaps(check, prefix)
     many = ramps(found, check.document, why, node.node) if found or check.name != "topology_check" else []
+    exchanged = exchange_tables(found, check.document, why, node.node)
     times = latency_matrices(found, why, hosts, gpus)
     # The topology's cells only load the links, and a sweep's are a choice: they are no matrix of their own.
     plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
@@ -100,30 +126,17 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
             host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus)
             if plain else []
         ),
-        ratios=ratio_matrices(found, hosts, gpus) + staged_ratios(found, gpus) if plain else [], ramps=many,
-        sweeps=sweeps(found, check.document),
+        ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
+        sweeps=sweeps(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
+        contention=contention_tables(check.document),
         findings=[
             {**f, "anchor": finding_anchor(prefix, i, f)}
             for i, f in enumerate(verdict.get("findings") or [])
             if parsed(f.get("item")) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],
-        gaps=_gaps(check, prefix), problem=check.problem, provenance=provenance.facts(check),
+        gaps=left_out, nothing=None if found else nothing(left_out), problem=check.problem, provenance=provenance.facts(check),
         files=provenance.files(node, check), stderr=provenance.stderr(check),
     )  # fmt: skip
-
-
-def _gaps(check: Check, prefix: str) -> list[dict[str, str]]:
-    """What has no figure: its state (``failed``, ``skipped``, ``missing``), what it is, why, and its anchor."""
-    document, verdict = check.document or {}, check.verdict or {}
-    failed, skipped = document.get("failed") or [], document.get("skipped") or verdict.get("skipped") or []
-    entries = [("failed", entry) for entry in failed] + [("skipped", entry) for entry in skipped]
-    gaps = [(state, str(e.get("cell")), str(e.get("reason") or e.get("code"))) for state, e in entries]
-    gaps += [("missing", str(name), "asked for, and not reported") for name in verdict.get("missing") or []]
-    anchors = [(parsed(what), gap) for gap in gaps for what in (gap[1],)]
-    return [
-        {"state": state, "what": what, "why": why, "anchor": cell_anchor(prefix, cell) if cell else ""}
-        for cell, (state, what, why) in anchors
-    ]
 
 
 def _findings(node: NodeRun, everything: list[Figure]) -> Findings:

@@ -63,7 +63,7 @@ def line(found: list[Figure]) -> str | None:
     halves = [(f.cell, f.value) for f in found if f.derived == "half_bandwidth" and f.value and f.cell is not None]
     if not halves:
         return None
-    words = [f"{cells.pretty(cell)} {size(value)}" for cell, value in halves[:4]]
+    words = [f"{cell} {size(value)}" for cell, value in halves[:4]]
     more = f" and {len(halves) - 4} more" if len(halves) > 4 else ""
     return f"half of the largest rate at: {', '.join(words)}{more}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .headline import Reason, check_line, modelled_notice, reasons, short_name
 from .rundir import VERDICTS, Run
 from .wording import plural, shown_verdict
@@ -10,8 +12,9 @@ MOST_LINES = 10
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
 
 
-def summarise(run: Run, colour: bool = False) -> str:
-    """Verdict and figures of each check, the worst reasons, what is modelled, and where the page is."""
+def summarise(run: Run, colour: bool = False, explained: Mapping[str, str] | None = None) -> str:
+    """Verdict and figures of each check, the worst reasons, what explains them (by node folder), what is modelled, and
+    where the page is."""
 
     def paint(word: str, width: int = 0) -> str:
         padded = f"{word:<{width}}"
@@ -31,6 +34,7 @@ def summarise(run: Run, colour: bool = False) -> str:
 
     notice = modelled_notice(run)
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
+    tail[:0] = _answers(run, explained or {}, several)
     interrupted = ", interrupted" if run.raw.get("interrupted") else ""
     tail.append(f"{paint(run.shown)}{interrupted}  {run.folder / 'index.html'}")
     found = [r for r in reasons(run) if not (r.node and r.node.modelled)]
@@ -39,6 +43,17 @@ def summarise(run: Run, colour: bool = False) -> str:
     if len(lines) + told > room:
         lines = _fewer(lines, [word for word, _, _ in checks], room - told)
     return "\n".join([*lines, *_told(found, room - len(lines)), *tail])
+
+
+def _answers(run: Run, explained: Mapping[str, str], several: bool) -> list[str]:
+    """A line for the first node with slow figures: what explains them; of more nodes the page tells."""
+    lines = []
+    for node in run.nodes:
+        if node.folder.name in explained:
+            what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
+            lines.append(_plain(f"  · {explained[node.folder.name]}{f' ({what})' if what else ''}"))
+    more = len(lines) - 1
+    return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
 
 
 def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:

@@ -11,7 +11,8 @@ from nearfar.topology import Link
 SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", "UNJUDGED": "–"}
 
 _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "sole", "unknown": "place unknown",
-            "local": "local", "mixed": "mixed"}  # fmt: skip
+            "local": "local", "mixed": "mixed", "same_numa_node": "same NUMA node", "same_package": "same package",
+            "across_packages": "across packages"}  # fmt: skip
 
 
 def class_words(path_class: str) -> str:
@@ -46,6 +47,12 @@ def span(values: Iterable[float], unit: str = "GB/s") -> str:
         return "–"
     low, high = number(known[0], unit), number(known[-1], unit)
     return low if low == high else f"{low}–{high}"
+
+
+def percent(part: float) -> str:
+    """A difference as a part of 1, in percent with its sign; no sign at nothing: ``+2.4 %``, ``0.0 %``."""
+    words = f"{part * 100:+.1f}"
+    return f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
 
 
 def expectation(reference: dict[str, Any] | None) -> str:

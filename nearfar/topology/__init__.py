@@ -8,7 +8,15 @@ from nearfar.topology.comparison import Difference, compare
 from nearfar.topology.document import node_from_document, node_to_document
 from nearfar.topology.hwloc_xml import parse_hwloc_xml
 from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
-from nearfar.topology.path_classes import HOST_CLASSES, PEER_CLASSES, host_class, nic_class, peer_class, shared_uplinks
+from nearfar.topology.path_classes import (
+    HOST_CLASSES,
+    PEER_CLASSES,
+    behind_nvswitch,
+    host_class,
+    nic_class,
+    peer_class,
+    shared_uplinks,
+)
 
 __all__ = [
     "HOST_CLASSES",
@@ -20,6 +28,7 @@ __all__ = [
     "Node",
     "NumaNode",
     "Package",
+    "behind_nvswitch",
     "compare",
     "format_cpu_list",
     "host_class",

@@ -22,6 +22,7 @@ def node_to_document(node: Node) -> dict[str, Any]:
         "hostname": node.hostname,
         "product": node.product,
         "packages": [{"index": p.index, "cpus": format_cpu_list(p.cpus)} for p in node.packages],
+        **({"cores": [format_cpu_list(core) for core in node.cores]} if node.cores else {}),
         "numa_nodes": [{**vars(n), "cpus": format_cpu_list(n.cpus)} for n in node.numa_nodes],
         "gpus": [_device_to_document(gpu) for gpu in node.gpus],
         "nics": [_device_to_document(nic) for nic in node.nics],
@@ -49,6 +50,7 @@ def node_from_document(document: Any) -> Node:
         product=top.text("product"),
         allowed_cpus=allowed.cpus("cpus") if allowed and allowed.has("cpus") else None,
         allowed_numa_nodes=allowed.numbers("numa_nodes") if allowed and allowed.has("numa_nodes") else None,
+        cores=tuple(parse_cpu_list(text) for text in top.texts("cores")),
         software={str(key): str(value) for key, value in top.mapping("software").items()},
         notes=top.texts("notes"),
     )

@@ -88,6 +88,7 @@ class _Reader:
         # Format 3 puts at the end of the file what format 2 has in the machine.
         self.infos = {**_infos(root), **_infos(machine)}
         self.packages: list[Package] = []
+        self.cores: list[tuple[int, ...]] = []
         self.numa: list[tuple[ElementTree.Element, int, _Place]] = []
         self.devices: list[_Device] = []
 
@@ -111,6 +112,7 @@ class _Reader:
             product=(self.infos.get("DMIProductName") or self.infos.get("PlatformModel") or "").strip() or None,
             allowed_cpus=allowed_cpus,
             allowed_numa_nodes=allowed_nodes,
+            cores=tuple(sorted(self.cores)),
             software={key: self.infos[name] for name, key in _SOFTWARE.items() if self.infos.get(name)},
         )
 
@@ -134,6 +136,8 @@ class _Reader:
                     index = _number(element, "os_index", len(self.packages))
                     self.packages.append(Package(index, tuple(sorted(place.cpus or ()))))
                     place = replace(place, package=index)
+                elif kind == "Core" and cpus is not None and len(cpus) > 1:
+                    self.cores.append(tuple(sorted(cpus)))
             stack.extend((child, place) for child in reversed(element.findall("object")))
         self._whole()
         _no_repeats([p.index for p in self.packages], "package")

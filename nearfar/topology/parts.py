@@ -96,6 +96,7 @@ class Node:
     ``peers`` maps a sorted pair of GPU indices to its link (``NV18``); pairs that are not in it are classed by their
     place in the PCI tree. ``distances`` maps (NUMA node, NUMA node) to the ACPI distance. ``allowed_cpus`` and
     ``allowed_numa_nodes`` are what the cpuset of the process that looked permits (``None``: no restriction known).
+    ``cores`` are the hardware threads of each core that has several; every other CPU is a core of its own.
     ``notes`` are sentences about what could not be read, and why.
     """
 
@@ -110,6 +111,7 @@ class Node:
     allowed_cpus: tuple[int, ...] | None = None
     allowed_numa_nodes: tuple[int, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
+    cores: tuple[tuple[int, ...], ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nearfar.errors import NearfarError
 from nearfar.topology.parts import Gpu, Nic, Node, NumaNode
 
@@ -43,6 +45,16 @@ def nic_class(node: Node, gpu: int, nic_name: str) -> str:
         known = ", ".join(n.name for n in node.nics) or "none"
         raise NearfarError(f"{node.hostname} has no NIC {nic_name}; it has: {known}")
     return _device_class(node, _gpu(node, gpu), nic)
+
+
+def behind_nvswitch(node: Node) -> tuple[int, ...]:
+    """The GPUs whose NVLink lanes go to a switch: they have lanes, and not each of them leads to one known peer."""
+
+    def direct(gpu: Gpu) -> int:
+        lanes = [link for pair, link in node.peers.items() if gpu.index in pair]
+        return sum(int(link[2:]) for link in lanes if re.fullmatch(r"NV\d+", link))
+
+    return tuple(gpu.index for gpu in node.gpus if gpu.nvlinks and not 0 < direct(gpu) <= gpu.nvlinks)
 
 
 def shared_uplinks(node: Node) -> dict[str, tuple[str, ...]]:

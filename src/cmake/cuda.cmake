@@ -12,8 +12,9 @@ endif()
 find_package(CUDAToolkit REQUIRED)
 
 add_library(flow_gpu STATIC
-  flow/buffers.cpp flow/copy_bench.cpp flow/gpu_call.cpp flow/gpu_device.cpp flow/gpu_kernels.cu flow/latched.cpp flow/latency.cpp flow/peer_access.cpp flow/route.cpp flow/route_plan.cpp
-  flow/task_process.cpp flow/windowed.cpp)
+  flow/aggressor_process.cpp flow/buffers.cpp flow/chase.cpp flow/copy_bench.cpp flow/gpu_call.cpp flow/gpu_device.cpp flow/gpu_kernels.cu
+  flow/gpu_task.cpp flow/latched.cpp flow/latency.cpp flow/load_watch.cpp flow/lost_gpu.cpp flow/peer_access.cpp flow/peer_set.cpp flow/route.cpp
+  flow/route_plan.cpp flow/windowed.cpp)
 target_compile_options(flow_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
 target_link_libraries(flow_gpu PUBLIC flow CUDA::cudart_static)
 

@@ -11,6 +11,8 @@
 namespace nearfar {
 namespace {
 
+constexpr std::size_t least_task_buffer = std::size_t{16} << 20;
+
 int first_ordinal(const std::vector<GpuDevice>& gpus) {
     for (const GpuDevice& gpu : gpus)
         if (gpu.code.empty()) return gpu.ordinal;
@@ -45,6 +47,10 @@ std::vector<FlowBuffers> buffers_of(const Cell& cell) {
     return taken;
 }
 
+std::size_t task_buffer_bytes(int tasks) {
+    return std::max(least_task_buffer, buffer_bytes / static_cast<std::size_t>(tasks) / buffer_grain * buffer_grain);
+}
+
 Buffers::~Buffers() {
     for (auto& [key, entry] : entries_) {
         if (entry.registered) cudaHostUnregister(entry.buffer.on_host);
@@ -67,7 +73,7 @@ void Buffers::plan(const Cell& cell) {
 void Buffers::allocate_host() {
     std::vector<std::thread> workers;
     for (auto& [key, entry] : entries_) {
-        if (key.place.place != Place::numa_memory) continue;
+        if (key.place.place != Place::numa_memory || entry.host || entry.trouble) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
                 entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes,
@@ -98,8 +104,8 @@ void Buffers::allocate_device_and_register() {
         if (entry.trouble) continue;
         try {
             if (key.place.place == Place::gpu_memory) {
-                make_device(key, entry);
-            } else if (!key.pageable && any >= 0) {
+                if (entry.buffer.on_device == nullptr) make_device(key, entry);
+            } else if (!key.pageable && !entry.registered && any >= 0) {
                 check(cudaSetDevice(any), "cudaSetDevice");
                 register_host(entry.buffer.on_host, entry.host->bytes());
                 entry.registered = true;

@@ -20,6 +20,9 @@ constexpr std::size_t buffer_bytes = std::size_t{256} << 20;
 constexpr std::size_t peer_factor = 2;
 constexpr std::size_t buffer_grain = std::size_t{2} << 20;
 
+// Bytes of the buffers of each of several processes that share a flow.
+std::size_t task_buffer_bytes(int tasks);
+
 // Which of a cell's buffers on one place; flows of a cell never share one.
 struct BufferKey {
     Endpoint place;  // numa_memory or gpu_memory
@@ -58,10 +61,12 @@ public:
     Buffers(const Buffers&) = delete;
     Buffers& operator=(const Buffers&) = delete;
 
+    std::size_t bytes() const { return bytes_; }
     void plan(const Cell& cell);
-    // Host memory, bound, filled and verified; needs no context yet. What cannot be had is told when it is asked for.
+    // Host memory, bound, filled and verified; needs no context yet. What cannot be had is told when it is asked for; what is
+    // there already stays.
     void allocate_host();
-    // Device memory, and host memory registered with CUDA.
+    // Device memory, and host memory registered with CUDA; likewise.
     void allocate_device_and_register();
     // Throws why the buffer is not to be had.
     const Buffer& at(const BufferKey& key) const;

@@ -208,6 +208,14 @@ private:
 
 }  // namespace
 
+std::set<int> gpus_of(const Cell& cell) {
+    std::set<int> found;
+    for (const Flow& flow : cell.flows)
+        for (const Endpoint& end : {flow.source, flow.destination})
+            if (end.place == Place::gpu_memory) found.insert(end.index);
+    return found;
+}
+
 CellError::CellError(std::string_view cell, std::size_t column_, const std::string& problem)
     : std::runtime_error("cell '" + std::string(cell) + "', column " + std::to_string(column_) + ": " + problem),
       column(column_) {}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct Flow {
 
     bool is_host_flow() const;
     bool is_peer_flow() const;
+    // Shared by independent processes, not by threads of this one.
+    bool is_by_processes() const { return tasks > 1 && !threads; }
     bool is_stream_flow() const { return source.place == Place::cores; }
     bool to_gpu() const { return destination.place == Place::gpu_memory; }
     // The NUMA node of a host or stream flow's memory; the GPU of a host flow.
@@ -53,6 +56,9 @@ struct Cell {
     std::vector<Flow> flows;
     std::string text() const;
 };
+
+// The GPUs at the ends of a cell's flows.
+std::set<int> gpus_of(const Cell& cell);
 
 // A cell that does not follow the notation; `column` counts from 1.
 struct CellError : std::runtime_error {

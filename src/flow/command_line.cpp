@@ -1,12 +1,11 @@
 #include "flow/command_line.h"
 
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "flow/error.h"
+#include "flow/option_values.h"
 #include "flow/sizes.h"
 
 namespace nearfar {
@@ -22,13 +21,7 @@ const char* const common_options_help =
 
 namespace {
 
-double seconds(const std::string& option, const std::string& text) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(value > 0) || !std::isfinite(value))
-        throw WrongUse(option + " needs a number of seconds above 0, not '" + text + "'");
-    return value;
-}
+double seconds(const std::string& option, const std::string& text) { return positive_value(option, text, "a number of seconds"); }
 
 void read_cells(std::istream& lines, const std::string& name, std::vector<Cell>& cells) {
     std::string line;
@@ -57,11 +50,12 @@ void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
     if (cells.size() == before) throw WrongUse("--cells " + name + ": there is no cell in it");
 }
 
-std::vector<std::string> split(const std::string& list) {
-    std::vector<std::string> parts;
-    std::stringstream stream(list);
-    for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-    return parts;
+Cell read_aggressor(const std::string& text) {
+    try {
+        return parse_cell(text);
+    } catch (const CellError& error) {
+        throw WrongUse(std::string("--aggressor: ") + error.what());
+    }
 }
 
 }  // namespace
@@ -95,10 +89,14 @@ CommandLine parse_command_line(int argc, char** argv) {
             line.policy.sizes = parse_sizes(value());
         } else if (word == "--latency") {
             line.policy.latency = true;
+        } else if (word == "--quick") {
+            line.policy.quick = true;
+        } else if (name == "--aggressor") {
+            line.policy.aggressors.push_back(read_aggressor(value()));
         } else if (name == "--gpus") {
-            line.gpus = split(value());
+            line.gpus = split_list(value());
         } else if (name == "--as-task") {
-            line.as_task = std::strtoul(value().c_str(), nullptr, 10);
+            for (const std::string& gpu : split_list(value())) line.as_task.push_back(std::atoi(gpu.c_str()));
         } else if (word == "--absent-fails") {
             line.absent_fails = true;
         } else if (word == "--even-if-busy") {
@@ -111,6 +109,8 @@ CommandLine parse_command_line(int argc, char** argv) {
             throw WrongUse("unknown option '" + word + "'; see --help");
         }
     }
+    if (line.policy.quick && (line.policy.latency || !line.policy.sizes.empty()))
+        throw WrongUse("--quick is for rates at the usual size: not beside --sizes or --latency");
     return line;
 }
 

@@ -21,7 +21,7 @@ struct CommandLine {
     std::vector<std::string> gpus;  // PCI addresses of g0, g1 …; none: as found
     bool absent_fails = false;      // a cell with an absent endpoint fails, and the rest is measured
     Policy policy;
-    std::size_t as_task = 0;  // internal: be one task of a flow, with chunks of so many bytes
+    std::vector<int> as_task;  // internal: be a task of another such process, on these GPUs
 };
 
 // Throws WrongUse or CellError. Reads `--cells FILE` (or standard input for `-`): one cell a line, # begins a comment.

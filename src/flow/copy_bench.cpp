@@ -3,24 +3,32 @@
 #include <algorithm>
 #include <set>
 #include <thread>
+#include <utility>
 
+#include "flow/aggressor_process.h"
+#include "flow/background.h"
 #include "flow/clock.h"
 #include "flow/cpus.h"
+#include "flow/disjoint.h"
 #include "flow/error.h"
 #include "flow/gpu_call.h"
+#include "flow/gpu_task.h"
 #include "flow/latched.h"
 #include "flow/latency.h"
+#include "flow/lost_gpu.h"
+#include "flow/peer_set.h"
+#include "flow/quick.h"
 #include "flow/sizes.h"
+#include "flow/suspects.h"
 
 namespace nearfar {
 namespace {
 
+constexpr double task_patience = 1.0 / 3;  // of the time after which a cell hangs: a task's own reason comes first
+
 std::vector<int> gpus_of(const std::vector<Cell>& cells) {
     std::set<int> wanted;
-    for (const Cell& cell : cells)
-        for (const Flow& flow : cell.flows)
-            for (const Endpoint& end : {flow.source, flow.destination})
-                if (end.place == Place::gpu_memory) wanted.insert(end.index);
+    for (const Cell& cell : cells) wanted.merge(gpus_of(cell));
     return {wanted.begin(), wanted.end()};
 }
 
@@ -38,37 +46,50 @@ bool can_be_latched(const Cell& cell) {
     return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
 }
 
-// Throws Failure where what the routes of one flow moved is wrong; `first` is the first route's place in the outcome.
-void verify(const std::vector<Route>& routes, std::size_t chunk, const TogetherOutcome& outcome, std::size_t first) {
-    for (std::size_t i = 0; i < routes.size(); ++i) {
-        routes[i].verify(std::min(routes[i].bytes() / chunk * chunk, outcome.moved[first + i]));
-    }
+// What processes share of a cell; the chunks are not known yet.
+std::vector<SharedFlow> shared_flows(const Cell& cell) {
+    std::vector<SharedFlow> found;
+    for (const Flow& flow : cell.flows)
+        if (flow.is_by_processes()) found.push_back({flow, task_buffer_bytes(flow.tasks)});
+    return found;
 }
 
 }  // namespace
 
 CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells)
-    : node_(node), nvml_(nvml), policy_(policy), cells_(cells),
-      gpus_(find_gpus(node, nvml, start_cuda(most_streams_a_gpu(cells)), policy.even_if_busy)) {}
+    : node_(node), nvml_(nvml), policy_(policy), cells_(cells), environment_(present_environment()),
+      gpus_(find_gpus(node, nvml, start_cuda(most_streams_a_gpu(cells)), policy.even_if_busy)),
+      lost_(gpus_, nvml, gpus_of(cells)), watch_(nvml, gpus_),
+      tasks_([this](const GpuSet& wanted) { return gpu_task_command(wanted, node_, gpus_, environment_); },
+             policy.hang_seconds * task_patience) {}
+
+void CopyBench::plan(const Cell& cell, Buffers& buffers) {
+    buffers.plan(cell);
+    if (!policy_.latency && policy_.sizes.empty()) tasks_.plan(shared_flows(cell));
+}
 
 void CopyBench::set_up(Buffers& buffers, Session& session) {
     for (const Cell& cell : cells_) {
         const bool possible =
             std::all_of(cell.flows.begin(), cell.flows.end(), [this](const Flow& flow) { return is_usable(flow); });
-        if (possible) buffers.plan(cell);
+        if (possible) plan(cell, buffers);
     }
     const double start = now();
+    tasks_.start();
     std::thread host([&] { buffers.allocate_host(); });
     open_gpus(gpus_, gpus_of(cells_));
     const double opened = now();
+    tasks_.open();
     host.join();
     const double allocated = now();
     buffers.allocate_device_and_register();
+    const double registered = now();
+    tasks_.await_open();
     session.setup_seconds["contexts"] = opened - start;
     session.setup_seconds["host_memory"] = allocated - start;
-    session.setup_seconds["register"] = now() - allocated;
-    for (const int gpu : gpus_of(cells_))
-        if (const auto count = nvml_.replays(gpus_[static_cast<std::size_t>(gpu)].on_bus.pci)) replays_before_[gpu] = *count;
+    session.setup_seconds["register"] = registered - allocated;
+    session.setup_seconds["tasks"] = now() - registered;
+    watch_.begin(gpus_of(cells_));
 }
 
 void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& progress) {
@@ -76,35 +97,56 @@ void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& pro
     Buffers buffers(node_, gpus_, std::max(buffer_bytes, (largest + buffer_grain - 1) / buffer_grain * buffer_grain));
     PeerAccess peers(gpus_);
     set_up(buffers, session);
-    measure_in_order(cells_, policy_, now(), session, mutex, progress,
-                     [&](const Cell& cell, double seconds) { return measure_cell(cell, buffers, peers, seconds); });
+    Background background(aggressor_flows(policy_.aggressors, node_, gpus_, environment_, policy_.hang_seconds * task_patience),
+                          policy_.hang_seconds / 2);
+    const auto alone = [&](const Cell& cell, double seconds) {
+        try {
+            return measure_beside(background, [&] { return measure_cell(cell, buffers, peers, seconds); });
+        } catch (const Failure& why) {
+            throw lost_.blame(cell, why);
+        }
+    };
+    background.await_past(now());  // one that cannot start is told with each cell
+    if (policy_.quick)
+        measure_quickly(buffers, peers, alone, session, mutex, progress);
+    else
+        measure_in_order(cells_, policy_, now(), session, mutex, progress, alone);
+    tasks_.dismiss();
     const std::lock_guard<std::mutex> lock(mutex);
     if (!policy_.latency) session.curves = size_curves(session.results);
-    session.gpus_under_load = gpus_under_load(gpus_of(cells_));
+    session.gpus_under_load = watch_.seen(gpus_of(cells_));
 }
 
-LinkState CopyBench::look_under_load(const GpuDevice& gpu) {
-    GpuUnderLoad& load = loads_[gpu.index];
-    load.link = nvml_.present_link(gpu.on_bus.pci);
-    for (const std::string& reason : nvml_.throttle_reasons(gpu.on_bus.pci))
-        if (std::find(load.throttle.begin(), load.throttle.end(), reason) == load.throttle.end()) load.throttle.push_back(reason);
-    return load.link;
-}
-
-std::vector<GpuUnderLoad> CopyBench::gpus_under_load(const std::vector<int>& wanted) const {
-    std::vector<GpuUnderLoad> found;
-    for (const int index : wanted) {
-        const std::string& pci = gpus_[static_cast<std::size_t>(index)].on_bus.pci;
-        const auto seen = loads_.find(index);
-        GpuUnderLoad gpu = seen == loads_.end() ? GpuUnderLoad{} : seen->second;
-        gpu.gpu = index;
-        const auto before = replays_before_.find(index);
-        const auto after = nvml_.replays(pci);
-        if (before != replays_before_.end() && after) gpu.replays = *after - before->second;
-        gpu.uncorrected_errors = nvml_.uncorrected_errors(pci);
-        found.push_back(gpu);
-    }
-    return found;
+void CopyBench::measure_quickly(const Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session,
+                                std::mutex& mutex, const Progress& progress) {
+    const Policy usual = policy_;
+    const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
+    const PeerSetting setting{node_,
+                              gpus_,
+                              buffers,
+                              peers,
+                              [this](const Route& route) { return probed_rate(route); },
+                              [this](const GpuDevice& gpu) { return watch_.look(gpu); }};
+    QuickBench bench;
+    bench.alone = [&](const Cell& cell, const Policy& policy, double seconds) {
+        policy_ = policy;
+        return alone(cell, seconds);
+    };
+    bench.together = [&](const std::vector<Cell>& cells, const Policy& policy, double seconds) {
+        if (!lost_.end_of_process().empty()) {
+            SetOutcome none;
+            none.trouble = std::make_exception_ptr(Prevented("interrupted", lost_.end_of_process()));
+            return std::vector<SetOutcome>(cells.size(), none);
+        }
+        std::vector<SetOutcome> outcomes = measure_peer_set(cells, setting, policy, seconds);
+        for (std::size_t i = 0; i < cells.size(); ++i) outcomes[i].trouble = lost_.blame(cells[i], outcomes[i].trouble);
+        return outcomes;
+    };
+    bench.kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
+    // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
+    const auto has_own_links = [&](const Flow& flow) { return usual.aggressors.empty() && lanes(flow) > 0; };
+    nearfar::measure_quickly(cells_, disjoint_sets(cells_, has_own_links), usual, now(), session, mutex, progress, bench);
+    policy_ = usual;
 }
 
 bool CopyBench::is_usable(const Flow& flow) const {
@@ -116,6 +158,7 @@ bool CopyBench::is_usable(const Flow& flow) const {
 
 std::vector<CellResult> CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds) {
     for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);
+    lost_.require_process();
     peers.arrange(cell);
     if (policy_.latency) return measure_latencies(cell, buffers, seconds);
     if (can_be_latched(cell)) return measure_latched(cell, buffers, seconds);
@@ -126,14 +169,7 @@ std::vector<CellResult> CopyBench::measure_cell(const Cell& cell, const Buffers&
 
 void CopyBench::add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
                     const LinkState& link) const {
-    FlowResult flow;
-    flow.flow = route.flow();
-    flow.rate = rate;
-    flow.ceiling = flow_ceiling(route.flow(), gpus_);
-    flow.cpus = cpus;
-    flow.memory_nodes = route.memory_nodes();
-    flow.link = link;
-    result.flows.push_back(flow);
+    result.flows.push_back(flow_result(route, rate, cpus, link, gpus_));
 }
 
 std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double seconds) {
@@ -155,7 +191,7 @@ std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffe
         const double share = std::min(seconds / static_cast<double>(sizes.size()), policy_.latched_seconds);
         const bool first = results.empty();
         const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
-            if (first) link = look_under_load(route.gpu());
+            if (first) link = watch_.look(route.gpu());
         });
         if (outcome.rate.samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
         const double measured = now();
@@ -166,6 +202,8 @@ std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffe
         result.converged = outcome.converged;
         result.verified = true;
         result.total = outcome.rate;
+        result.begin = outcome.begin;
+        result.end = outcome.end;
         add(result, route, outcome.rate, cpus, link);
         results.push_back(std::move(result));
     }
@@ -181,6 +219,7 @@ std::vector<CellResult> CopyBench::measure_latencies(const Cell& cell, const Buf
     const std::vector<int> cpus = bind_thread(route.cpus());
     const double share = std::min(seconds / 3, policy_.latched_seconds);
     std::vector<CellResult> results;
+    double begin = now();
     const auto keep = [&](const char* quantity, std::size_t bytes, const Summary& time) {
         CellResult result;
         result.quantity = quantity;
@@ -191,12 +230,14 @@ std::vector<CellResult> CopyBench::measure_latencies(const Cell& cell, const Buf
         result.converged = time.half_width() <= policy_.target;
         result.verified = true;
         result.total = time;
+        result.begin = std::exchange(begin, now());
+        result.end = begin;
         add(result, route, time, cpus, {});
         result.flows[0].ceiling.reset();  // of the rate, not of this
         results.push_back(std::move(result));
     };
     keep("latency.copy", 8, copy_latency(route, policy_, share));
-    keep("latency.chase", 4, chase_latency(route, node_, gpus_, policy_, share));
+    keep("latency.chase", 4, chases_.latency(route, policy_, share));
     keep("latency.launch", 1, launch_latency(route, policy_, share));
     return results;
 }
@@ -208,79 +249,80 @@ double CopyBench::probed_rate(const Route& route) {
     return probed_[route.flow().text()] = probe_rate(route, policy_.warm_up_seconds);
 }
 
-const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, double seconds) {
+Policy CopyBench::window_policy(ChunkLength length) const {
+    Policy policy = policy_;
+    if (length == ChunkLength::long_one) policy.sample_chunks = (policy.sample_chunks + 1) / 2;
+    return policy;
+}
+
+const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, ChunkLength length, double seconds) {
     const Flow one = flow.alone();
-    const auto known = solos_.find(one.text());
+    const auto known = solos_.find({one.text(), length});
     if (known != solos_.end()) return known->second;
     const Cell cell{{one}};
     const std::vector<Route> routes = plan_routes(one, buffers_of(cell)[0], buffers, node_, gpus_, 1);
-    const std::size_t chunk = chunk_for(probed_rate(routes[0]), routes[0].bytes());
-    return solos_[one.text()] = run_together({window_spec(routes[0], chunk, 0)}, policy_, seconds, nullptr).rates[0];
-}
-
-std::vector<TaskProcess> CopyBench::start_processes(const Flow& flow, std::size_t chunk) const {
-    std::vector<TaskProcess> processes;
-    processes.reserve(static_cast<std::size_t>(flow.tasks));
-    for (int task = 0; task < flow.tasks; ++task) processes.emplace_back(flow, chunk, gpus_);
-    for (TaskProcess& process : processes) process.await_ready();
-    return processes;
+    const std::size_t chunk = chunk_for(probed_rate(routes[0]), routes[0].bytes(), length);
+    return solos_[{one.text(), length}] =
+               run_together({window_spec(routes[0], chunk, 0)}, window_policy(length), seconds, nullptr).rates[0];
 }
 
 CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds) {
     CellResult result;
     result.cell = cell;
     const std::size_t count = cell.flows.size();
+    const ChunkLength length = chunk_length(cell);
     const bool has_solos = count > 1 || cell.flows[0].tasks > 1;
     // Baselines that are known already cost nothing; the cell itself may take as long as all that are not.
-    const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(),
-                                       [&](const Flow& flow) { return has_solos && solos_.count(flow.alone().text()) == 0; });
+    const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
+        return has_solos && solos_.count({flow.alone().text(), length}) == 0;
+    });
     const double share = std::min(policy_.windowed_seconds, unknown > 0 ? seconds / 2 : seconds);
     const double solo_share = unknown > 0 ? std::min(policy_.solo_seconds, seconds / 2 / static_cast<double>(unknown)) : 0;
     const std::vector<FlowBuffers> keys = buffers_of(cell);
-    std::vector<std::vector<Route>> routes;           // of each flow: one for each thread that drives it
-    std::vector<std::vector<TaskProcess>> processes;  // of each flow: its tasks, where they are processes
-    std::vector<TogetherSpec> specs;
+    std::vector<std::vector<Route>> routes;  // of each flow: one for each thread that drives it
+    std::vector<SharedFlow> shared;          // what processes drive
+    std::vector<std::size_t> chunks;
     for (std::size_t i = 0; i < count; ++i) {
         const Flow& flow = cell.flows[i];
-        const bool by_processes = flow.tasks > 1 && !flow.threads;
-        routes.push_back(plan_routes(flow, keys[i], buffers, node_, gpus_, by_processes ? 1 : flow.tasks));
-        const std::size_t bytes = by_processes ? task_buffer_bytes(flow.tasks) : routes[i][0].bytes();
-        const std::size_t chunk = chunk_for(probed_rate(routes[i][0]), bytes);
-        result.bytes = std::max(result.bytes, chunk);
-        processes.push_back(by_processes ? start_processes(flow, chunk) : std::vector<TaskProcess>{});
-        for (TaskProcess& process : processes[i])
-            specs.push_back({[&process](TogetherTask& task) { process.run(task); }, chunk, i});
-        if (by_processes) continue;
-        for (const Route& route : routes[i]) specs.push_back(window_spec(route, chunk, i));
+        routes.push_back(plan_routes(flow, keys[i], buffers, node_, gpus_, flow.is_by_processes() ? 1 : flow.tasks));
+        const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks) : routes[i][0].bytes();
+        chunks.push_back(chunk_for(probed_rate(routes[i][0]), bytes, length));
+        if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});
+        result.bytes = std::max(result.bytes, chunks[i]);
+    }
+    const std::vector<std::vector<TaskProcess*>> tasks = tasks_.assign(shared);
+    std::vector<Mover> movers;
+    auto of_flow = tasks.begin();
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!cell.flows[i].is_by_processes()) {
+            for (const Route& route : routes[i]) movers.push_back(checked_mover(route, chunks[i], i));
+            continue;
+        }
+        for (TaskProcess* process : *of_flow++)
+            movers.push_back({{[process](TogetherTask& task) { process->run(task); }, chunks[i], i}, 0, {}, {}});
     }
     // Half of the baselines before the cell and half after: drift then falls on both.
     std::vector<const Summary*> solos(count, nullptr);
     const std::size_t before = has_solos ? (count + 1) / 2 : 0;
-    for (std::size_t i = 0; i < before; ++i) solos[i] = &solo(cell.flows[i], buffers, solo_share);
-    // After the baselines, which leave the right data in the same buffers.
-    const double poisoned = now();
-    for (std::size_t i = 0; i < count; ++i)
-        if (processes[i].empty())
-            for (const Route& route : routes[i]) route.poison();
-    result.verify_seconds += now() - poisoned;
+    for (std::size_t i = 0; i < before; ++i) solos[i] = &solo(cell.flows[i], buffers, length, solo_share);
     std::map<int, LinkState> links;
-    const TogetherOutcome outcome = run_together(specs, policy_, share, [&] {
+    const CheckedOutcome checked = run_checked(movers, window_policy(length), share, [&] {
         for (const Flow& flow : cell.flows)
-            if (links.count(flow.driving_gpu()) == 0) links[flow.driving_gpu()] = look_under_load(driving_gpu(flow, gpus_));
+            if (links.count(flow.driving_gpu()) == 0) links[flow.driving_gpu()] = watch_.look(driving_gpu(flow, gpus_));
     });
-    // Before anything else writes into the same buffers.
-    const double begin = now();
-    for (std::size_t i = 0, first = 0; i < count; first += static_cast<std::size_t>(cell.flows[i].tasks), ++i)
-        if (processes[i].empty()) verify(routes[i], specs[first].chunk, outcome, first);
-    result.verify_seconds += now() - begin;
+    checked.require();
+    const TogetherOutcome& outcome = checked.moved;
+    result.verify_seconds = checked.verify_seconds;
     result.verified = true;
-    for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, solo_share);
+    for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, length, solo_share);
     result.method = "windowed";
     result.converged = outcome.converged;
     result.total = outcome.total;
+    result.begin = outcome.begin;
+    result.end = outcome.end;
     for (std::size_t i = 0, first = 0; i < count; first += static_cast<std::size_t>(cell.flows[i].tasks), ++i) {
         add(result, routes[i][0], outcome.rates[i], outcome.cpus[first], links[cell.flows[i].driving_gpu()]);
-        if (!processes[i].empty()) result.flows.back().cpus = routes[i][0].cpus();  // the processes asserted it
+        if (cell.flows[i].is_by_processes()) result.flows.back().cpus = routes[i][0].cpus();  // the processes asserted it
         if (solos[i] != nullptr) result.flows.back().solo = *solos[i];
         const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
         if (cell.flows[i].tasks > 1) result.flows.back().tasks = summarise({rates, rates + cell.flows[i].tasks});

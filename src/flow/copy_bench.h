@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "flow/buffers.h"
+#include "flow/chase.h"
 #include "flow/gpu_device.h"
+#include "flow/load_watch.h"
+#include "flow/lost_gpu.h"
 #include "flow/measure.h"
 #include "flow/node.h"
 #include "flow/nvml.h"
@@ -17,7 +20,7 @@
 #include "flow/route.h"
 #include "flow/route_plan.h"
 #include "flow/session_loop.h"
-#include "flow/task_process.h"
+#include "flow/task_pool.h"
 #include "flow/windowed.h"
 
 namespace nearfar {
@@ -29,6 +32,9 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
+    // Why some cells were skipped although another process could measure them (that is their reason); empty: there are none.
+    const std::string& end_of_process() const { return lost_.end_of_process(); }
+
     // Measures the cells in order into `session`, which `mutex` guards: what cannot be measured is skipped or failed with its
     // reason, and the rest goes on.
     void measure(Session& session, std::mutex& mutex, const Progress& progress);
@@ -36,15 +42,23 @@ public:
 private:
     const Node& node_;
     const Nvml& nvml_;
-    Policy policy_;
+    Policy policy_;  // of the cell that is measured
     std::vector<Cell> cells_;
+    std::vector<std::string> environment_;  // before CUDA starts
     std::vector<GpuDevice> gpus_;
-    std::map<int, std::uint64_t> replays_before_;
-    std::map<int, GpuUnderLoad> loads_;     // what was seen of each GPU while it moved data
-    std::map<std::string, Summary> solos_;  // windowed rate of a flow alone, by its text
+    LostGpus lost_;
+    LoadWatch watch_;
+    TaskPool tasks_;
+    std::map<std::pair<std::string, ChunkLength>, Summary> solos_;  // windowed rate of a flow alone, by its text
+    ChaseBench chases_{node_, gpus_};
     std::map<std::string, double> probed_;  // rough rates, for chunks
 
+    using MeasureCell = std::function<std::vector<CellResult>(const Cell& cell, double seconds)>;
+
     void set_up(Buffers& buffers, Session& session);
+    void plan(const Cell& cell, Buffers& buffers);
+    void measure_quickly(const Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session, std::mutex& mutex,
+                         const Progress& progress);
     bool is_usable(const Flow& flow) const;
     std::vector<CellResult> measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds);
     void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
@@ -52,11 +66,9 @@ private:
     std::vector<CellResult> measure_latched(const Cell& cell, const Buffers& buffers, double seconds);
     std::vector<CellResult> measure_latencies(const Cell& cell, const Buffers& buffers, double seconds);
     CellResult measure_windowed(const Cell& cell, const Buffers& buffers, double seconds);
-    std::vector<TaskProcess> start_processes(const Flow& flow, std::size_t chunk) const;
     double probed_rate(const Route& route);
-    const Summary& solo(const Flow& flow, const Buffers& buffers, double seconds);
-    LinkState look_under_load(const GpuDevice& gpu);
-    std::vector<GpuUnderLoad> gpus_under_load(const std::vector<int>& wanted) const;
+    const Summary& solo(const Flow& flow, const Buffers& buffers, ChunkLength length, double seconds);
+    Policy window_policy(ChunkLength length) const;
 };
 
 }  // namespace nearfar

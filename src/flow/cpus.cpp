@@ -58,6 +58,12 @@ std::vector<int> bind_thread(const std::vector<int>& cpus) {
     return now;
 }
 
+void unbind_thread() {
+    const CpuSet set;
+    for (int cpu = 0; cpu < most_cpus; ++cpu) CPU_SET_S(static_cast<unsigned>(cpu), set.size, set.set);
+    sched_setaffinity(0, set.size, set.set);  // the kernel takes what is allowed; where it refuses, the old binding stays
+}
+
 std::vector<int> intersection(const std::vector<int>& a, const std::vector<int>& b) {
     std::vector<int> both;
     std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));

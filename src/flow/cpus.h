@@ -15,6 +15,9 @@ std::vector<int> cpus_in_effect();
 // Binds the calling thread and returns the binding in effect; throws Prevented if the kernel refuses or gives another.
 std::vector<int> bind_thread(const std::vector<int>& cpus);
 
+// Lets the calling thread run wherever the cpuset allows, whatever the launcher bound it to.
+void unbind_thread();
+
 std::vector<int> intersection(const std::vector<int>& a, const std::vector<int>& b);
 
 }  // namespace nearfar

@@ -28,6 +28,12 @@ void text_field(Json& json, const char* name, const std::string& content) {
         json.value(content);
 }
 
+void write_words(Json& json, const char* name, const std::vector<std::string>& words) {
+    json.key(name).begin_array();
+    for (const std::string& word : words) json.value(word);
+    json.end_array();
+}
+
 void write_link(Json& json, const PcieLink& link) {
     json.begin_object().field("kind", "pcie");
     optional_field(json, "max_gen", link.gen);
@@ -49,9 +55,8 @@ void write_gpu(Json& json, int index, const DocumentGpu& gpu) {
     text_field(json, "name", gpu.management.name);
     optional_field(json, "numa_node", gpu.on_bus.numa_node);
     optional_field(json, "package", gpu.on_bus.package);
-    json.key("uplinks").begin_array();
-    for (const std::string& bridge : gpu.on_bus.uplinks) json.value(bridge);
-    json.end_array().key("link");
+    write_words(json, "uplinks", gpu.on_bus.uplinks);
+    json.key("link");
     PcieLink link = gpu.on_bus.max_link;
     if (!link.gen) link.gen = gpu.management.max_link.gen;
     if (!link.width) link.width = gpu.management.max_link.width;
@@ -126,16 +131,8 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     if (uname(&system) == 0) json.field("kernel", std::string(system.release));
     if (!run.driver.empty()) json.field("driver", run.driver);
     if (!run.cuda.empty()) json.field("cuda", run.cuda).field("mps", mps_is_running() ? "running" : "off");
+    if (!run.mpi.empty()) json.field("mpi", run.mpi);
     json.end_object().end_object();
-}
-
-void write_rate(Json& json, const Summary& rate, const char* unit) {
-    json.begin_object().field("unit", unit).field("median", rate.median).field("mad", rate.mad);
-    json.key("ci").begin_array().value(rate.low).value(rate.high).end_array();
-    json.field("min", rate.min).field("max", rate.max).field("n", static_cast<std::uint64_t>(rate.n()));
-    json.key("samples").begin_array();
-    for (const double sample : rate.samples) json.value(sample);
-    json.end_array().end_object();
 }
 
 void write_flow(Json& json, const FlowResult& flow, const char* unit) {
@@ -161,6 +158,16 @@ void write_flow(Json& json, const FlowResult& flow, const char* unit) {
     json.end_object();
 }
 
+void write_aggressors(Json& json, const std::vector<AggressorRate>& aggressors) {
+    json.key("aggressors").begin_array();
+    for (const AggressorRate& aggressor : aggressors) {
+        json.begin_object().field("flow", aggressor.flow).key("rate");
+        write_rate(json, aggressor.rate, "GB/s");
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_result(Json& json, const CellResult& result) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
@@ -169,14 +176,43 @@ void write_result(Json& json, const CellResult& result) {
     for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
     json.end_array().key("total");
     write_rate(json, result.total, result.unit);
+    if (!result.beside.empty()) write_words(json, "beside", result.beside);
+    if (!result.aggressors.empty()) write_aggressors(json, result.aggressors);
+    if (result.remeasured) json.field("remeasured", true);
     json.end_object();
 }
 
-void write_not_measured(Json& json, const char* name, const std::vector<NotMeasured>& cells) {
+void write_part(Json& json, const PartResult& part, const char* unit) {
+    json.begin_object().field("flow", part.name).key("rate");
+    write_rate(json, part.rate, unit);
+    if (!part.cpus.empty()) json.field("cpus", cpu_list(part.cpus));
+    if (!part.memory_nodes.empty()) {
+        json.key("memory_nodes").begin_array();
+        for (const int node : part.memory_nodes) json.value(node);
+        json.end_array();
+    }
+    json.end_object();
+}
+
+void write_subject(Json& json, const SubjectResult& result) {
+    json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
+    if (result.bytes > 0) json.field("bytes", static_cast<std::uint64_t>(result.bytes));
+    json.field("converged", result.converged).field("verified", result.verified).field("seconds", result.seconds);
+    json.key("flows").begin_array();
+    for (const PartResult& part : result.parts) write_part(json, part, result.unit);
+    json.end_array();
+    if (result.total) {
+        json.key("total");
+        write_rate(json, *result.total, result.unit);
+    }
+    json.end_object();
+}
+
+void write_not_measured(Json& json, const char* name, const std::vector<NotMeasured>& cells, const std::string& rest) {
     json.key(name).begin_array();
     for (const NotMeasured& cell : cells)
         json.begin_object().field("cell", cell.cell).field("code", cell.code).field("reason", cell.reason).end_object();
-    json.end_array();
+    json.items(rest).end_array();
 }
 
 void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
@@ -184,9 +220,7 @@ void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
     for (const GpuUnderLoad& gpu : gpus) {
         json.begin_object().field("index", gpu.gpu).key("link");
         write_state(json, gpu.link);
-        json.key("throttle").begin_array();
-        for (const std::string& reason : gpu.throttle) json.value(reason);
-        json.end_array();
+        write_words(json, "throttle", gpu.throttle);
         optional_field(json, "replays", gpu.replays);
         optional_field(json, "uncorrected_errors", gpu.uncorrected_errors);
         json.end_object();
@@ -194,14 +228,35 @@ void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
     json.end_array();
 }
 
-void write_curves(Json& json, const std::vector<SizeCurve>& curves) {
+void write_curves(Json& json, const std::vector<SizeCurve>& curves, const std::string& rest) {
     json.key("curves").begin_array();
     for (const SizeCurve& curve : curves)
         json.begin_object().field("cell", curve.cell).field("half_bandwidth_bytes", curve.half_bandwidth_bytes).end_object();
-    json.end_array();
+    json.items(rest).end_array();
+}
+
+void write_mpi(Json& json, const MpiFacts& mpi) {
+    json.key("mpi").begin_object().field("library", mpi.library).key("ranks").begin_array();
+    for (const RankFacts& rank : mpi.ranks) {
+        json.begin_object().field("rank", rank.rank).field("host", rank.host).field("pid", rank.pid);
+        json.field("cpus", rank.cpus);
+        optional_field(json, "gpu", rank.gpu);
+        optional_field(json, "numa_node", rank.numa_node);
+        json.end_object();
+    }
+    json.end_array().end_object();
 }
 
 }  // namespace
+
+void write_rate(Json& json, const Summary& rate, const char* unit) {
+    json.begin_object().field("unit", unit).field("median", rate.median).field("mad", rate.mad);
+    json.key("ci").begin_array().value(rate.low).value(rate.high).end_array();
+    json.field("min", rate.min).field("max", rate.max).field("n", static_cast<std::uint64_t>(rate.n()));
+    json.key("samples").begin_array();
+    for (const double sample : rate.samples) json.value(sample);
+    json.end_array().end_object();
+}
 
 std::string utc_now() {
     const std::time_t seconds = std::time(nullptr);
@@ -212,23 +267,31 @@ std::string utc_now() {
     return text;
 }
 
-std::string document(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus, const Session& session) {
+std::string document(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus, const Session& session,
+                     const MoreOfDocument& more) {
     Json json;
     json.begin_object().field("schema", "nearfar-measurement/1").field("kind", "measured").key("program").begin_object();
-    json.field("name", run.name).field("version", NEARFAR_VERSION).key("command").begin_array();
-    for (const std::string& word : run.command) json.value(word);
-    json.end_array().end_object().field("started", run.started).field("seconds", run.seconds);
+    json.field("name", run.name).field("version", NEARFAR_VERSION);
+    write_words(json, "command", run.command);
+    if (run.quick) json.field("quick", true);
+    json.end_object().field("started", run.started).field("seconds", run.seconds);
+    if (!run.aggressors.empty()) write_words(json, "aggressor", run.aggressors);
     json.key("setup_seconds").begin_object();
     for (const auto& [name, seconds] : session.setup_seconds) json.field(name, seconds);
     json.end_object().key("node");
     write_node(json, run, node, gpus);
     json.key("results").begin_array();
     for (const CellResult& result : session.results) write_result(json, result);
+    for (const SubjectResult& result : session.subjects) write_subject(json, result);
+    json.items(session.rest.results);
+    if (more.results) more.results(json);
     json.end_array();
-    write_not_measured(json, "skipped", session.skipped);
-    write_not_measured(json, "failed", session.failed);
+    write_not_measured(json, "skipped", session.skipped, session.rest.skipped);
+    write_not_measured(json, "failed", session.failed, session.rest.failed);
     write_under_load(json, session.gpus_under_load);
-    if (!session.curves.empty()) write_curves(json, session.curves);
+    if (!session.curves.empty() || !session.rest.curves.empty()) write_curves(json, session.curves, session.rest.curves);
+    if (session.mpi) write_mpi(json, *session.mpi);
+    if (more.keys) more.keys(json);
     json.end_object();
     return json.text() + "\n";
 }

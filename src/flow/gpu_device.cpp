@@ -27,6 +27,20 @@ std::map<std::string, int> ordinals_by_pci() {
     return found;
 }
 
+std::vector<GpuDevice> on_bus_and_in_cuda(const Node& node) {
+    const std::map<std::string, int> ordinals = ordinals_by_pci();
+    std::vector<GpuDevice> gpus;
+    for (const PciGpu& on_bus : node.gpus) {
+        GpuDevice gpu;
+        gpu.index = static_cast<int>(gpus.size());
+        gpu.on_bus = on_bus;
+        const auto ordinal = ordinals.find(on_bus.pci);
+        if (ordinal != ordinals.end()) gpu.ordinal = ordinal->second;
+        gpus.push_back(gpu);
+    }
+    return gpus;
+}
+
 void refuse(GpuDevice& gpu, const char* code, const std::string& reason, bool failed = false) {
     gpu.code = code;
     gpu.reason = gpu.name() + " (" + gpu.on_bus.pci + ") " + reason;
@@ -34,11 +48,11 @@ void refuse(GpuDevice& gpu, const char* code, const std::string& reason, bool fa
 }
 
 // Why a GPU on the node's list cannot be measured, the worst first.
-void classify(GpuDevice& gpu, const Nvml& nvml, const std::string& trouble, bool even_if_busy) {
+void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool even_if_busy) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     if (!gpu.on_bus.on_bus) return refuse(gpu, "absent", "is not on the PCI bus", true);
     if (gpu.management.lost) return refuse(gpu, "lost", "is lost: NVML says that it has fallen off the bus", true);
-    if (nvml.available() && !gpu.management.found)
+    if (by_nvml && !gpu.management.found)
         return refuse(gpu, "denied", "is not given to this process: NVML says " + gpu.management.trouble);
     if (gpu.management.mig.value_or(false))
         return refuse(gpu, "mig", "is in MIG mode; whole-GPU paths are measured with MIG off");
@@ -84,18 +98,17 @@ std::string start_cuda(int streams_a_gpu) {
 }
 
 std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy) {
-    const std::map<std::string, int> ordinals = ordinals_by_pci();
-    std::vector<GpuDevice> gpus;
-    for (const PciGpu& on_bus : node.gpus) {
-        GpuDevice gpu;
-        gpu.index = static_cast<int>(gpus.size());
-        gpu.on_bus = on_bus;
-        gpu.management = nvml.gpu(on_bus.pci);
-        const auto ordinal = ordinals.find(on_bus.pci);
-        if (ordinal != ordinals.end()) gpu.ordinal = ordinal->second;
-        classify(gpu, nvml, trouble, even_if_busy);
-        gpus.push_back(gpu);
+    std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
+    for (GpuDevice& gpu : gpus) {
+        gpu.management = nvml.gpu(gpu.on_bus.pci);
+        classify(gpu, nvml.available(), trouble, even_if_busy);
     }
+    return gpus;
+}
+
+std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble) {
+    std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
+    for (GpuDevice& gpu : gpus) classify(gpu, false, trouble, true);
     return gpus;
 }
 

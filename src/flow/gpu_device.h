@@ -35,6 +35,9 @@ std::string start_cuda(int streams_a_gpu);
 // Pairs the node's GPUs with NVML's and CUDA's views. `trouble` is start_cuda's answer.
 std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy);
 
+// The same by CUDA alone, for a process whose GPUs another has looked at: asking NVML takes each process its time.
+std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble);
+
 // Creates the contexts of the given GPUs, all at once, and loads the kernels; a GPU that refuses gets its reason.
 void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted);
 

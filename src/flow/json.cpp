@@ -93,6 +93,13 @@ Json& Json::value(bool truth) {
     return *this;
 }
 
+Json& Json::items(std::string_view json) {
+    if (json.empty()) return *this;
+    separate();
+    text_ += json;
+    return *this;
+}
+
 Json& Json::null() {
     separate();
     text_ += "null";

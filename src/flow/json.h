@@ -24,6 +24,8 @@ public:
     Json& value(int number) { return value(static_cast<std::int64_t>(number)); }
     Json& value(bool truth);
     Json& null();
+    // Items of the array at hand that are JSON already, with their commas; nothing for an empty text.
+    Json& items(std::string_view json);
 
     template <typename T>
     Json& field(std::string_view name, const T& content) {

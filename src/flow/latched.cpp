@@ -11,7 +11,6 @@
 namespace nearfar {
 namespace {
 
-constexpr double sample_seconds = 0.0105;
 constexpr int most_queued = 64;  // a deep queue behind a closed latch can block the host for ever
 constexpr int most_attempts = 8;
 constexpr double long_autocorrelation = 0.6;
@@ -77,22 +76,22 @@ LatchedSampler::Outcome LatchedSampler::measure(double seconds, const std::funct
     const double end = now() + seconds;
     const double rate = warm_up(under_load);
     const double one_copy = static_cast<double>(bytes_) / (rate * 1e9);
-    int copies = std::clamp(static_cast<int>(std::lround(sample_seconds / one_copy)), 1, most_queued);
+    int copies = std::clamp(static_cast<int>(std::lround(policy_.sample_seconds / one_copy)), 1, most_queued);
     std::vector<double> samples;
     Outcome outcome;
+    outcome.begin = now();
     for (const std::size_t look : looks) {
         while (samples.size() < look && (samples.size() < looks.front() || now() < end) && !interrupted())
             samples.push_back(sample(copies, nullptr));
         if (samples.size() < look) break;
-        outcome.rate = summarise(samples);
-        outcome.converged = outcome.rate.half_width() <= policy_.target;
-        if (outcome.converged) return outcome;
+        if (look >= policy_.most_samples || summarise(samples).half_width() <= policy_.target) break;
         // Samples that resemble their neighbours say less than their number: fewer, longer ones from here on.
         if (look > looks.front() && lag_one_autocorrelation(samples) > long_autocorrelation && copies * 2 <= most_queued) {
             copies *= 2;
             samples.clear();
         }
     }
+    outcome.end = now();
     if (!samples.empty()) outcome.rate = summarise(samples);
     outcome.converged = samples.size() >= looks.front() && outcome.rate.half_width() <= policy_.target;
     return outcome;

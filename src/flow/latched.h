@@ -20,6 +20,8 @@ public:
     struct Outcome {
         Summary rate;
         bool converged = false;
+        double begin = 0;  // of the samples, on CLOCK_MONOTONIC
+        double end = 0;
     };
 
     // Samples until the interval of the median is narrow enough, at most `seconds`. `under_load` is called once, while copies

@@ -1,20 +1,13 @@
-// Three latencies of a path, never mixed: a tiny copy from its enqueueing to its completion, dependent loads by a kernel, and the
-// launch of a kernel.
+// Latencies of a path that the host times, never mixed: a tiny copy from its enqueueing to its completion, and the launch of a kernel.
+// Loads by a kernel are in chase.h.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
+#include <functional>
 
-#include "flow/gpu_device.h"
 #include "flow/measure.h"
-#include "flow/node.h"
 #include "flow/route.h"
 
 namespace nearfar {
-
-// A random cycle over `lines` lines: each names the next, and every one comes once before the first comes again.
-std::vector<std::uint32_t> random_cycle(std::size_t lines, std::uint64_t seed);
 
 // Microseconds, all by the calling thread and the route's driving GPU, at most `seconds` each.
 //
@@ -22,9 +15,8 @@ std::vector<std::uint32_t> random_cycle(std::size_t lines, std::uint64_t seed);
 Summary copy_latency(const Route& route, const Policy& policy, double seconds);
 // An empty kernel, likewise.
 Summary launch_latency(const Route& route, const Policy& policy, double seconds);
-// One load of the flow's far memory (host memory, or the other GPU's) by one thread of the driving GPU, each from the address that
-// the last one gave, no line twice; the launch is removed by the difference of a long and a short run.
-Summary chase_latency(const Route& route, const Node& node, const std::vector<GpuDevice>& gpus, const Policy& policy,
-                      double seconds);
+
+// Samples until the interval of the median is narrow enough or time is up; throws Prevented where not even six could be had.
+Summary sample_until_narrow(const Policy& policy, double seconds, const std::function<double()>& sample);
 
 }  // namespace nearfar

@@ -1,5 +1,6 @@
 #include "flow/matrix.h"
 
+#include <algorithm>
 #include <string>
 
 #include "flow/cpus.h"
@@ -32,6 +33,23 @@ std::vector<Cell> host_device_matrix(const Node& node) {
             cells.push_back({{between(memory, gpu)}});
             cells.push_back({{between(gpu, memory)}});
             cells.push_back({{between(memory, gpu), between(gpu, memory)}});
+        }
+    }
+    return cells;
+}
+
+std::vector<Cell> quick_matrix(const Node& node) {
+    std::vector<Cell> cells = host_device_matrix(node);
+    cells.erase(std::remove_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.flows.size() > 1; }), cells.end());
+    const auto count = static_cast<int>(node.gpus.size());
+    for (const bool read : {false, true}) {
+        for (int a = 0; a < count; ++a) {
+            for (int b = 0; b < count; ++b) {
+                if (a == b) continue;
+                Flow flow = between({Place::gpu_memory, a}, {Place::gpu_memory, b});
+                if (read) flow.driver = flow.destination;
+                cells.push_back({{flow}});
+            }
         }
     }
     return cells;

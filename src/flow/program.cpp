@@ -13,6 +13,8 @@
 #include "flow/clock.h"
 #include "flow/error.h"
 #include "flow/interrupt.h"
+#include "flow/rest.h"
+#include "flow/sizes.h"
 
 namespace nearfar {
 namespace {
@@ -30,16 +32,6 @@ void print_row(const std::string& name, const Summary& rate, const std::optional
     std::printf("%s\n", converged ? "" : "  not converged");
 }
 
-std::string size_words(std::size_t bytes) {
-    const char* unit = "B";
-    for (const char* const larger : {"KiB", "MiB", "GiB"}) {
-        if (bytes < 1024 || bytes % 1024 != 0) break;
-        bytes /= 1024;
-        unit = larger;
-    }
-    return std::to_string(bytes) + unit;
-}
-
 void print_table(const Session& session) {
     if (!session.results.empty()) std::printf("%-28s %9s  %9s   %-9s %3s %8s\n", "cell", "GB/s", "interval", "", "n", "ceiling");
     const bool by_size = !session.curves.empty();
@@ -50,15 +42,32 @@ void print_table(const Session& session) {
                                      : timed ? " " + result.quantity.substr(8) + ", us"
                                              : "";
             print_row(result.cell.text() + size, result.total, result.flows[0].ceiling, result.converged);
-            continue;
+        } else {
+            print_row(result.cell.text(), result.total, {}, result.converged);
+            for (const FlowResult& flow : result.flows)
+                print_row("  " + flow.flow.text(), flow.rate, flow.ceiling, result.converged);
         }
-        print_row(result.cell.text(), result.total, {}, result.converged);
-        for (const FlowResult& flow : result.flows) print_row("  " + flow.flow.text(), flow.rate, flow.ceiling, result.converged);
+        for (const AggressorRate& aggressor : result.aggressors)
+            print_row("  aggressor " + aggressor.flow, aggressor.rate, {}, true);
     }
     for (const SizeCurve& curve : session.curves)
         std::printf("%-28s half of its largest rate at %.0f bytes\n", curve.cell.c_str(), curve.half_bandwidth_bytes);
     for (const NotMeasured& cell : session.skipped) std::printf("%-28s skipped: %s\n", cell.cell.c_str(), cell.reason.c_str());
     for (const NotMeasured& cell : session.failed) std::printf("%-28s FAILED: %s\n", cell.cell.c_str(), cell.reason.c_str());
+}
+
+void flush_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw WrongUse(std::string("standard output cannot be written: ") + std::strerror(errno));
+}
+
+void go_on_in_a_new_process(const CommandLine& line, Measurement& measurement) {
+    const std::string& reason = measurement.end_of_process;
+    if (reason.empty() || interrupted()) return;
+    const std::vector<Cell> rest = take_rest(measurement.session, reason);
+    if (rest.empty()) return;
+    std::fprintf(stderr, "%s: %zu cells go on in a new one\n", reason.c_str(), rest.size());
+    measure_rest(line, rest, reason, measurement.session);
 }
 
 }  // namespace
@@ -68,24 +77,28 @@ int exit_code(const Session& session) {
     return std::all_of(session.skipped.begin(), session.skipped.end(), expected_skip) ? 0 : 3;
 }
 
-void print_session(const CommandLine& line, const std::string& json, const Session& session) {
-    if (!line.json) {
-        print_table(session);
-    } else if (line.json_file.empty()) {
-        std::fwrite(json.data(), 1, json.size(), stdout);
-    } else {
-        const std::string beside = line.json_file + ".part";
-        std::ofstream file(beside);
-        file << json;
-        file.close();
-        if (!file || std::rename(beside.c_str(), line.json_file.c_str()) != 0) {
-            const std::string why = std::strerror(errno);
-            std::remove(beside.c_str());
-            throw WrongUse("--json=" + line.json_file + ": the file cannot be written: " + why);
-        }
+void print_document(const std::string& file, const std::string& text) {
+    if (file.empty()) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return flush_output();
     }
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        throw WrongUse(std::string("standard output cannot be written: ") + std::strerror(errno));
+    const std::string beside = file + ".part";
+    std::ofstream written(beside);
+    written << text;
+    written.close();
+    if (!written || std::rename(beside.c_str(), file.c_str()) != 0) {
+        const std::string why = std::strerror(errno);
+        std::remove(beside.c_str());
+        throw WrongUse("--json=" + file + ": the file cannot be written: " + why);
+    }
+    flush_output();
+}
+
+void print_session(const CommandLine& line, const std::string& json, const Session& session) {
+    if (line.json) return print_document(line.json_file, json);
+    print_table(session);
+    std::fputs(session.rest.table.c_str(), stdout);
+    flush_output();
 }
 
 void print_progress(std::size_t position, std::size_t count, const std::string& cell) {
@@ -150,13 +163,16 @@ int run(const Program& program, const CommandLine& line) {
     }
     const double begin = now();
     Measurement measurement;
-    measurement.run = {program.name, line.words, utc_now(), 0, "", program.cuda};
+    measurement.run = {program.name, line.words, utc_now(), 0, "", program.cuda, line.policy.quick, {}};
+    for (const Cell& cell : line.policy.aggressors) measurement.run.aggressors.push_back(cell.text());
     const Node node = read_node(line.gpus);
     for (const Cell& cell : line.cells) program.require(cell);
-    std::vector<Cell> cells = line.cells.empty() ? program.matrix(node) : line.cells;
+    std::vector<Cell> cells = line.cells.empty() ? program.matrix(node, line.policy) : line.cells;
     set_absent_aside(cells, node, line.absent_fails, measurement.session);
     if (line.list) {
         for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
+        if (cells.empty() && node.gpus.empty())
+            std::fprintf(stderr, "%s: this node has no NVIDIA GPU on its PCI bus: no cell to list\n", program.name);
         return 0;
     }
     catch_interrupts();
@@ -166,14 +182,16 @@ int run(const Program& program, const CommandLine& line) {
         measurement.run.seconds = now() - begin;
         print_session(line, document(measurement.run, node, measurement.gpus, measurement.session), measurement.session);
     };
-    Watchdog watchdog(line.policy.hang_seconds, measurement.session, measurement.mutex, print);
-    measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
-        watchdog.begin(cell);
-        print_progress(position, count, cell);
-    };
-    program.measure(line, node, cells, measurement);
+    {
+        Watchdog watchdog(line.policy.hang_seconds, measurement.session, measurement.mutex, print);
+        measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
+            watchdog.begin(cell);
+            print_progress(position, count, cell);
+        };
+        program.measure(line, node, cells, measurement);
+    }
     end_progress();
-    const std::lock_guard<std::mutex> lock(measurement.mutex);
+    go_on_in_a_new_process(line, measurement);
     print();
     return exit_code(measurement.session);
 }

@@ -18,6 +18,9 @@ namespace nearfar {
 // 1 for any failed cell, 3 for a skipped one that was not expected to be, else 0.
 int exit_code(const Session& session);
 
+// Prints a document to a file, beside it first, then renamed (empty: standard output). Throws WrongUse where that cannot be.
+void print_document(const std::string& file, const std::string& text);
+
 // Prints the document (--json) or a table of the session. Throws WrongUse where FILE cannot be written.
 void print_session(const CommandLine& line, const std::string& json, const Session& session);
 
@@ -58,16 +61,17 @@ struct Measurement {
     Session session;
     std::mutex mutex;
     Progress progress;
+    std::string end_of_process;  // the reason of skipped cells that a new process can measure; empty: there are none
 };
 
 // What makes one program differ from another.
 struct Program {
     const char* name;
-    const char* help;                               // before the common options
-    const char* examples;                           // after them
-    std::string cuda;                               // the CUDA it was built with; empty for none
-    std::vector<Cell> (*matrix)(const Node& node);  // measured where no cells are given
-    void (*require)(const Cell& cell);              // throws WrongUse for a cell of another program
+    const char* help;                                                     // before the common options
+    const char* examples;                                                 // after them
+    std::string cuda;                                                     // the CUDA it was built with; empty for none
+    std::vector<Cell> (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
+    void (*require)(const Cell& cell);                                    // throws WrongUse for a cell of another program
     void (*measure)(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
 };
 

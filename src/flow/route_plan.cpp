@@ -37,11 +37,27 @@ std::vector<Route> plan_routes(const Flow& flow, const FlowBuffers& keys, const 
 
 std::optional<double> flow_ceiling(const Flow& flow, const std::vector<GpuDevice>& gpus) {
     if (flow.is_host_flow()) return driving_gpu(flow, gpus).ceiling(flow.to_gpu());
+    const int lanes = lanes_between(flow, gpus);
+    if (flow.staged || lanes == 0 || at(gpus, flow.source.index).management.nvlink_generation != 4) return {};
+    return lanes * lane_rate * payload;
+}
+
+int lanes_between(const Flow& flow, const std::vector<GpuDevice>& gpus) {
     const GpuDevice& source = at(gpus, flow.source.index);
     const GpuDevice& destination = at(gpus, flow.destination.index);
-    const int lanes = nvlinks_between(source.management, source.on_bus.pci, destination.management, destination.on_bus.pci);
-    if (flow.staged || lanes == 0 || source.management.nvlink_generation != 4) return {};
-    return lanes * lane_rate * payload;
+    return nvlinks_between(source.management, source.on_bus.pci, destination.management, destination.on_bus.pci);
+}
+
+FlowResult flow_result(const Route& route, const Summary& rate, const std::vector<int>& cpus, const LinkState& link,
+                       const std::vector<GpuDevice>& gpus) {
+    FlowResult result;
+    result.flow = route.flow();
+    result.rate = rate;
+    result.ceiling = flow_ceiling(route.flow(), gpus);
+    result.cpus = cpus;
+    result.memory_nodes = route.memory_nodes();
+    result.link = link;
+    return result;
 }
 
 }  // namespace nearfar

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "flow/gpu_device.h"
+#include "flow/measure.h"
 #include "flow/node.h"
 #include "flow/route.h"
 
@@ -24,5 +25,12 @@ std::vector<Route> plan_routes(const Flow& flow, const FlowBuffers& keys, const 
 
 // GB/s in one direction over the flow's links; nothing where it is not known.
 std::optional<double> flow_ceiling(const Flow& flow, const std::vector<GpuDevice>& gpus);
+
+// NVLink lanes between a peer flow's two GPUs; 0 where none are known.
+int lanes_between(const Flow& flow, const std::vector<GpuDevice>& gpus);
+
+// What a route's flow reports: its rate, with where and over which link it was driven.
+FlowResult flow_result(const Route& route, const Summary& rate, const std::vector<int>& cpus, const LinkState& link,
+                       const std::vector<GpuDevice>& gpus);
 
 }  // namespace nearfar

@@ -14,12 +14,14 @@ constexpr std::size_t least = 8;  // one word of the pattern that is verified
 constexpr std::size_t most = std::size_t{64} << 30;
 
 std::size_t parse_size(const std::string& text) {
-    static const std::map<std::string, int> units{{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+    // The units above GiB are known so that such a size is called too large, and not no size.
+    static const std::map<std::string, int> units{{"", 0},     {"B", 0},    {"KiB", 10}, {"MiB", 20},
+                                                  {"GiB", 30}, {"TiB", 40}, {"PiB", 50}, {"EiB", 60}};
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const auto unit = units.find(text.substr(digits));
-    if (digits == 0 || digits > 12 || unit == units.end())
-        throw WrongUse("--sizes: '" + text + "' is not a size (64, 4KiB, 16MiB, 1GiB)");
-    const std::size_t number = std::stoull(text.substr(0, digits));
+    if (digits == 0 || unit == units.end()) throw WrongUse("--sizes: '" + text + "' is not a size (64, 4KiB, 16MiB, 1GiB)");
+    const std::size_t zeros = std::min(text.find_first_not_of('0'), digits);
+    const std::size_t number = digits - zeros > 12 ? most + 1 : std::stoull(text.substr(0, digits));
     if (number > (most >> unit->second) || (number << unit->second) < least)
         throw WrongUse("--sizes: '" + text + "' is not between 8 bytes and 64 GiB");
     return number << unit->second;
@@ -42,6 +44,16 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
     if (std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end())
         throw WrongUse("--sizes " + text + ": the sizes must ascend");
     return sizes;
+}
+
+std::string size_words(std::size_t bytes) {
+    const char* unit = "B";
+    for (const char* const larger : {"KiB", "MiB", "GiB"}) {
+        if (bytes < 1024 || bytes % 1024 != 0) break;
+        bytes /= 1024;
+        unit = larger;
+    }
+    return std::to_string(bytes) + unit;
 }
 
 std::vector<SizeCurve> size_curves(const std::vector<CellResult>& results) {

@@ -6,7 +6,7 @@
 #include "flow/clock.h"
 #include "flow/cpus.h"
 #include "flow/error.h"
-#include "flow/stream_kernels.h"
+#include "flow/stream_slice.h"
 #include "flow/together.h"
 
 namespace nearfar {
@@ -14,60 +14,13 @@ namespace {
 
 constexpr std::size_t least_array = std::size_t{64} << 20;
 constexpr std::size_t caches_an_array = 4;  // STREAM's rule: each array at least four times the last-level cache
-constexpr std::size_t line_elements = 8;    // doubles in a cache line
-constexpr std::size_t chunks_a_pass = 16;
 
-// Every kernel gives the same values however often it runs on these.
-constexpr double start_a = 1.0;
-constexpr double start_b = 2.0;
-constexpr double start_c = 5.0;
-
-StreamArrays part(const StreamArrays& whole, std::size_t first, std::size_t length) {
-    return {whole.a + first, whole.b + first, whole.c + first, length};
-}
-
-StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t shares) {
-    const std::size_t grain = line_elements * chunks_a_pass;
-    const std::size_t length = whole.length / shares / grain * grain;
-    return part(whole, share * length, length);
-}
-
-void set_start_values(const StreamArrays& arrays) {
-    std::fill_n(arrays.a, arrays.length, start_a);
-    std::fill_n(arrays.b, arrays.length, start_b);
-    std::fill_n(arrays.c, arrays.length, start_c);
-}
-
-bool all_equal(const double* values, std::size_t length, double wanted) {
-    return std::all_of(values, values + length, [wanted](double value) { return value == wanted; });
-}
-
-// Whether the kernel's destination holds its answer.
-bool is_right(Kernel kernel, const StreamArrays& arrays) {
-    switch (kernel) {
-        case Kernel::copy: return all_equal(arrays.c, arrays.length, start_a);
-        case Kernel::scale: return all_equal(arrays.b, arrays.length, stream_scalar * start_c);
-        case Kernel::add: return all_equal(arrays.c, arrays.length, start_a + start_b);
-        case Kernel::triad: return all_equal(arrays.a, arrays.length, start_b + stream_scalar * start_c);
-        case Kernel::none: break;
-    }
-    return false;
-}
-
-// One thread: the kernel over its slice, chunk after chunk, until the shared stop; then its answer is checked.
+// One thread: the kernel over its slice until the shared stop.
 void run_slice(const Flow& flow, const StreamArrays& slice, int cpu, TogetherTask& task) {
     task.bind({cpu});
-    set_start_values(slice);
-    const std::size_t length = slice.length / chunks_a_pass;
-    task.start();
-    std::size_t done = 0;
-    for (; !task.stopped(); ++done) {
-        run_stream_kernel(flow.kernel, part(slice, done % chunks_a_pass * length, length));
-        task.complete(now());
-    }
-    for (std::size_t i = 0; i < std::min(done, chunks_a_pass); ++i)
-        if (!is_right(flow.kernel, part(slice, i * length, length)))
-            throw Failure("wrong_data", flow.text() + ": the kernel's answer is wrong on CPU " + std::to_string(cpu));
+    pump_slice(
+        flow.kernel, slice, flow.text() + " on CPU " + std::to_string(cpu), [&] { return task.stopped(); },
+        [&](double time) { task.complete(time); }, [&] { task.start(); });
 }
 
 std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
@@ -107,12 +60,12 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
         const StreamArrays whole{data, data + length, data + 2 * length, length};
         for (std::size_t share = 0; share < cpus.size(); ++share) {
             const StreamArrays slice = slice_of(whole, share, cpus.size());
-            const auto chunk = static_cast<std::size_t>(stream_bytes(flow.kernel, slice.length / chunks_a_pass));
+            const std::size_t chunk = chunk_bytes(flow.kernel, slice);
             specs.push_back(
                 {[&flow, slice, cpu = cpus[share]](TogetherTask& task) { run_slice(flow, slice, cpu, task); }, chunk, i});
         }
     }
-    const TogetherOutcome outcome = run_together(specs, policy_, std::min(seconds, policy_.windowed_seconds), nullptr);
+    const TogetherOutcome outcome = run_together(specs, policy_, std::min(seconds, policy_.stream_seconds), nullptr);
     for (std::size_t i = 0, first = 0; i < cell.flows.size(); ++i) {
         std::size_t last = first;
         while (last < specs.size() && specs[last].flow == i) ++last;

@@ -1,53 +1,72 @@
-// The tasks of /xK: independent processes that share one flow, as the ranks of a job do.
+// One task of /xK as the program sees it: an independent process that moves its part of a flow, as a rank of a job does.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "flow/buffers.h"
-#include "flow/nvml.h"
+#include "flow/line_channel.h"
+#include "flow/task_protocol.h"
 #include "flow/together.h"
 
 namespace nearfar {
 
-// A child process that moves chunks of one flow when told to, and tells when each was complete.
+struct TaskCommand {
+    std::string name;  // in what is said of it: "a task on g0"
+    std::string program;
+    std::vector<std::string> words;  // the program's own name first
+    std::vector<std::string> environment;
+    std::vector<int> cpus;  // where it may run; empty: where the thread that starts it may
+};
+
 class TaskProcess {
 public:
-    // Starts this same program again for one of `flow.tasks` tasks; returns at once. It sees the flow's GPUs alone: starting CUDA
-    // takes a process the longer the more it sees.
-    TaskProcess(const Flow& flow, std::size_t chunk, const std::vector<GpuDevice>& gpus);
+    // Starts the process and returns at once. `patience`: seconds in which it must answer once it has to. Throws Failure.
+    TaskProcess(const TaskCommand& command, double patience);
     ~TaskProcess();
-    TaskProcess(TaskProcess&& other) noexcept;
-    TaskProcess& operator=(TaskProcess&&) = delete;
     TaskProcess(const TaskProcess&) = delete;
     TaskProcess& operator=(const TaskProcess&) = delete;
 
-    // Waits until the child has everything ready. Throws what went wrong in it.
-    void await_ready();
-    // One thread of a run_together: passes the child's completions on until the stop, then its verification.
+    pid_t pid() const { return child_; }
+    // Neither dead nor given up: it can be told to do something.
+    bool is_alive() const { return alive_; }
+
+    void tell(const std::string& line) const { channel_.send(line); }
+    // True once it has given the answer `wanted`, false as long as it says nothing. Throws what it says instead, or that it ended.
+    bool has_answered(const std::string& wanted);
+    // Ends it, because it does not answer; throws that.
+    [[noreturn]] void give_up();
+
+    // Lets it move until `stopped`, and waits for its verification; `complete` gets the time of each chunk, those that were under
+    // way at the stop included.
+    void move(const std::function<bool()>& stopped, const std::function<void(double)>& complete);
+    // One thread of a run_together: moves until its stop.
     void run(TogetherTask& task);
 
-    std::size_t chunk() const { return chunk_; }
-    const std::string& cpus() const { return cpus_; }
+    // Lets it end; returns at once.
+    void dismiss();
+    // True when it is no more.
+    bool has_ended();
+    void kill() const;
+    // Dismisses all, and waits until they are no more.
+    static void end(const std::vector<TaskProcess*>& tasks);
 
 private:
+    std::string name_;
+    double patience_;
     pid_t child_ = -1;
-    int to_child_ = -1;
-    int from_child_ = -1;
-    std::size_t chunk_;
-    std::string cpus_;
+    LineChannel channel_;
+    bool alive_ = true;
+    int status_ = 0;
 
-    std::string read_line() const;
-    [[noreturn]] void rethrow(const std::string& line) const;
+    TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets);
+    [[noreturn]] void mourn(const std::string& when);
+    // Throws what a line says that is no answer.
+    [[noreturn]] void misheard(const std::string& line);
+    std::string last_words();
 };
-
-// The child's side: sets up the one flow, says so, moves while told to. Returns the exit code.
-int run_as_task(const Node& node, const Nvml& nvml, const Flow& flow, std::size_t chunk);
-
-// Bytes of a task's own buffers.
-std::size_t task_buffer_bytes(int tasks);
 
 }  // namespace nearfar

@@ -19,20 +19,19 @@ namespace nearfar {
 namespace {
 
 constexpr double settle_seconds = 0.004;
-constexpr double least_sub_window = 0.010;
-constexpr int chunks_per_sub_window = 10;
 constexpr double starved_seconds = 0.25;  // who has not moved least_chunks by then is starved, and the others are not held up
 constexpr std::size_t least_chunks = 4;
 constexpr double look_interval = 0.004;
+constexpr double longer_for_slow_flows = 3;  // at most, until the first sub-window is over
 constexpr double long_autocorrelation = 0.6;
 
 bool has_moved(const CompletionLog& log) { return log.times.size() >= least_chunks; }
 
-double sub_window_length(const std::vector<CompletionLog>& logs) {
+double sub_window_length(const std::vector<CompletionLog>& logs, const Policy& policy) {
     double slowest = 0;
     for (const CompletionLog& log : logs)
         if (has_moved(log)) slowest = std::max(slowest, log.chunk_seconds());
-    return std::max(least_sub_window, chunks_per_sub_window * slowest);
+    return std::max(policy.sample_seconds, policy.sample_chunks * slowest);
 }
 
 bool autocorrelated(const TogetherOutcome& outcome) {
@@ -127,6 +126,8 @@ private:
         outcome_.rates.clear();
         for (const std::vector<double>& rates : flows) outcome_.rates.push_back(summarise(rates));
         outcome_.total = summarise(first(windows.total));
+        outcome_.begin = windows.begin;
+        outcome_.end = windows.begin + windows.length * static_cast<double>(count);
         const auto narrow = [this](const Summary& rate) { return rate.half_width() <= policy_.target; };
         outcome_.converged =
             count >= looks.front() && narrow(outcome_.total) && std::all_of(outcome_.rates.begin(), outcome_.rates.end(), narrow);
@@ -149,11 +150,11 @@ private:
                 loaded = true;
                 if (under_load) under_load();
             }
-            if (moving && length == 0) length = sub_window_length(logs);
+            if (moving && length == 0) length = sub_window_length(logs, policy_);
             const SubWindows windows = common_sub_windows(logs, settle_seconds, length, least_chunks);
             while (look < looks.size() && windows.count >= looks[look]) {
                 summarise_windows(windows, looks[look]);
-                if (outcome_.converged) return;
+                if (outcome_.converged || looks[look] >= policy_.most_samples) return;
                 ++look;
                 // Samples that resemble their neighbours say less than their number: longer ones.
                 if (autocorrelated(outcome_)) {
@@ -162,7 +163,8 @@ private:
                     break;
                 }
             }
-            if (look < looks.size() && elapsed < seconds && !interrupted()) continue;
+            const double end = windows.count > 0 ? seconds : longer_for_slow_flows * seconds;
+            if (look < looks.size() && elapsed < end && !interrupted()) continue;
             if (windows.count > 0 && windows.count < looks.back()) summarise_windows(windows, windows.count);
             return;
         }

@@ -45,9 +45,12 @@ struct TogetherOutcome {
     std::vector<std::vector<int>> cpus;  // each task's binding in effect
     std::vector<std::size_t> moved;      // bytes, by each task
     bool converged = false;
+    double begin = 0;  // of the samples, on CLOCK_MONOTONIC
+    double end = 0;
 };
 
-// Runs until the medians of every flow and of their sum are known well enough, at most `seconds`. `under_load` is called once,
+// Runs until the medians of every flow and of their sum are known well enough, at most `seconds`; three times as long where the flows
+// are too slow for one sub-window. `under_load` is called once,
 // while all move. Rethrows what a body throws.
 TogetherOutcome run_together(const std::vector<TogetherSpec>& specs, const Policy& policy, double seconds,
                              const std::function<void()>& under_load);

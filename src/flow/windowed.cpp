@@ -98,8 +98,21 @@ TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow
     return {[&route, chunk](TogetherTask& task) { move_chunks(route, chunk, task); }, chunk, flow};
 }
 
-std::size_t chunk_for(double rate, std::size_t buffer) {
-    constexpr double chunk_seconds = 0.0013;
+Mover checked_mover(const Route& route, std::size_t chunk, std::size_t flow) {
+    return {window_spec(route, chunk, flow), route.bytes(), [&route] { route.poison(); },
+            [&route](std::size_t bytes) { route.verify(bytes); }};
+}
+
+ChunkLength chunk_length(const Cell& cell) {
+    const int gpu = cell.flows[0].driving_gpu();
+    const bool alone = std::all_of(cell.flows.begin(), cell.flows.end(), [gpu](const Flow& flow) {
+        return flow.is_host_flow() && flow.driving_gpu() == gpu && flow.tasks == 1;
+    });
+    return alone ? ChunkLength::long_one : ChunkLength::short_one;
+}
+
+std::size_t chunk_for(double rate, std::size_t buffer, ChunkLength length) {
+    const double chunk_seconds = length == ChunkLength::long_one ? 0.0048 : 0.0013;
     constexpr std::size_t grain = std::size_t{1} << 20;
     constexpr std::size_t usual_most = 64 * grain;
     const auto wanted = std::max(grain, static_cast<std::size_t>(rate * 1e9 * chunk_seconds) / grain * grain);

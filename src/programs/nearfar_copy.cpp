@@ -1,15 +1,15 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone and together.
 #include <cuda_runtime_api.h>
 
-#include <csignal>
 #include <mutex>
 
+#include "flow/aggressors.h"
 #include "flow/clock.h"
 #include "flow/copy_bench.h"
 #include "flow/error.h"
+#include "flow/gpu_task.h"
 #include "flow/matrix.h"
 #include "flow/program.h"
-#include "flow/task_process.h"
 
 using namespace nearfar;
 
@@ -24,6 +24,9 @@ const char* const help =
     "  --gpus PCI,PCI…  what g0, g1 … are; one that is not there fails its cells\n"
     "  --sizes A..B     lone flows at each power of two (1KiB..1GiB), or a list (4KiB,1MiB); with the half-bandwidth size\n"
     "  --latency        of lone flows, three times in microseconds: a tiny copy, dependent loads by a kernel, a launch\n"
+    "  --quick          few samples, pairs of GPUs together; what lies below its like is measured again alone. Without cells:\n"
+    "                   the host-device matrix one way, and all pairs of GPUs, written and read\n"
+    "  --aggressor CELL keep CELL's flows running beside every measured cell, as a fault or a neighbour would (repeatable)\n"
     "  --even-if-busy   measure GPUs that other processes use\n";
 
 const char* const examples =
@@ -33,6 +36,8 @@ const char* const examples =
     "  nearfar-copy n0:g0+n0:g1+n0:g2+n0:g3  four GPUs at once from one NUMA node\n"
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
+    "  nearfar-copy --quick                  every path one way, in a few seconds\n"
+    "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n";
 
 std::string cuda_version() {
@@ -52,8 +57,13 @@ void require_copy(const Cell& cell) {
         if (flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
 }
 
+std::vector<Cell> matrix(const Node& node, const Policy& policy) {
+    return policy.quick ? quick_matrix(node) : host_device_matrix(node);
+}
+
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     const double begin = now();
+    require_aggressors(line.policy.aggressors, node);
     const Nvml nvml;
     CopyBench bench(node, nvml, line.policy, cells);
     measurement.session.setup_seconds["driver"] = now() - begin;
@@ -63,6 +73,7 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
         measurement.gpus = gpus_for_document(bench.gpus());
     }
     bench.measure(measurement.session, measurement.mutex, measurement.progress);
+    measurement.end_of_process = bench.end_of_process();
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
@@ -73,10 +84,7 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 int main(int argc, char** argv) {
     return run_program("nearfar-copy", [&] {
         const CommandLine line = parse_command_line(argc, argv);
-        if (line.as_task > 0 && line.cells.size() == 1) {
-            std::signal(SIGINT, SIG_IGN);  // the parent decides when its tasks end
-            return run_as_task(read_node(line.gpus), Nvml(), line.cells[0].flows[0], line.as_task);
-        }
-        return run({"nearfar-copy", help, examples, cuda_version(), host_device_matrix, require_copy, measure}, line);
+        if (!line.as_task.empty()) run_as_gpu_task(line.gpus, line.as_task);
+        return run({"nearfar-copy", help, examples, cuda_version(), matrix, require_copy, measure}, line);
     });
 }

@@ -25,6 +25,8 @@ void require_stream(const Cell& cell) {
         if (!flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
 }
 
+std::vector<Cell> matrix(const Node& node, const Policy& /*policy*/) { return stream_matrix(node); }
+
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     StreamBench(node, line.policy).measure(cells, measurement.session, measurement.mutex, measurement.progress);
 }
@@ -33,7 +35,9 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 
 int main(int argc, char** argv) {
     return run_program("nearfar-stream", [&] {
-        return run({"nearfar-stream", help, examples, "", stream_matrix, require_stream, measure},
-                   parse_command_line(argc, argv));
+        const CommandLine line = parse_command_line(argc, argv);
+        if (line.policy.quick || !line.policy.aggressors.empty())
+            throw WrongUse("--quick and --aggressor are options of nearfar-copy");
+        return run({"nearfar-stream", help, examples, "", matrix, require_stream, measure}, line);
     });
 }

@@ -20,6 +20,23 @@ TEST(Sizes, WrongOnesAreRefused) {
         EXPECT_THROW(parse_sizes(text), WrongUse) << text;
 }
 
+std::string refusal(const std::string& text) {
+    try {
+        parse_sizes(text);
+    } catch (const WrongUse& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Sizes, OneThatIsTooLargeIsCalledThat) {
+    for (const char* const text : {"65GiB", "1TiB", "100TiB", "1KiB..2PiB", "1EiB", "99999999999999999999", "0", "7B", "0TiB"})
+        EXPECT_NE(refusal(text).find("is not between 8 bytes and 64 GiB"), std::string::npos) << text << ": " << refusal(text);
+    for (const char* const text : {"x", "100TB", "1.5MiB", "GiB"})
+        EXPECT_NE(refusal(text).find("is not a size"), std::string::npos) << text << ": " << refusal(text);
+    EXPECT_EQ(parse_sizes("00000000000000000000064"), (std::vector<std::size_t>{64}));
+}
+
 CellResult at(std::size_t bytes, double rate) {
     CellResult result;
     result.cell = parse_cell("n0:g0");

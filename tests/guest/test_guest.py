@@ -16,6 +16,8 @@ pytestmark = pytest.mark.guest
 
 LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
 STREAM = "nearfar-stream --json --budget 10 c0:n1/triad"
+#: Started on CPU 2 alone, as a launcher binds a rank.
+RANK_PLACES = "taskset 0x4 rank_places_test"
 #: A PCIe root of its own on NUMA node 1, with a network card behind it.
 CARD = ["-device", "pxb-pcie,id=root1,bus_nr=64,numa_node=1"]
 CARD += ["-device", "pcie-root-port,id=port1,bus=root1,chassis=1", "-device", "e1000e,bus=port1"]
@@ -26,7 +28,8 @@ Outcomes = dict[str, tuple[int, str]]
 def boot(build_folder: Path, folder: Path, nodes: list[NumaNode], commands: list[str]) -> Outcomes:
     """Run the commands in a guest of two packages; skips, with the reason, where no guest can be had."""
     files = {
-        f"bin/{name}": build_folder / "bin" / name for name in ("placement_test", "nearfar-stream", "nearfar-copy")
+        f"bin/{name}": build_folder / "bin" / name
+        for name in ("placement_test", "rank_places_test", "nearfar-stream", "nearfar-copy")
     }
     lstopo = [path for path in map(Path, ("/usr/bin/lstopo-no-graphics", "/usr/bin/lstopo")) if path.exists()]
     if not lstopo:
@@ -49,6 +52,7 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         LSTOPO,
         "placement_test",
         "taskset 0x4 placement_test",
+        RANK_PLACES,
         "nearfar-stream --list",
         "nearfar-copy --list",
         STREAM,
@@ -103,6 +107,19 @@ def test_a_node_whose_cpus_are_forbidden_is_refused(two_nodes: Outcomes) -> None
     assert "node 1: pages on 1, filled from cpus 2" in said
 
 
+def test_a_rank_leaves_its_launchers_cpu_for_its_gpus_node_or_the_wrong_one(two_nodes: Outcomes) -> None:
+    said = placement(two_nodes, RANK_PLACES)
+    for line in (
+        "launched on cpus 2",
+        "home 0, default: cpus 2, memory of node 1",
+        "home 0, gpu: cpus 0-1, memory of node 0",
+        "home 0, wrong: cpus 2-3, memory of node 1",
+        "home 1, gpu: cpus 2-3, memory of node 1",
+        "home 1, wrong: cpus 0-1, memory of node 0",
+    ):
+        assert line in said, said
+
+
 def test_stream_of_two_nodes(two_nodes: Outcomes) -> None:
     said = two_nodes[STREAM][1]
     document = json.loads(said[said.index("{") : said.rindex("}") + 1])
@@ -141,4 +158,4 @@ def test_copy_without_gpus_says_so(guest: str, build_folder: Path, request: pyte
         pytest.skip("nearfar-copy was not built: there is no nvcc here")
     status, said = request.getfixturevalue(guest)["nearfar-copy --list"]
     assert status in (0, 3), said
-    assert "no NVIDIA GPU" in said or not said.strip()
+    assert "no NVIDIA GPU" in said

@@ -1,0 +1,82 @@
+"""Checks whose program has several ranks: the supervisor starts the launcher, once for all of them."""
+
+import shlex
+import shutil
+from pathlib import Path
+
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import run_before
+
+from nearfar import casefiles
+from nearfar.errors import NearfarError
+from nearfar.verdict import Finding
+
+from .base import node_check
+
+#: What brings an MPI.
+INSTALL = "install one (Debian: openmpi-bin libopenmpi-dev; others: openmpi-devel), or load its module"
+
+
+class launched_check(node_check):
+    """A check says how many ranks (``ranks``) and gives its program's options (``options``); the document is a file."""
+
+    #: The program's document, apart from what launchers print.
+    document_file = "launched.json"
+    #: Whether the program binds its ranks itself, and the launcher is to bind none.
+    unbound = False
+
+    @property
+    def ranks(self):
+        """Ranks on the node."""
+        raise NotImplementedError
+
+    def options(self):
+        """The program's options."""
+        raise NotImplementedError
+
+    @run_before("run")
+    def launch_below_the_supervisor(self):
+        """ReFrame's own launcher would start a supervisor a rank."""
+        if not self.asked:
+            return
+        self.num_tasks = self.num_tasks_per_node = self.job.num_tasks = self.job.num_tasks_per_node = self.ranks
+        launcher = self.job.launcher
+        words = (
+            ["mpirun", "-n", str(self.ranks)] if self.runs_here else [*launcher.command(self.job), *launcher.options]
+        )
+        self.job.launcher = getlauncher("local")()
+        with self.users_errors():
+            self.require_mpi(words[0])
+        at = self.executable_opts.index("--") + 1
+        self.executable_opts[at:at] = [shlex.quote(word) for word in words]
+        # Open MPI refuses root unless it is told twice; it has no other say in who runs this.
+        for family in ("OMPI", "PRTE"):
+            self.env_vars[f"{family}_ALLOW_RUN_AS_ROOT"] = self.env_vars[f"{family}_ALLOW_RUN_AS_ROOT_CONFIRM"] = 1
+        if self.unbound:
+            self.env_vars["OMPI_MCA_hwloc_base_binding_policy"] = "none"
+            self.env_vars["PRTE_MCA_hwloc_default_binding_policy"] = "none"
+            self.env_vars["SLURM_CPU_BIND"] = "none"
+
+    def require_mpi(self, launcher):
+        """Raises ``NearfarError`` where there is no MPI to build or to launch with."""
+        if not Path(self.programs.folder, self.program).exists():
+            raise NearfarError(f"{self.program} was not built, because no MPI was found: {INSTALL}")
+        if self.runs_here and shutil.which(launcher) is None:
+            raise NearfarError(f"there is no {launcher} on PATH: {INSTALL}")
+
+    def command(self, cells):
+        gpus = [gpu.pci for gpu in self.expected.gpus]
+        program = str(Path(self.programs.folder, self.program))
+        return [program, f"--json={self.document_file}", *self.options(), *(["--gpus", ",".join(gpus)] if gpus else [])]
+
+    def read_document(self):
+        if not self.asked:
+            return super().read_document()
+        stage = Path(self.stagedir)
+        stderr = stage / str(self.stderr)
+        document, findings = casefiles.read(stage, stage / self.document_file, stderr)
+        text = stderr.read_text(encoding="utf-8", errors="replace") if stderr.exists() else ""
+        said = casefiles.own_words(text, self.program)
+        if document is None and said and not any(finding.hard for finding in findings):
+            findings = [Finding("program", "INDETERMINATE", said)]
+        return document, findings

@@ -1,0 +1,1 @@
+"""Questions that take long: asked by name alone."""

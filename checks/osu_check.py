@@ -1,0 +1,95 @@
+"""How fast is MPI in every placement of its ranks: OSU's latency, bandwidth, message rate and collectives."""
+
+import sys
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import run_after, run_before, variable
+
+from nearfar.osu import bindings, cases, figures
+from nearfar.verdict import Finding
+
+from .base import node_check
+
+
+@rfm.simple_test
+class osu_check(node_check):
+    """Host buffers within the node, device buffers of every GPU, and between two nodes through every NIC."""
+
+    descr = "MPI in every placement (OSU Micro-Benchmarks)"
+    # A site asks for it with the feature `mpi`; a machine that no file describes has it where OSU and an MPI are found.
+    valid_systems = ["+mpi -modelled"]
+
+    #: Runs of each benchmark, each with OSU's own repetitions; an interval needs six.
+    #:
+    #: :type: int
+    #: :default: ``3``
+    runs = variable(int, value=3, loggable=True)
+
+    #: Iterations of each message size; 0 leaves them to OSU.
+    #:
+    #: :type: int
+    #: :default: ``0``
+    iterations = variable(int, value=0, loggable=True)
+
+    #: Ranks of the benchmarks of many; 0 takes what fits on the cores of every NUMA node, 16 at most.
+    #:
+    #: :type: int
+    #: :default: ``0``
+    ranks = variable(int, value=0, loggable=True)
+
+    #: The benchmarks; none means all seven.
+    #:
+    #: :type: List[str]
+    #: :default: ``[]``
+    benchmarks = variable(typ.List[str], value=[], loggable=True)
+
+    #: Seconds for one run of a benchmark.
+    #:
+    #: :type: float
+    #: :default: ``120.0``
+    run_limit = variable(float, value=120.0, loggable=True)
+
+    cell_limit = 90.0
+
+    @property
+    def two_nodes(self):
+        return "two_nodes" in self.partition.features
+
+    @run_after("setup")
+    def take_a_second_node(self):
+        if self.two_nodes:
+            self.num_tasks = 2
+            self.num_tasks_per_node = 1
+
+    @run_before("run")
+    def start_ranks_itself(self):
+        """One process asks the MPI's own launcher, run for run, with the ranks elsewhere each time."""
+        self.job.launcher = getlauncher("local")()
+
+    def cells(self, node):
+        return cases.cases(
+            node, nodes=2 if self.two_nodes else 1, benchmarks=self.benchmarks, ranks=self.ranks or None
+        ), []
+
+    def without_cells(self, node):
+        return "fewer than two cores: there is no place for a second rank"
+
+    def command(self, cells):
+        command = [sys.executable, "-m", "nearfar", "osu", "--cases", str(cells), "--json", "--runs", str(self.runs)]
+        command += ["--limit", f"{self.run_limit:g}"]
+        command += ["--iterations", str(self.iterations)] if self.iterations else []
+        # Asked for, device buffers that cannot be had are INDETERMINATE; else a remark.
+        return command + (["--device-buffers"] if "cuda_mpi" in self.partition.features else [])
+
+    def figures(self, document):
+        return figures.figures(document)
+
+    def findings(self, document):
+        between = any(case.nic for case in self.asked)
+        why = "this partition's nodes have no NIC in the site's description" if self.two_nodes else "one node"
+        note = Finding(
+            "nodes", "INDETERMINATE" if self.two_nodes else "PASS", f"{why}: nothing was measured between nodes"
+        )
+        return [*bindings.findings(document, self.expected), *([] if between else [note])]

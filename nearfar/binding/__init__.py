@@ -1,0 +1,44 @@
+"""Where the ranks of a node belong, and the launch lines that put them there.
+
+Pure: a placement follows from a node and a layout alone. For example, one rank beside each of Keeneland's three GPUs,
+and two host ranks in every relation that the node allows:
+
+>>> from nearfar.binding import Layout, pairs, place
+>>> from nearfar.prediction import load_node_type
+>>> from nearfar.sitefile import site_directories
+>>> node = load_node_type("keeneland", site_directories()).node
+>>> for rank in place(node, Layout(ranks_per_gpu=1, threads_per_rank=2)):
+...     print(rank.rank, rank.gpu, rank.nic, rank.cpus, rank.memory_nodes, rank.path)
+0 0 mlx4_0 (0, 2) (0,) near
+1 1 mlx4_0 (1, 3) (1,) near
+2 2 mlx4_0 (5, 7) (1,) near
+>>> pairs(node)
+{'same_numa_node': (0, 0), 'across_packages': (0, 1)}
+>>> [rank.cpus for rank in place(node, Layout(numa_nodes=pairs(node)["across_packages"], threads_per_rank=1))]
+[(0,), (1,)]
+
+``render("numactl", node, placements)`` is the text of a bash wrapper that binds a rank so, or refuses with exit code 2.
+"""
+
+from nearfar.binding.cost import wrong_side
+from nearfar.binding.explanation import explain
+from nearfar.binding.forms import FORMS, render
+from nearfar.binding.layout import SIDES, Layout
+from nearfar.binding.locality import cores_of, fabric_nics
+from nearfar.binding.pairs import RELATIONS, pairs
+from nearfar.binding.placement import Placement, place
+
+__all__ = [
+    "FORMS",
+    "RELATIONS",
+    "SIDES",
+    "Layout",
+    "Placement",
+    "cores_of",
+    "explain",
+    "fabric_nics",
+    "pairs",
+    "place",
+    "render",
+    "wrong_side",
+]

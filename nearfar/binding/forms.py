@@ -1,0 +1,152 @@
+"""The launch lines of a placement, from the templates of ``site/templates/bind/``; a site's own directory comes first."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from nearfar.binding.launchers import map_by, open_mpi_slots
+from nearfar.binding.locality import is_ethernet
+from nearfar.binding.placement import Placement
+from nearfar.errors import NearfarError
+from nearfar.sitefile import site_directories
+from nearfar.topology import Node, format_cpu_list
+
+#: What a launch line can be made for.
+FORMS = ("slurm", "openmpi", "mpich", "numactl", "taskset", "openmp")
+#: The templates' folder in a site directory.
+TEMPLATES = "templates/bind"
+
+
+def render(
+    form: str,
+    node: Node,
+    placements: Sequence[Placement],
+    explanation: Sequence[str] = (),
+    program: Sequence[str] = (),
+    directories: Sequence[Path] | None = None,
+) -> str:
+    """The bash script that starts ``program`` (or its own arguments) at these places, or refuses with exit code 2.
+
+    ``explanation`` are sentences for its comment, ``directories`` the site directories (default: the user's, then the
+    checkout's). Raises ``NearfarError`` for a form that is not one of ``FORMS`` and for a template that is wrong.
+    """
+    import jinja2
+
+    if form not in FORMS:
+        raise NearfarError(f"'{form}': expected one of {', '.join(FORMS)}")
+    folders = tuple(folder / TEMPLATES for folder in (site_directories() if directories is None else directories))
+    values = _values(form, node, placements, explanation, program)
+    try:
+        return str(_environment(folders).get_template(f"{form}.sh.j2").render(values))
+    except jinja2.TemplateSyntaxError as error:
+        raise NearfarError(f"{error.filename}:{error.lineno}: template: {error.message}") from None
+    except jinja2.TemplateNotFound as error:
+        raise NearfarError(f"template {error.name} is in none of {', '.join(map(str, folders))}") from None
+    except Exception as error:  # whatever a site's template does
+        raise NearfarError(f"template {form}.sh.j2: {error}") from None
+
+
+@lru_cache(maxsize=4)
+def _environment(folders: tuple[Path, ...]) -> Any:
+    import jinja2
+    import jinja2.sandbox
+
+    environment = jinja2.sandbox.SandboxedEnvironment(
+        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]), undefined=jinja2.StrictUndefined,
+        # Bash counts an array with ${#name[@]}, which would begin a comment of Jinja2's own kind.
+        comment_start_string="{%#", comment_end_string="#%}",
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters["quoted_words"] = _quoted_words
+    return environment
+
+
+def _values(
+    form: str, node: Node, placements: Sequence[Placement], explanation: Sequence[str], program: Sequence[str]
+) -> dict[str, Any]:
+    """What the templates know; docs/bind.md lists it."""
+    gpus = [p.gpu for p in placements if p.gpu is not None]
+    every_gpu_once = gpus == [gpu.index for gpu in node.gpus]
+    slots, logical_slots = open_mpi_slots(node, placements)
+    regular, why_not = map_by(node, placements)
+    return {
+        "bound_by": form,
+        "ranks": len(placements),
+        "rows": [_row(node, placement) for placement in placements],
+        "with_gpus": bool(gpus),
+        "by_uuid": named_by_uuid(node, placements),
+        "with_nics": any(_network(p) for p in placements),
+        "split": any(p.mpi_cpus != p.gpu_cpus for p in placements),
+        "shared": any(p.shared for p in placements),
+        "explanation": comment(explanation),
+        "program": shlex.join(program),
+        "cpu_masks": ",".join(mask(p.cpus) for p in placements),
+        "mem_bind": _memory_option(placements),
+        "gpus_per_node": len(node.gpus),
+        "slurm_gpus": ("--gpus-per-task=1" if every_gpu_once else f"--gpus-per-node={len(node.gpus)}")
+        + f" --gpu-bind=map_gpu:{','.join(map(str, gpus))}",
+        "user_binding": ",".join("+".join(map(str, p.cpus)) for p in placements),
+        "slots": slots,
+        "logical_slots": logical_slots,
+        "map_by": regular,
+        "no_map_by": why_not,
+    }
+
+
+def _row(node: Node, placement: Placement) -> dict[str, str | int]:
+    gpu = None if placement.gpu is None else node.gpu(placement.gpu)
+    threads = [*placement.mpi_cpus, *(c for c in placement.gpu_cpus if c not in placement.mpi_cpus)]
+    return {
+        "cpus": format_cpu_list(placement.cpus),
+        "each_cpu": " ".join(map(str, placement.cpus)),
+        "memories": format_cpu_list(placement.memory_nodes),
+        "places": ",".join(f"{{{cpu}}}" for cpu in threads),
+        "threads": len(threads),
+        "gpu": "" if gpu is None else gpu.index,
+        "uuid": (gpu.uuid if gpu is not None else None) or "",
+        "nic": _network(placement),
+        "mpi_cpus": format_cpu_list(placement.mpi_cpus),
+        "gpu_cpus": format_cpu_list(placement.gpu_cpus),
+    }
+
+
+def named_by_uuid(node: Node, placements: Sequence[Placement]) -> bool:
+    """Are GPUs named by their UUIDs? CUDA counts only those that the driver shows to a process: where some are hidden,
+    their numbers here are not CUDA's. Else the numbers count, which mean the same on every node of the type."""
+    uuids = {gpu.index: gpu.uuid for gpu in node.gpus}
+    hidden = any(not gpu.visible for gpu in node.gpus)
+    return hidden and all(uuids[p.gpu] for p in placements if p.gpu is not None)
+
+
+def _network(placement: Placement) -> str:
+    """The NIC that MPI is told to use: the user's word, else a fabric's; plain Ethernet needs no telling."""
+    if placement.nic is None or (not placement.nic_chosen and is_ethernet(placement.nic)):
+        return ""
+    return placement.nic
+
+
+def _quoted_words(words: Iterable[str]) -> str:
+    """The words of a bash array; quoted all of them, since a comma in a bare one looks like a mistake."""
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+
+
+def mask(numbers: Iterable[int]) -> str:
+    """The numbers as a hexadecimal mask: ``0x15`` for 0, 2 and 4."""
+    return hex(sum(1 << number for number in set(numbers)))
+
+
+def _memory_option(placements: Sequence[Placement]) -> str:
+    if all(len(p.memory_nodes) == 1 for p in placements):
+        return "map_mem:" + ",".join(str(p.memory_nodes[0]) for p in placements)
+    return "mask_mem:" + ",".join(mask(p.memory_nodes) for p in placements)
+
+
+def comment(sentences: Sequence[str]) -> str:
+    """The sentences as a shell comment, a paragraph each."""
+    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, 118, break_long_words=False)]
+    return "\n".join(f"# {line}" for line in lines) or "#"

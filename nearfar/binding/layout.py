@@ -1,0 +1,50 @@
+"""What a user wants of the ranks of one node: how many, how wide, and beside which device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nearfar.errors import NearfarError
+
+#: Where a rank runs: beside its GPU, beside its NIC, or its MPI thread beside the NIC and the rest beside the GPU.
+SIDES = ("gpu", "nic", "split")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The ranks of one node.
+
+    With GPUs: ``ranks_per_gpu`` ranks for each of ``gpus`` (``None``: all that are visible), in the order of the GPUs.
+    Without: one rank for each entry of ``numa_nodes``, on that NUMA node; the two exclude each other.
+    ``threads_per_rank`` counts cores (``None``: the largest number that all ranks can have near their device).
+    ``near`` is one of ``SIDES``. ``nic`` names the NIC of all ranks (``None``: the nearest one to each rank's GPU; host
+    ranks then have none). ``oversubscribe`` lets ranks share cores where there are too few.
+    """
+
+    ranks_per_gpu: int = 1
+    threads_per_rank: int | None = None
+    near: str = "gpu"
+    gpus: tuple[int, ...] | None = None
+    numa_nodes: tuple[int, ...] | None = None
+    nic: str | None = None
+    oversubscribe: bool = False
+
+    def check(self) -> None:
+        """Raise ``NearfarError`` for a layout that no node can have."""
+        if self.ranks_per_gpu < 1:
+            raise NearfarError(f"{self.ranks_per_gpu} ranks per GPU: at least 1 is needed")
+        if self.threads_per_rank is not None and self.threads_per_rank < 1:
+            raise NearfarError(f"{self.threads_per_rank} threads per rank: at least 1 is needed")
+        if self.near not in SIDES:
+            raise NearfarError(f"near '{self.near}': expected one of {', '.join(SIDES)}")
+        if self.near == "split" and self.threads_per_rank == 1:
+            raise NearfarError("a split rank has an MPI thread and a GPU thread: give it at least 2 threads")
+        if self.numa_nodes is not None:
+            if self.gpus is not None or self.ranks_per_gpu != 1 or self.near != "gpu":
+                raise NearfarError("ranks on given NUMA nodes have no GPU: leave out the GPUs, or the NUMA nodes")
+            if not self.numa_nodes:
+                raise NearfarError("no rank: name the NUMA node of each, such as 0,1")
+        if self.gpus == ():
+            raise NearfarError("no GPU: name those that get ranks, such as 0,1")
+        if self.gpus is not None and len(set(self.gpus)) != len(self.gpus):
+            raise NearfarError("a GPU is named twice; several ranks share one with more ranks per GPU")

@@ -1,0 +1,111 @@
+"""``nearfar osu``: OSU's MPI benchmarks with the ranks bound, in every placement of this node; a table or a document."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nearfar import inventory
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.measurement import dump, loads
+from nearfar.osu import hosts
+from nearfar.osu.benchmarks import BENCHMARKS
+from nearfar.osu.cases import Case, cases, parse
+from nearfar.osu.figures import figures
+from nearfar.osu.measure import Options, measure
+from nearfar.verdict import EXPECTED_SKIPS
+
+_EPILOG = """\
+examples:
+  nearfar osu                                          every benchmark in every placement that this node has
+  nearfar osu --benchmark osu_latency --runs 6         with an interval: six runs are the least that have one
+  nearfar osu osu_bw/H-H/across_packages --json        one case, as a measurement document
+  nearfar osu --list
+
+OSU comes from NEARFAR_OSU=/its/prefix, or from the PATH (a module, a Spack environment); its MPI's mpirun is found beside the
+library, NEARFAR_MPIRUN names another. docs/mpi.md says what a case is.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("case", nargs="*", metavar="CASE", help="cases; without any all that this node has")
+    parser.add_argument("--cases", metavar="FILE", help="more cases, one a line")
+    parser.add_argument("--benchmark", action="append", default=[], metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument(
+        "--ranks", type=_positive, metavar="N", help="ranks of benchmarks of many (default: as cores allow)"
+    )
+    parser.add_argument("--runs", type=_positive, default=3, metavar="N", help="runs of each benchmark (default: 3)")
+    parser.add_argument("--iterations", type=_positive, metavar="N", help="iterations of each size (default: OSU's)")
+    parser.add_argument("--limit", type=float, default=120.0, metavar="S", help="seconds for one run (default: 120)")
+    parser.add_argument("--hosts", metavar="A,B", help="the two nodes (default: the job's)")
+    parser.add_argument(
+        "--device-buffers", action="store_true", help="it is an error when GPU buffers cannot be measured"
+    )
+    parser.add_argument("--list", action="store_true", help="print the cases and measure nothing")
+    parser.add_argument("--json", action="store_true", help="print the measurement document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    nodes = tuple(args.hosts.split(",")) if args.hosts else hosts.of_job()
+    node = inventory.observe()
+    asked = [parse(text) for text in args.case] + (_read(args.cases) if args.cases else [])
+    if not asked and not args.cases:
+        asked = cases(node, nodes=len(nodes), benchmarks=args.benchmark, ranks=args.ranks)
+    if args.list:
+        print("\n".join(map(str, asked)))
+        return EXIT_GOOD
+    options = Options(args.runs, args.limit, args.iterations, args.device_buffers, nodes)
+    found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
+    text = dump(found)
+    sys.stdout.write(text if args.json else _table(text))
+    return _exit_code(found)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1")
+    return number
+
+
+def _read(path: str) -> list[Case]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
+    return [parse(line.strip()) for line in lines if line.strip()]
+
+
+def _exit_code(found: dict[str, Any]) -> int:
+    if found["failed"]:
+        return EXIT_FAILED
+    unexpected = any(skip["code"] not in EXPECTED_SKIPS for skip in found["skipped"])
+    return EXIT_COULD_NOT_JUDGE if unexpected else EXIT_GOOD
+
+
+def _table(text: str) -> str:
+    document = loads(text)
+    metrics = figures(document)
+    width = max((len(metric.name) for metric in metrics), default=0)
+    lines = [
+        f"{document.raw['node'].get('software', {}).get('mpi', 'no MPI')}, OSU {document.raw['program']['version']}"
+    ]
+    lines += [f"{metric.name:<{width}}  {metric.value:12.3f} {metric.unit}" for metric in metrics]
+    lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _reasons(word: str, entries: Sequence[Any]) -> list[str]:
+    """One line for each reason, however many cases share it."""
+    cases: dict[str, list[str]] = {}
+    for entry in entries:
+        cases.setdefault(entry.reason, []).append(entry.cell)
+    more = {reason: f" and {len(found) - 3} more" if len(found) > 3 else "" for reason, found in cases.items()}
+    return [f"{word}: {', '.join(found[:3])}{more[reason]}: {reason}" for reason, found in cases.items()]

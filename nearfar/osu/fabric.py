@@ -1,0 +1,87 @@
+"""Forcing the NIC between two nodes, and reading back which one was used.
+
+UCX takes its device from ``UCX_NET_DEVICES``, libfabric from a variable of each provider, Open MPI's TCP from an MCA
+parameter. UCX names, at log level ``info``, the devices of every endpoint that it makes; of all others the NICs' own
+counters of sent bytes tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from .benchmarks import LARGEST
+
+#: ``ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)``, since UCX 1.16 ``cfg#2 tag(tcp/eth0)``: from a line of UCX's log.
+_ENDPOINT = re.compile(r"(?:ep_cfg\[\d+\]|cfg#\d+)[^\n]*")
+_TRANSPORT = re.compile(r"\b(?P<transport>\w+)/(?P<device>[\w.-]+(?::\d+)?)")
+#: Transports within a node.
+_LOCAL = ("self", "posix", "sysv", "xpmem", "cma", "knem", "cuda_ipc", "cuda_copy", "gdr_copy")
+#: Names of network interfaces; fabrics' devices have others.
+_INTERFACE = re.compile(r"(en|eth|em|ib|hsn|lo|wl|br|bond)[a-z0-9]*")
+#: Of what was sent, the part that other NICs may have had: services of the machine talk too.
+_OTHERS = 0.1
+#: InfiniBand counts words of four bytes.
+_WORD = 4
+
+
+def forcing(nic: str) -> dict[str, str]:
+    """The environment that lets MPIs use a NIC alone: an interface by its name, a fabric's device on its first port."""
+    if _INTERFACE.fullmatch(nic):
+        own = {"UCX_NET_DEVICES": nic, "FI_TCP_IFACE": nic, "OMPI_MCA_btl_tcp_if_include": nic}
+    else:
+        own = {
+            "UCX_NET_DEVICES": f"{nic}:1", "FI_VERBS_DEVICE_NAME": nic, "FI_CXI_DEVICE_NAME": nic, "PSM3_NIC": nic,
+        }  # fmt: skip
+    return {**own, "UCX_LOG_LEVEL": "info"}
+
+
+def used(text: str) -> tuple[str, ...]:
+    """The NICs of all endpoints in a run's output, without their ports; empty where nobody said."""
+    found = [
+        match["device"].partition(":")[0]
+        for line in _ENDPOINT.findall(text)
+        for match in _TRANSPORT.finditer(line)
+        if match["transport"] not in _LOCAL
+    ]
+    return tuple(sorted(set(found)))
+
+
+def sent(root: Path = Path("/")) -> dict[str, int]:
+    """The bytes that each NIC of this machine has sent since it was started, by the kernel's counters.
+
+    Interfaces without a device (loopback, bonds, bridges) are none: they count what their NICs count.
+    """
+    found: dict[str, int] = {}
+    for counter, factor in (("infiniband/*/ports/*/counters/port_xmit_data", _WORD), ("net/*/statistics/tx_bytes", 1)):
+        for file in root.glob(f"sys/class/{counter}"):
+            name = file.relative_to(root / "sys/class").parts[1]
+            if counter.startswith("net/") and not file.parents[1].joinpath("device").exists():
+                continue
+            try:
+                found[name] = found.get(name, 0) + int(file.read_text()) * factor
+            except (OSError, ValueError):
+                continue
+    return found
+
+
+def which(text: str, before: Mapping[str, int], after: Mapping[str, int]) -> tuple[str, ...]:
+    """The NICs that a run used: by UCX's word, else by what they sent (``sent`` before and after); empty where nobody
+    knows."""
+    named = used(text)
+    if named:
+        return named
+    moved = {name: count - before.get(name, count) for name, count in after.items()}
+    most = max(moved.values(), default=0)
+    return tuple(sorted(name for name, count in moved.items() if count > _OTHERS * most)) if most >= LARGEST else ()
+
+
+def not_forced(nic: str, nics: tuple[str, ...]) -> str | None:
+    """Why the figures may not be that NIC's, in a sentence; None where it alone was used."""
+    if not nics:
+        words = "the MPI did not say which NIC it used (no endpoint of UCX in its output), and no NIC's counter moved"
+        return f"{words}: that it was {nic} is not proven"
+    if nics != (nic,):
+        return f"{nic} was forced, and the MPI used {', '.join(nics)}"
+    return None

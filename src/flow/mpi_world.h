@@ -1,0 +1,73 @@
+// The ranks of one run: start and end of MPI, who is where, agreement on troubles, and results to rank 0.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace nearfar {
+
+enum class MpiThreads {
+    main_alone,  // other threads exist, and call nothing of MPI (MPI_THREAD_FUNNELED)
+    any          // every thread may call MPI (MPI_THREAD_MULTIPLE)
+};
+
+// Where a rank runs.
+struct RankPlace {
+    int rank = 0;
+    std::string host;
+    int pid = 0;
+    int on_host = 0;   // its number among the host's ranks, from 0 by rank
+    std::string cpus;  // that it may run on, as the launcher left it, in Linux's list form
+};
+
+// MPI from its construction to its destruction; one in a process. All member functions but the plain getters are collective:
+// every rank calls them, in the same order.
+class MpiWorld {
+public:
+    // Throws WrongUse, on every rank, where the MPI does not allow the threads that are needed, or where the launcher is
+    // another MPI's, which starts each rank as if it were alone.
+    MpiWorld(int& argc, char**& argv, MpiThreads needed);
+    ~MpiWorld();
+    MpiWorld(const MpiWorld&) = delete;
+    MpiWorld& operator=(const MpiWorld&) = delete;
+
+    int rank() const { return rank_; }
+    int size() const { return static_cast<int>(places_.size()); }
+    // Of every rank, by rank.
+    const std::vector<RankPlace>& places() const { return places_; }
+    const RankPlace& mine() const { return places_[static_cast<std::size_t>(rank_)]; }
+    // "MPI_THREAD_MULTIPLE" and so on, as it was given.
+    const char* threads() const;
+    // The MPI's own words for itself: "Open MPI v4.1.4".
+    static std::string library();
+
+    void barrier() const;
+    // What every rank hands in, by rank, on rank 0; empty on the others.
+    std::vector<std::string> gather(const std::string& mine) const;
+    // Rank 0's text on every rank.
+    std::string broadcast(const std::string& text) const;
+    // Every rank does its step. Where one throws WrongUse, Prevented or Failure, every rank throws what the first of them threw,
+    // with its name ahead; so that nobody waits for a rank that gave up.
+    void all_do(const std::function<void()>& step);
+    // Whether all_do() has thrown: then every rank is on its way out, and none waits for another.
+    bool gave_up() const { return gave_up_; }
+    // Ends all ranks at once, from any thread of one of them; for use where one of them cannot be waited for.
+    [[noreturn]] static void abort(int exit_code);
+
+private:
+    int rank_ = 0;
+    int given_ = 0;
+    bool gave_up_ = false;
+    std::vector<RankPlace> places_;
+
+    std::vector<std::string> gather_everywhere(const std::string& mine) const;
+};
+
+// Starts MPI and runs the body, which returns rank 0's exit code; the other ranks exit with 0, as launchers report the first that
+// is not. What all ranks agreed to throw becomes one line of rank 0 on standard error and exit code 2 (wrong use), 3 (prevented) or
+// 1 (failure); anything else that one rank throws is told and ends all of them.
+int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads threads,
+                    const std::function<int(MpiWorld&)>& body);
+
+}  // namespace nearfar

@@ -1,0 +1,198 @@
+"""Figures of the saxpy pattern, and whether the GPUs' binding is as good as the launcher's."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearfar import casefiles, load_balance, report
+from nearfar.measurement.document import dump, from_raw
+from nearfar.report import balance
+from nearfar.verdict import Finding, Subject, judge
+
+NODE = {
+    "hostname": "host",
+    "packages": [{"index": 0, "cpus": "0-3"}, {"index": 1, "cpus": "4-7"}],
+    "numa_nodes": [
+        {"index": i, "package": i, "cpus": f"{4 * i}-{4 * i + 3}", "memory": 1 << 30, "kind": "host"} for i in range(2)
+    ],
+    "gpus": [{"index": i, "pci": f"0000:{i}b:00.0", "numa_node": i, "package": i} for i in range(2)],
+}
+#: As launched both ranks run anywhere; beside the GPUs each has a node.
+PLACES = {"default": [("0-7", [0]), ("0-7", [0])], "gpu": [("0-3", [0]), ("4-7", [1])]}
+
+
+def rate(value: float, unit: str, half: float = 0.0) -> dict[str, Any]:
+    return {"unit": unit, "median": value, "ci": [value - half, value + half], "n": 6}
+
+
+def rounds(binding: str, slowdown: float, family: str = "saxpy.") -> list[dict[str, Any]]:
+    """Two ranks, the second with transfers half as long; ms of an iteration."""
+    ranks = {
+        "h2d": ("GB/s", 20 / slowdown, 40 / slowdown), "d2h": ("GB/s", 20 / slowdown, 40 / slowdown), "kernel": ("GB/s", 3000, 3000),
+        "to_device": ("ms", 4 * slowdown, 2 * slowdown), "compute": ("ms", 1, 1), "to_host": ("ms", 2 * slowdown, slowdown),
+        "useful": ("ms", 7 * slowdown, 4 * slowdown), "waiting": ("ms", 1, 4), "transfer_imbalance": ("1", 4 / 3, 2 / 3),
+    }  # fmt: skip
+    whole = {
+        "load_balance": ("1", 0.8), "communication_efficiency": ("1", 0.9), "parallel_efficiency": ("1", 0.72),
+        "run_time": ("ms", 8 * slowdown),
+    }  # fmt: skip
+    common = {"cell": f"saxpy/{binding}", "converged": True, "verified": True}
+    found = [{**common, "quantity": family + what, "flows": [{"flow": "ranks", "rate": rate(value, unit)}]}
+             for what, (unit, value) in whole.items()]  # fmt: skip
+    for what, (unit, *values) in ranks.items():
+        parts = [
+            {"flow": f"rank{i}", "rate": rate(value, unit), "cpus": cpus, "memory_nodes": memory}
+            for i, (value, (cpus, memory)) in enumerate(zip(values, PLACES[binding]))
+        ]
+        found.append({**common, "quantity": family + what, "bytes": 1 << 26, "flows": parts})
+    return found
+
+
+def raw(speedup: float = 1.25, half: float = 0.01, family: str = "saxpy.") -> dict[str, Any]:
+    over = {"cell": "saxpy/gpu", "converged": True, "verified": True, "quantity": f"{family}speedup",
+            "flows": [{"flow": "default", "rate": rate(speedup, "1", half)}]}  # fmt: skip
+    return {
+        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-saxpy"}, "node": NODE,
+        "results": [*rounds("default", speedup, family), *rounds("gpu", 1, family), over], "skipped": [], "failed": [],
+    }  # fmt: skip
+
+
+def found(document: dict[str, Any]) -> list[Finding]:
+    return load_balance.findings(from_raw(document))
+
+
+def test_names_are_words_each_once_and_figures_are_told_apart() -> None:
+    metrics = {metric.name: metric for metric in load_balance.figures(from_raw(raw()))}
+    assert len(metrics) == len(load_balance.figures(from_raw(raw())))
+    assert all(re.fullmatch(r"[A-Za-z0-9_.]+", name) for name in metrics)
+    assert metrics["saxpy.gpu.load_balance"].value == 0.8
+    assert metrics["saxpy.gpu.least.h2d"].value == 20
+    assert metrics["saxpy.gpu.least.h2d"].words == "the slowest rank (rank 0), host to device, bound beside the GPUs"
+    assert metrics["saxpy.gpu.mean.h2d"].value == 30
+    assert metrics["saxpy.gpu.greatest.h2d"].value == 40
+    assert metrics["saxpy.gpu.transfer_imbalance"].value == pytest.approx(4 / 3)
+    assert metrics["saxpy.gpu.over_default.speedup"].ci == pytest.approx((1.24, 1.26))
+    judged = {name for name, metric in metrics.items() if metric.quantity != "ratio"}
+    assert {name.split(".")[1] for name in judged} == {"gpu"}, "only the pack's own binding is to be judged"
+
+
+def test_host_memory_never_goes_by_the_name_of_a_gpu() -> None:
+    names = [metric.name for metric in load_balance.figures(from_raw(raw(family="saxpy.host.")))]
+    assert names and all(name.startswith("saxpy.host.") for name in names)
+
+
+@pytest.mark.parametrize(
+    "speedup, half, verdict",
+    [(1.25, 0.01, "PASS"), (0.98, 0.005, "PASS"), (0.9, 0.01, "FAIL"), (0.96, 0.02, "INDETERMINATE"), (0.98, 0.05, "PASS")],
+)  # fmt: skip
+def test_the_gpus_binding_is_at_least_as_good(speedup: float, half: float, verdict: str) -> None:
+    (finding,) = found(raw(speedup, half))
+    assert (finding.item, finding.verdict) == ("saxpy/gpu", verdict)
+    assert f"{speedup:.3f} times as fast as launched" in finding.reason
+
+
+@given(st.floats(0.1, 3), st.floats(0, 0.5))
+def test_it_fails_only_where_no_value_of_the_interval_is_good(speedup: float, half: float) -> None:
+    (finding,) = found(raw(speedup, half))
+    assert (finding.verdict == "FAIL") == (speedup + half < 1 - load_balance.TOLERANCE)
+    assert (finding.verdict == "PASS") == (speedup >= 1 - load_balance.TOLERANCE)
+
+
+def test_equals_are_a_note_and_nothing_is_asserted() -> None:
+    document = raw(0.5)
+    for (binding, _), result in load_balance.results(document).items():
+        for part, (cpus, memory) in zip(result["flows"], PLACES["gpu"]):
+            if binding == "default" and "cpus" in part:
+                part.update(cpus=cpus, memory_nodes=memory)
+    (finding,) = found(document)
+    assert finding.verdict == "PASS" and "a comparison between equals" in finding.reason
+
+
+def test_one_numa_node_is_said_and_the_comparison_still_counts() -> None:
+    document = raw(0.5)
+    document["node"] = {**NODE, "numa_nodes": NODE["numa_nodes"][:1]}
+    note, finding = found(document)
+    assert note.verdict == "PASS" and "one NUMA node" in note.reason
+    assert finding.verdict == "FAIL"
+
+
+def test_an_unknown_locality_is_a_note_with_the_programs_reason() -> None:
+    document = raw()
+    document["results"] = [r for r in document["results"] if r["cell"] == "saxpy/default"]
+    why = {"cell": "saxpy/gpu", "code": "unsupported", "reason": "the system does not say"}
+    document["skipped"] = [why]
+    assert [f.reason for f in found(document)] == ["no binding to compare: the system does not say"]
+    document["skipped"] = [{**why, "code": "not_allowed"}]
+    assert found(document) == [], "what was prevented is the judge's to tell"
+
+
+def test_a_document_without_figures_asserts_nothing() -> None:
+    assert load_balance.findings(None) == []
+    assert load_balance.figures(from_raw({**raw(), "results": []})) == []
+
+
+def test_the_programs_own_words_are_found_among_the_launchers() -> None:
+    said = "-----\nnearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs\n-----\nmpirun detected …\n"
+    assert casefiles.own_words(said, "nearfar-saxpy") == "nearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs"
+    assert casefiles.own_words("mpirun: command not found\n", "nearfar-saxpy") is None
+
+
+def test_the_line_for_a_terminal() -> None:
+    assert balance.line(raw()) == (
+        "2 ranks: default 80 % balanced, 72 % efficient; gpu 80 % balanced, 72 % efficient; gpu 1.25 times as fast as default"
+    )
+    assert balance.line(None) is None
+    assert str(balance.line(raw(family="saxpy.host."))).startswith("2 ranks in host memory: ")
+
+
+def test_bars_of_all_bindings_have_one_scale() -> None:
+    default, gpu = balance.balances(raw(2.0))
+    assert (default.title, gpu.title) == ("As launched", "Bound beside the GPUs")
+    assert (
+        gpu.words == "load balance 80 %, communication efficiency 90 %, parallel efficiency 72 %, 8.00 ms an iteration"
+    )
+    assert gpu.places[1] == "rank 1: CPUs 4-7, memory of NUMA node 1"
+
+    def widths(bars: str, part: str) -> list[float]:
+        return [float(w) for w in re.findall(rf'width="([0-9.]+)" height="16" class="{part}"', bars)]
+
+    assert widths(default.bars, "to_device")[0] == pytest.approx(2 * widths(gpu.bars, "to_device")[0], rel=0.01)
+    assert widths(gpu.bars, "waiting")[1] == pytest.approx(4 * widths(gpu.bars, "waiting")[0], rel=0.01)
+
+
+def test_a_binding_that_is_cut_short_is_left_out() -> None:
+    document = copy.deepcopy(raw())
+    document["results"] = [
+        r for r in document["results"] if r["cell"] == "saxpy/gpu" and not r["quantity"].endswith("speedup")
+    ]
+    assert [each.title for each in balance.balances(document)] == ["Bound beside the GPUs"]
+
+
+def test_the_page_shows_bars_and_places_of_each_binding(tmp_path: Path) -> None:
+    document = from_raw(raw())
+    folder = tmp_path / "host" / "load_balance_check"
+    folder.mkdir(parents=True)
+    judged = judge(
+        document, {}, subject=Subject("load_balance_check", "real", "gpu", "system", "host", "2026-11-20T09:00:00Z"),
+        metrics=load_balance.figures(document), findings=load_balance.findings(document), asked=["saxpy/default", "saxpy/gpu"],
+    )  # fmt: skip
+    (folder / "document.json").write_text(dump(document))
+    (folder / "verdict.json").write_text(json.dumps(judged))
+    run = {"schema": "nearfar-run/1", "system": "real", "hostname": "host", "started": "2026-11-20T09:00:00Z", "seconds": 1.0,
+           "command": ["nearfar", "validate"], "real": ["real"], "modelled": [], "missing_cases": [], "verdict": judged["verdict"],
+           "exit_code": 0}  # fmt: skip
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    page = report.build(tmp_path).read_text()
+    assert page.count('<svg class="balance"') == 2
+    for words in ("Load balance", "As launched", "rank 1: CPUs 4-7, memory of NUMA node 1", "waiting for the others",
+                  "beside their GPUs the ranks run 1.250 times as fast as launched"):  # fmt: skip
+        assert words in page, words
+    assert "gpu 1.25 times as fast as default" in report.summary(tmp_path)
