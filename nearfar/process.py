@@ -116,6 +116,6 @@ def _reader(stream: IO[str] | None, lines: list[str], tell: Callable[[str], None
     return thread
 
 
-def find_program(name: str) -> str | None:
-    """The absolute path of a program on the PATH, or None."""
-    return shutil.which(name)
+def find_program(name: str, path: str | None = None) -> str | None:
+    """The absolute path of a program on the PATH (or on another ``path``), or None."""
+    return shutil.which(name, path=path)

@@ -1,0 +1,43 @@
+"""Lists of nodes as Slurm writes them: ``n[1-4,7],login1``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from nearfar.errors import NearfarError
+
+#: A node's name: safe in a path and as an argument.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+
+
+def expand(nodes: str) -> list[str]:
+    """The names of a node list, each once, in the list's natural order.
+
+    Raises ``NearfarError`` for a list that cannot be read. Groups (``@rack1``) and set operators are ClusterShell's, not
+    Slurm's: refused.
+    """
+    from ClusterShell.NodeSet import NodeSetException
+
+    if re.search(r"[^A-Za-z0-9._,\[\]-]", nodes):
+        raise NearfarError(f"'{nodes}': not a node list such as n[1-4,7]")
+    try:
+        names = list(map(str, _node_set(nodes)))
+    except (NodeSetException, ValueError) as error:
+        raise NearfarError(f"'{nodes}': not a node list such as n[1-4,7]: {error}") from None
+    wrong = next((name for name in names if not NAME.fullmatch(name)), None)
+    if wrong is not None:
+        raise NearfarError(f"'{nodes}': '{wrong}' is not the name of a node")
+    return names
+
+
+def fold(names: Iterable[str]) -> str:
+    """The shortest list of some nodes: ``n[1-4,7]``."""
+    return str(_node_set(",".join(names)))
+
+
+def _node_set(nodes: str) -> Any:
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+
+    return NodeSet(nodes, resolver=RESOLVER_NOGROUP)
