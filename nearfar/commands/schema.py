@@ -15,6 +15,7 @@ SCHEMAS = {
     "references": "references-1",
     "measurement": "measurement-1",
     "verdict": "verdict-1",
+    "node-result": "node-result-1",
 }
 
 _EPILOG = """examples:

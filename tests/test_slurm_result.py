@@ -1,0 +1,147 @@
+"""A node's result: handed over whole, and believed only where it is whole, its own and a trusted user's."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.errors import CouldNotJudge
+from nearfar.slurm import handover, result
+from nearfar.slurm.handover import About
+from nearfar.slurm.result import Job
+from nearfar.slurm.trust import own
+from tests.data.runs import synthetic
+
+HOST = "gpu-0417"
+
+
+def about(node: str = "n1", hostname: str = HOST, **other: Any) -> About:
+    values = {"pack": "accept", "sweep": "s1", "started": "2026-11-20T09:00:00Z", "ended": "2026-11-20T09:01:00Z"}
+    return About(node=node, hostname=hostname, **{"job": Job(12, "gpu", "private"), **values, **other})
+
+
+def left(tmp_path: Path, scenario: str = "broken", **other: Any) -> tuple[Path, Path]:
+    """The results directory, and the place of a run in it."""
+    results = tmp_path / "results"
+    run = synthetic.SCENARIOS[scenario](tmp_path / "run")
+    place = result.place(results, "s1", "n1", 1)
+    handover.leave(run, place, about(**other))
+    return results, place
+
+
+def hostname_of(scenario: str, folder: Path) -> str:
+    return str(json.loads((synthetic.SCENARIOS[scenario](folder) / "run.json").read_text())["hostname"])
+
+
+def test_what_was_left_is_read_back(tmp_path: Path) -> None:
+    host = hostname_of("broken", tmp_path / "name")
+    results, place = left(tmp_path, hostname=host)
+    assert list(result.folders(results)) == [place] == list(result.folders(results, "s1"))
+    read = result.read(place, own(results))
+    assert (read.node, read.sweep, read.pack, read.verdict) == ("n1", "s1", "accept", "FAIL")
+    assert read.slurm == Job(12, "gpu", "private")
+    check, worst = read.findings[0]
+    assert worst.hard and worst.verdict == "FAIL", worst
+    slow = [f for _, f in read.findings if f.verdict == "FAIL" and f.value is not None]
+    assert slow and all(f.limit is not None and f.unit and f.words for f in slow)
+    absent = [f for _, f in read.findings if f.code == "absent"]
+    assert absent and all(f.hard for f in absent), "the program's own word for what failed is kept"
+    assert any("host_memory_check" in words for words in read.missing)
+    assert (check.folder / "verdict.json").exists() and not (place / "reframe").exists()
+
+
+def test_it_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(handover, "_write", full)
+    with pytest.raises(CouldNotJudge, match="the disk is full; make room, or name another --results DIR"):
+        left(tmp_path)
+    assert [path for path in (tmp_path / "results").rglob("*") if path.is_file()] == []
+
+
+def test_a_result_that_is_there_is_kept(tmp_path: Path) -> None:
+    _, place = left(tmp_path)
+    before = (place / "result.json").read_bytes()
+    with pytest.raises(CouldNotJudge, match="there is a result already"):
+        handover.leave(tmp_path / "run", place, about())
+    assert (place / "result.json").read_bytes() == before
+    assert [path.name for path in place.parent.iterdir()] == ["1"], "nothing half is left beside it"
+
+
+def test_what_is_modelled_is_no_result(tmp_path: Path) -> None:
+    run = synthetic.SCENARIOS["modelled"](tmp_path / "run")
+    place = result.place(tmp_path / "results", "s1", "n1", 1)
+    handover.leave(run, place, about(hostname="buildhost"))
+    read = result.read(place, own(tmp_path / "results"))
+    assert {check.check for check in read.checks} == {"topology_check", "host_memory_check"}
+    assert not list(place.glob("*-modelled"))
+
+
+def change(place: Path, **keys: Any) -> None:
+    path = place / "result.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **keys}))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def a_verdict(place: Path) -> Path:
+    return next(place.glob("*/host_device_check/verdict.json"))
+
+
+def rewrite_verdict(place: Path, change_it: Callable[[str], str]) -> None:
+    """Forge a verdict file, and the size that is noted for it."""
+    path = a_verdict(place)
+    path.write_text(change_it(path.read_text()))
+    sizes = json.loads((place / "result.json").read_text())["files"]
+    change(place, files={**sizes, str(path.relative_to(place)): path.stat().st_size})
+
+
+FORGED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "cut short": (lambda p: cut(p / "result.json"), "not a whole JSON document"),
+    "half a document": (lambda p: cut(next(p.glob("*/host_device_check/document.json"))), "half a result is not counted"),
+    "no verdict": (lambda p: a_verdict(p).unlink(), "half a result is not counted"),
+    "another node's": (lambda p: change(p, node="n2"), "of node n2, in the place of n1"),
+    "another host's": (lambda p: change(p, hostname="other"), "in a result of other"),
+    "modelled": (lambda p: rewrite_verdict(p, lambda t: t.replace('"measured"', '"modelled"')), "modelled, not measured"),
+    "greener": (lambda p: change(p, verdict="PASS"), "says PASS where its checks say FAIL"),
+    "NaN": (lambda p: rewrite_verdict(p, lambda t: re.sub(r'"value": [0-9.]+', '"value": NaN', t)), "NaN is no figure"),
+    "newer": (lambda p: change(p, schema="nearfar-node-result/9"), "expected schema nearfar-node-result/1"),
+    "backwards": (lambda p: change(p, ended="2026-11-20T08:59:59Z"), "before it started"),
+    "no key": (lambda p: (p / "result.json").write_text('{"schema": "nearfar-node-result/1"}'), "is a required property"),
+    "a list": (lambda p: (p / "result.json").write_text("[]"), "expected a JSON object"),
+    "outside": (lambda p: change(p, files={"../../x": 1}), "names a file outside its directory"),
+    "writable file": (lambda p: (p / "result.json").chmod(0o666), "others can write to it"),
+    "writable directory": (lambda p: p.parent.chmod(0o777), "others can write to it"),
+    "a link": (lambda p: (p.rename(p.parent / "x"), p.symlink_to("x")), "not a directory"),
+    "a linked file": (lambda p: ((p / "result.json").rename(p / "x"), (p / "result.json").symlink_to("x")), "cannot be read"),
+    "a pipe": (lambda p: ((p / "result.json").unlink(), os.mkfifo(p / "result.json")), "not a file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_what_is_not_believed_is_told_in_a_line(tmp_path: Path, how: str) -> None:
+    results, place = left(tmp_path, hostname=hostname_of("broken", tmp_path / "name"))
+    result.read(place, own(results))  # it would be believed
+    harm, words = FORGED[how]
+    harm(place)
+    with pytest.raises(CouldNotJudge) as told:
+        result.read(place, own(results))
+    assert words in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's files")
+@pytest.mark.parametrize("what", ["", "result.json"])
+def test_another_users_result_is_not_believed(tmp_path: Path, what: str) -> None:
+    results, place = left(tmp_path, hostname=hostname_of("broken", tmp_path / "name"))
+    os.chown(place / what, 65534, 65534)
+    with pytest.raises(CouldNotJudge, match="belongs to user 65534, not to 0"):
+        result.read(place, own(results))
