@@ -43,7 +43,7 @@ gtest|GoogleTest|libgtest-dev|gtest-devel|gtest|googletest
 WANTED_BY_TESTS='
 qemu|QEMU for the guests|qemu-system-x86 seabios ipxe-qemu|||
 busybox|busybox for the guests|busybox-static|||
-mpich|MPICH, a second MPI to launch with|mpich|||
+mpich|MPICH, a second MPI to build and launch with|mpich libmpich-dev|||
 slurm|Slurm, for a private one of one node|slurmctld slurmd slurm-client munge|||
 '
 
@@ -76,7 +76,7 @@ need_mpi() { have mpicxx && have mpirun; }
 need_numactl() { have numactl; }
 need_qemu() { have qemu-system-x86_64; }
 need_busybox() { have busybox; }
-need_mpich() { have mpiexec.mpich; }
+need_mpich() { have mpiexec.mpich && mpicc.mpich -E -x c - <<<'#include <mpi.h>'; }
 need_slurm() { have slurmd && have srun && have munged; }
 
 probe_python() { # a Python for the probes, once
