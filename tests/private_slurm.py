@@ -1,7 +1,9 @@
 """A Slurm whose nodes are all this machine, started and ended by a test: its own munged, slurmctld and slurmds.
 
 Its daemons run as this user. It binds CPUs and memory (task/affinity) and hands out pretended GPUs: links to /dev/null
-under the driver's names. Started by root, every node has a host name of its own, which mpirun needs to tell them apart.
+under the driver's names. Started by root, every node has a host name of its own, which mpirun needs to tell them apart,
+and a directory of its own under a path that all share (``node``): there a test puts what differs from node to node, its
+hardware. Nodes and slurmctld can be ended and started again.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ import os
 import pwd
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "scontrol", "scancel", "munged")
@@ -43,16 +46,21 @@ def _free_ports(count: int) -> list[int]:
 class PrivateSlurm:
     """``with PrivateSlurm(cpus=2, gpus=2) as slurm: slurm.run(["srun", …])``. Up in a few tenths of a second.
 
-    ``cpus`` and ``gpus`` are those of each of the nodes n1, n2, …
+    ``cpus`` and ``gpus`` are those of each of the nodes n1, n2, …; ``settings`` are lines of slurm.conf that replace or
+    join those here.
     """
 
-    def __init__(self, cpus: int, gpus: int, nodes: int = 1) -> None:
-        self.cpus, self.gpus = cpus, gpus
+    def __init__(self, cpus: int, gpus: int, nodes: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        self.cpus, self.gpus, self.settings = cpus, gpus, dict(settings or {})
         self.names = [f"n{index + 1}" for index in range(nodes)]
         # Paths of UNIX sockets end at 108 bytes: pytest's folders are too deep.
         self.folder = Path(tempfile.mkdtemp(prefix="nfslurm-"))
         self.folder.chmod(0o755)
         self.daemons: list[subprocess.Popen[bytes]] = []
+        self.controller: subprocess.Popen[bytes] | None = None
+        self.nodes: dict[str, subprocess.Popen[bytes]] = {}
+        #: The path under which every node, and every job on it, finds ``own(name)``: another directory on each.
+        self.node = self.folder / "node"
         self.environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(self.folder / "slurm.conf")}
 
     def __enter__(self) -> PrivateSlurm:
@@ -61,9 +69,9 @@ class PrivateSlurm:
             munge = ["socket", "key-file", "pid-file", "seed-file", "log-file"]
             self._start(["munged", "-F", *(f"--{name}={self.folder}/munge.{name}" for name in munge)])
             self._wait(lambda: (self.folder / "munge.socket").exists(), "munged")
-            self._start(["slurmctld", "-D", "-i"])
+            self.start_controller()
             for name in self.names:
-                self._start(self._as_host(name, ["slurmd", "-D", "-N", name]))
+                self.start_node(name)
             self._wait(lambda: self._shown("SlurmdStartTime=20") and self._shown("State=IDLE "), "idle nodes")
         except BaseException:
             self.__exit__()
@@ -71,15 +79,43 @@ class PrivateSlurm:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._quietly("scancel", "-f", "-p", "all")
+        if self.controller is not None and self.controller.poll() is None:
+            self._quietly("scancel", "-f", "-p", "all")
         for daemon in reversed(self.daemons):
-            daemon.terminate()
-            try:
-                daemon.wait(10)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            _end(daemon)
+        for pid in self._strays():
+            os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_controller(self) -> None:
+        """Start slurmctld; at once where it kept its state."""
+        self.controller = self._start(["slurmctld", "-D", "-i"])
+        self._wait(lambda: "is UP" in self._quietly("scontrol", "ping"), "slurmctld")
+
+    def stop_controller(self) -> None:
+        """End slurmctld; it saves its state, and jobs run on."""
+        assert self.controller is not None
+        self.daemons.remove(self.controller)
+        _end(self.controller)
+
+    def own(self, name: str) -> Path:
+        """A node's own directory, which it sees as ``self.node`` (root alone; else all share that)."""
+        return self.folder / "nodes" / name if os.geteuid() == 0 else self.node
+
+    def start_node(self, name: str) -> None:
+        """Start a node's slurmd."""
+        self.nodes[name] = self._start(self._as_host(name, ["slurmd", "-D", "-N", name]))
+
+    def kill_node(self, name: str) -> None:
+        """What a node's power cut does: its slurmd and its jobs are gone, and slurmctld is not told. For root alone."""
+        daemon = self.nodes.pop(name)
+        self.daemons.remove(daemon)
+        host = _host(daemon.pid)
+        daemon.kill()  # first: it would tell of its jobs' end
+        daemon.wait()
+        for pid in _processes():
+            if _host(pid) == host:
+                os.kill(pid, signal.SIGKILL)
 
     def run(self, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
         """Run one of Slurm's commands, or a script that calls them."""
@@ -91,18 +127,24 @@ class PrivateSlurm:
         """The command in a namespace where the machine is called ``name``, and knows the others' names."""
         if os.geteuid() != 0:
             return command
-        commands = f"hostname {name} && mount --bind {self.folder}/hosts /etc/hosts && exec {shlex.join(command)}"
+        mounts = f"mount --bind {self.folder}/hosts /etc/hosts && mount --bind {self.own(name)} {self.node}"
+        commands = f"hostname {name} && {mounts} && exec {shlex.join(command)}"
         return ["unshare", "--uts", "--mount", "sh", "-c", commands]
 
-    def _start(self, command: list[str]) -> None:
-        with open(self.folder / f"{len(self.daemons)}-{command[0]}.out", "wb") as log:
+    def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        with open(self.folder / f"{len(self.daemons)}-{command[0]}.out", "ab") as log:
             # Foreground children of this process: they end with it even when it is killed.
-            self.daemons.append(
-                subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "TERM", *command], env=self.environment, cwd=self.folder,
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                )
+            daemon = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", *command], env=self.environment, cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
+        self.daemons.append(daemon)
+        return daemon
+
+    def _strays(self) -> list[int]:
+        """The slurmstepds of this Slurm: one whose slurmd was killed waits for ever."""
+        mark = f"SLURM_CONF={self.folder}/slurm.conf".encode()
+        return [pid for pid in _processes() if _read(pid, "comm") == b"slurmstepd\n" and mark in _read(pid, "environ")]
 
     def _wait(self, ready: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + 20
@@ -122,8 +164,10 @@ class PrivateSlurm:
 
     def _write_configuration(self) -> None:
         folder, user = self.folder, pwd.getpwuid(os.geteuid()).pw_name
-        for name in ("state", "dev", *(f"spool-{node}" for node in self.names)):
+        for name in ("state", "dev", "node", "nodes", *(f"spool-{node}" for node in self.names)):
             (folder / name).mkdir()
+        for node in self.names:
+            (folder / "nodes" / node).mkdir()
         key = folder / "munge.key-file"
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
@@ -141,35 +185,63 @@ class PrivateSlurm:
             f"CoresPerSocket={self.cpus} ThreadsPerCore=1 {gpus}State=UNKNOWN"
             for name, port in zip(self.names, ports)
         ]
-        (folder / "slurm.conf").write_text(
-            f"""\
-ClusterName=private
-SlurmctldHost=localhost(127.0.0.1)
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
-SlurmctldPort={control}
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-MailProg=/bin/true
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/affinity
-SwitchType=switch/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SlurmdParameters=config_overrides
-ReturnToService=1
-KillWait=2
-SchedulerParameters=batch_sched_delay=0,bf_interval=1,sched_interval=1
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-GresTypes=gpu
-{os.linesep.join(nodes)}
-PartitionName=all Nodes={",".join(self.names)} Default=YES MaxTime=INFINITE State=UP
-"""
-        )
+        settings = {
+            "ClusterName": "private",
+            "SlurmctldHost": "localhost(127.0.0.1)",
+            "SlurmUser": f"{user}",
+            "SlurmdUser": f"{user}",
+            "AuthType": "auth/munge",
+            "AuthInfo": f"socket={folder}/munge.socket",
+            "CredType": "cred/munge",
+            "SlurmctldPort": f"{control}",
+            "SlurmctldPidFile": f"{folder}/slurmctld.pid",
+            "SlurmdPidFile": f"{folder}/slurmd-%n.pid",
+            "StateSaveLocation": f"{folder}/state",
+            "SlurmdSpoolDir": f"{folder}/spool-%n",
+            "MailProg": "/bin/true",
+            "ProctrackType": "proctrack/linuxproc",
+            "TaskPlugin": "task/affinity",
+            "SwitchType": "switch/none",
+            "MpiDefault": "none",
+            "SelectType": "select/cons_tres",
+            "SelectTypeParameters": "CR_Core",
+            "SlurmdParameters": "config_overrides",
+            "ReturnToService": "1",
+            "KillWait": "2",
+            "SchedulerParameters": "batch_sched_delay=0,bf_interval=1,sched_interval=1",
+            "AccountingStorageType": "accounting_storage/none",
+            "JobAcctGatherType": "jobacct_gather/none",
+            "GresTypes": "gpu",
+            **self.settings,
+        }
+        partition = f"PartitionName=all Nodes={','.join(self.names)} Default=YES MaxTime=INFINITE State=UP"
+        lines = [*(f"{key}={value}" for key, value in settings.items()), *nodes, partition, ""]
+        (folder / "slurm.conf").write_text("\n".join(lines))
+
+
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+
+
+def _read(pid: int, what: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes()
+    except OSError:
+        return b""
+
+
+def _host(pid: int) -> str | None:
+    """What tells a node's processes from another's: the namespace of their host name."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/uts")
+    except OSError:
+        return None
+
+
+def _end(daemon: subprocess.Popen[bytes]) -> None:
+    daemon.terminate()
+    try:
+        daemon.wait(10)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        daemon.wait()
