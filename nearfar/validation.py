@@ -189,8 +189,19 @@ def _finish(
         "interrupted": interrupted,
     }
     verdict = _account(folder, cases, about, started, time.time() - started, said)
+    _remember(folder)
     _report(folder, request, interrupted)
     return _EXIT_CODES[verdict]
+
+
+def _remember(folder: Path) -> None:
+    """Keep the figures in the history. A history that cannot be written costs a line, not the verdict."""
+    from nearfar import history
+
+    try:
+        history.record(folder)
+    except CouldNotJudge as error:
+        print(f"nearfar: not kept in the history: {error}", file=sys.stderr, flush=True)
 
 
 def adopt(folder: Path) -> None:

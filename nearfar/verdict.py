@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.cells import Cell, Skip
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Document, Metric, SubjectMetric, Unmeasured, subject_key
 from nearfar.measurement.document import CELL_QUANTITIES
-from nearfar.references import Reference, figure
+from nearfar.references import Reference, figure, row_keys
 from nearfar.verdict_words import amount, bound_words, describe, interval
 
 SCHEMA = "nearfar-verdict/1"
@@ -232,6 +232,7 @@ def _judge_metric(
         "cell": metric.subject if isinstance(metric, SubjectMetric) else str(metric.cell),
         "flow": None if isinstance(metric, SubjectMetric) or metric.flow is None else str(metric.flow),
         "class": metric.path_class,
+        "rows": row_keys(metric),
         "quantity": metric.quantity,
         "value": metric.value,
         "unit": metric.unit,

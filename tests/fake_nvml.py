@@ -22,6 +22,7 @@ class FakeGpu:
 
     pci: str
     uuid: str = "GPU-0"
+    serial: str | None = None
     name: str = "NVIDIA H200"
     memory: int = 141 << 30
     mig: tuple[str, ...] | None = None
@@ -96,6 +97,9 @@ class FakeNvml:
 
     def nvmlDeviceGetUUID(self, gpu: Any) -> str:
         return gpu if isinstance(gpu, str) else self._answer(gpu, "uuid", gpu.uuid)
+
+    def nvmlDeviceGetSerial(self, gpu: FakeGpu) -> str:
+        return self._answer(gpu, "serial", gpu.serial)
 
     def nvmlDeviceGetName(self, gpu: FakeGpu) -> str:
         return self._answer(gpu, "name", gpu.name)

@@ -26,6 +26,7 @@ class DriverGpu:
 
     pci: str
     uuid: str | None = None
+    serial: str | None = None
     name: str | None = None
     memory: int | None = None
     mig: bool | None = None
@@ -148,6 +149,7 @@ class _Reader:
             except NearfarError:
                 return gpu
         gpu.uuid = _text(ask("nvmlDeviceGetUUID"))
+        gpu.serial = _text(ask("nvmlDeviceGetSerial"))  # of the board; not every GPU has one
         gpu.name = _text(ask("nvmlDeviceGetName"))
         memory = ask("nvmlDeviceGetMemoryInfo")
         gpu.memory = memory.total if memory is not None else None

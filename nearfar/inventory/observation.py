@@ -163,6 +163,7 @@ def _merged(gpu: Gpu, driver: DriverGpu) -> Gpu:
     return replace(
         gpu,
         uuid=driver.uuid or gpu.uuid,
+        serial=driver.serial,
         name=driver.name or gpu.name,
         memory=_or(driver.memory, gpu.memory),
         mig=_or(driver.mig, gpu.mig),

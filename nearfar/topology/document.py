@@ -92,6 +92,7 @@ def _gpu(row: _Reader) -> Gpu:
         mig=row.flag("mig"),
         ecc=row.flag("ecc"),
         visible=True if visible is None else visible,
+        serial=row.text("serial"),
         fault=row.text("fault"),
     )
 

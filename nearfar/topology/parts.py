@@ -73,6 +73,7 @@ class Gpu:
     mig: bool | None = None
     ecc: bool | None = None
     visible: bool = True
+    serial: str | None = None
     fault: str | None = None
 
 

@@ -1,0 +1,59 @@
+"""What a row of the history says: one figure of one run of one node (docs/history.md has the columns)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+#: The folder below the history's directory; a changed meaning of a column makes a new one.
+VERSION = "rows-1"
+
+_TIME = pl.Datetime("us", "UTC")
+
+#: Columns by name. Times are UTC; ``value``, the interval and the reference's bounds are in ``unit``.
+COLUMNS: dict[str, pl.DataType] = {
+    "source": pl.String(),  # of the check's document and verdict: the same run twice counts once
+    "sequence": pl.Int64(),  # counts the recordings of a node, so that a clock set back reorders nothing
+    "recorded": _TIME,
+    "started": _TIME,
+    "run": pl.String(),
+    "system": pl.String(),
+    "partition": pl.String(),
+    "environ": pl.String(),
+    "node": pl.String(),
+    "product": pl.String(),
+    "gpus": pl.String(),  # the figure's GPUs by number, joined by '+', as their models, UUIDs and serial numbers are
+    "gpu_model": pl.String(),
+    "gpu_uuid": pl.String(),
+    "gpu_serial": pl.String(),
+    "driver": pl.String(),
+    "cuda": pl.String(),
+    "mps": pl.String(),
+    "mpi": pl.String(),
+    "kernel": pl.String(),
+    "program": pl.String(),
+    "version": pl.String(),
+    "engine": pl.String(),
+    "check": pl.String(),
+    "metric": pl.String(),
+    "rows": pl.List(pl.String()),  # of references that may speak of it, the most precise first
+    "quantity": pl.String(),
+    "cell": pl.String(),
+    "flow": pl.String(),
+    "class": pl.String(),
+    "unit": pl.String(),
+    "value": pl.Float64(),
+    "low": pl.Float64(),
+    "high": pl.Float64(),
+    "n": pl.Int32(),
+    "reference": pl.Float64(),
+    "lower": pl.Float64(),
+    "upper": pl.Float64(),
+    "origin": pl.String(),
+    "stale": pl.Boolean(),
+    "verdict": pl.String(),
+    "converged": pl.Boolean(),
+    "verified": pl.Boolean(),
+    "throttled": pl.Boolean(),
+    "contended": pl.Boolean(),
+    "quick": pl.Boolean(),
+}
