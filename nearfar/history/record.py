@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
@@ -20,20 +18,13 @@ from typing import Any
 import polars as pl
 
 from nearfar.errors import CouldNotJudge
-from nearfar.files import reports_directory, write_atomically
+from nearfar.files import write_atomically
 from nearfar.history import rows
-from nearfar.history.schema import COLUMNS, VERSION
+from nearfar.history.places import ELSEWHERE, VERSION, directory, word
+from nearfar.history.schema import COLUMNS
+from nearfar.history.store import History, Question
 
-#: The variable that names the history's directory.
-VARIABLE = "NEARFAR_HISTORY"
-_ELSEWHERE = f"set {VARIABLE} to a directory"
 Say = Callable[[str], None]
-
-
-def directory() -> Path:
-    """Where the history is: ``NEARFAR_HISTORY``, else ``history`` among the reports."""
-    own = os.environ.get(VARIABLE)
-    return Path(own).expanduser().absolute() if own else reports_directory() / "history"
 
 
 def record(run_directory: Path, destination: Path | None = None, say: Say | None = None) -> Path:
@@ -94,27 +85,24 @@ def _write(history: Path, found: list[dict[str, Any]]) -> None:
     if path.exists():
         return
     stamp: dict[str, Any] = {
-        "sequence": _next(system / "sequence" / word(first["node"])),
+        "sequence": _next(history, first["system"], first["node"]),
         "recorded": datetime.now(timezone.utc),
     }
     columns = {key: [stamp.get(key, row.get(key)) for row in found] for key in COLUMNS}
     frame = pl.DataFrame(columns, schema=COLUMNS)
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd")
-    write_atomically(path, content.getvalue(), _ELSEWHERE)
+    write_atomically(path, content.getvalue(), ELSEWHERE)
 
 
-def _next(counter: Path) -> int:
+def _next(history: Path, system: str, node: str) -> int:
     """One more than a node's last recording. Two at the same moment may get the same number: their times tell them
     apart."""
+    counter = history / VERSION / f"system={word(system)}" / "sequence" / word(node)
     try:
         last = int(counter.read_text())
     except (OSError, ValueError):
-        last = 0
-    write_atomically(counter, f"{last + 1}\n", _ELSEWHERE)
+        kept = History(history, lambda _: None).rows(Question(system, (node,)), ())
+        last = kept["sequence"].max() or 0  # type: ignore[assignment]
+    write_atomically(counter, f"{last + 1}\n", ELSEWHERE)
     return last + 1
-
-
-def word(name: str) -> str:
-    """A node's name as part of a file's name."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

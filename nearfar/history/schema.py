@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-#: The folder below the history's directory; a changed meaning of a column makes a new one.
-VERSION = "rows-1"
-
 _TIME = pl.Datetime("us", "UTC")
 
 #: Columns by name. Times are UTC; ``value``, the interval and the reference's bounds are in ``unit``.

@@ -1,0 +1,206 @@
+"""``nearfar history``: a figure of a node over time, and across nodes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import polars as pl
+
+from nearfar import history
+from nearfar.errors import EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.history import History, Question, series, shown
+from nearfar.history.series import Series
+from nearfar.sitefile import nearest
+
+_EPILOG = """\
+examples:
+  nearfar history                                         which nodes there are, and when they last ran
+  nearfar history --node gpu001                           all figures of a node, the worst first
+  nearfar history --node gpu001 --metric near.n0_g0       one figure of a node, run by run
+  nearfar history --metric near.h2d --since 30d           one figure across nodes, the worst first
+  nearfar history --metric near.h2d --json
+  nearfar history --record 'reports/redwood/*'            keep the figures of runs that are not kept yet
+  nearfar history --compact                               merge the small files of many nights
+
+A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
+nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/history.md has the columns.
+
+exit codes: 0 shown, 2 wrong use, 3 there is no history, or it cannot be read
+"""
+#: Lines of a table, unless all are asked for.
+MOST_LINES = 40
+_SCHEMA = "nearfar-history/1"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Figures of real runs over time: the median with an interval of 95 % over the runs, the last one, and a line."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument("--system", metavar="NAME", help="the system (default: the only one that has runs)")
+    parser.add_argument("--node", metavar="NAME", help="one node")
+    parser.add_argument("--metric", metavar="NAME", help="a metric, or a row of references that stands for several")
+    parser.add_argument("--check", metavar="NAME", help="figures of this check alone")
+    parser.add_argument(
+        "--since", metavar="DATE", help="runs from this day on (2026-11-01), or of the last 24h, 30d, 12w"
+    )
+    parser.add_argument("--all", action="store_true", help=f"all lines, not the worst {MOST_LINES}")
+    parser.add_argument("--json", action="store_true", help="every run's figures as JSON")
+    parser.add_argument("--record", nargs="+", metavar="RUN", help="keep the figures of these run directories")
+    parser.add_argument("--compact", action="store_true", help="merge small files; nodes may record meanwhile")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer one question."""
+    store = History(history.directory(), _say)
+    if args.record:
+        return _record(args.record)
+    if args.compact:
+        before, after = history.compact(store)
+        print(
+            f"{store.directory}: {before} files merged into {after}"
+            if before
+            else f"{store.directory}: nothing to merge"
+        )
+        return EXIT_GOOD
+    question = _question(args, store)
+    if args.node is None and args.metric is None:
+        return _overview(args, store, question)
+    found = _series(store, question)
+    told = [] if args.json else _notes(store, question, found)
+    if args.json:
+        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
+        print(json.dumps({**about, "series": shown.as_json(found)}, indent=1, ensure_ascii=False))
+    else:
+        one = len(found) == 1 and args.node is not None
+        print(
+            "\n".join([*(shown.runs(found[0]) if one else shown.table(found, None if args.all else MOST_LINES)), *told])
+        )
+    return EXIT_GOOD
+
+
+def _say(words: str) -> None:
+    print(f"nearfar: {words}", file=sys.stderr, flush=True)
+
+
+def _record(runs: Sequence[str]) -> int:
+    for name in runs:
+        folder = Path(name)
+        if not (folder / "run.json").is_file():
+            raise NearfarError(f"{folder}: no run directory (run.json is not there)")
+        kept = history.record(folder, say=_say)
+    print(f"{len(runs)} run{'s' if len(runs) > 1 else ''} kept in {kept}")
+    return EXIT_GOOD
+
+
+def _question(args: argparse.Namespace, store: History) -> Question:
+    """What is asked, each name checked against those that there are."""
+    systems = store.systems()
+    if not systems:
+        raise CouldNotJudge(f"{store.directory}: no history yet; every run of nearfar validate is kept there")
+    if args.system is None and len(systems) > 1:
+        raise NearfarError(f"--system: which one? There is history of {', '.join(systems)}")
+    system = args.system or systems[0]
+    if system not in systems:
+        raise NearfarError(f"--system {system}: no history of it{nearest(system, systems)}")
+    nodes = store.nodes(system)
+    node = None if args.node is None else args.node.partition(".")[0].lower()
+    if node is not None and node not in nodes:
+        raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
+    now = datetime.now(timezone.utc)
+    try:
+        since = None if args.since is None else history.parse_since(args.since, now)
+    except ValueError:
+        raise NearfarError(f"--since {args.since}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
+    return Question(system, None if node is None else (node,), args.check, args.metric, None, since)
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """The nearest known name; all of them only where they are few."""
+    hint = nearest(word, list(known))
+    return hint if len(hint) < 400 else f" ({len(known)} are known, {known[0]} to {known[-1]})"
+
+
+def _series(store: History, question: Question) -> list[Series]:
+    """The figures that are asked for; a name that no metric has may be that of a row of references."""
+    rows = store.rows(question, series.COLUMNS)
+    if rows.is_empty() and question.metric is not None:
+        as_row = Question(question.system, question.nodes, question.check, None, question.metric, question.since)
+        rows = store.rows(as_row, series.COLUMNS)
+    if rows.is_empty():
+        raise CouldNotJudge(_nothing(store, question))
+    found = series.from_rows(rows)
+    if question.nodes is not None and question.metric is None:
+        return sorted(found, key=lambda each: each.badness)
+    return series.worst_first(found)
+
+
+def _nothing(store: History, question: Question) -> str:
+    """Why there is no such figure, with the nearest name that there is."""
+    wide = Question(question.system, question.nodes)
+    known = store.aggregated(wide, ["check", "metric"], pl.col("rows").first(), pl.col("started").max())
+    checks = sorted(set(known["check"]))
+    if question.check is not None and question.check not in checks:
+        return f"--check {question.check}: no figure of it{nearest(question.check, checks)}"
+    if question.check is not None:
+        known = known.filter(pl.col("check") == question.check)
+    names = {*known["metric"], *(row for rows in known["rows"].to_list() for row in rows or ())}
+    if question.metric is not None and question.metric not in names:
+        return f"--metric {question.metric}: no figure of that name{_nearest(question.metric, sorted(names))}"
+    last: datetime = max(known["started"])
+    return f"no run since {question.since:%Y-%m-%d %H:%M}; the last was {last:%Y-%m-%d %H:%M}"
+
+
+def _overview(args: argparse.Namespace, store: History, question: Question) -> int:
+    found = store.aggregated(
+        question, ["node"], pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"),
+        pl.col("started").max().alias("last"), pl.col("metric").n_unique().alias("metrics"),
+        (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
+    )  # fmt: skip
+    if found.is_empty():
+        raise CouldNotJudge(_nothing(store, question))
+    if args.json:
+        nodes = [
+            {**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in found.to_dicts()
+        ]
+        print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "system": question.system,
+                          "nodes": nodes}, indent=1))  # fmt: skip
+        return EXIT_GOOD
+    width = max(len("node"), *(len(node) for node in found["node"]))
+    print(
+        f"{question.system}: {found['figures'].sum():,} figures of {len(found)} node{'s' if len(found) > 1 else ''} in {store.directory}"
+    )
+    print(f"{'node':<{width}}  runs  metrics  first             last              figures that failed")
+    rows = found.sort("fails", "last", descending=[True, False]).to_dicts()
+    for row in rows if args.all else rows[:MOST_LINES]:
+        print(f"{row['node']:<{width}}  {row['runs']:4d}  {row['metrics']:7d}  {row['first']:%Y-%m-%d %H:%M}  "
+              f"{row['last']:%Y-%m-%d %H:%M}  {row['fails']} of {row['figures']:,}")  # fmt: skip
+    if not args.all and len(rows) > MOST_LINES:
+        print(f"… and {len(rows) - MOST_LINES} more (--all)")
+    return EXIT_GOOD
+
+
+def _notes(store: History, question: Question, found: Sequence[Series]) -> list[str]:
+    """What a reader would stumble over: clocks that were set back, a figure that is measured no more."""
+    notes = []
+    for node in sorted({each.node for each in found if each.last.epoch}):
+        notes.append(f"note: the clock of {node} was set back: its runs stand in the order in which they were recorded")
+    if question.metric is not None and question.since is None:
+        checks = sorted({each.check for each in found})
+        last = max(each.last.started for each in found)
+        month = Question(question.system, question.nodes, since=last)
+        known = store.aggregated(month, ["check", "metric"], pl.col("started").max())
+        later = known.filter(pl.col("check").is_in(checks) & (pl.col("started").dt.date() > last.date()))
+        gone = not later.is_empty() and question.metric not in set(later["metric"])
+        if gone:
+            hint = _nearest(question.metric, sorted(later["metric"]))
+            notes.append(
+                f"note: {question.metric} was last measured on {last:%Y-%m-%d}; {', '.join(checks)} has run since{hint}"
+            )
+    return notes

@@ -1,0 +1,110 @@
+"""Compaction: the many small files of nights become few, sorted so that one node's rows lie together."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+
+from nearfar.errors import CouldNotJudge
+from nearfar.files import cannot_write, lock
+from nearfar.history.places import COMPACTED, ELSEWHERE, VERSION
+from nearfar.history.store import History, Question, scan
+
+#: So many rows are sorted and written at a time; about a gigabyte of memory.
+CHUNK = 1_000_000
+#: A compacted file with fewer is taken in by the next compaction.
+SMALL = 500_000
+#: Rows that a reader has to unpack for a node that has any of them.
+ROW_GROUP = 32_768
+_ORDER = ("node", "check", "metric", "started")
+
+
+def compact(history: History) -> tuple[int, int]:
+    """Merge the small files of every month; returns how many files there were of those, and how many were made.
+
+    One at a time (a lock); nodes may record meanwhile. The merged file is in place before the small ones go: who reads
+    in between sees rows twice, which ``History.rows`` counts once. Raises ``CouldNotJudge`` where that is impossible.
+    """
+    before = after = 0
+    with lock(history.directory / "compaction.lock", limit=5.0):
+        for month in sorted((history.directory / VERSION).glob("system=*/month=*")):
+            members = _members(month, history)
+            try:
+                made = _merge(month, members)
+            except pl.exceptions.PolarsError:
+                refused = history.unreadable(members)
+                members = [path for path in members if path not in refused]
+                made = _merge(month, members)
+            before += len(members) if made else 0
+            after += made
+    return before, after
+
+
+def _members(month: Path, history: History) -> list[Path]:
+    question = Question(system=month.parent.name.partition("=")[2])
+    return [path for path in history.files(question) if path.parent == month and _is_small(path)]
+
+
+def _is_small(path: Path) -> bool:
+    return not path.name.startswith(COMPACTED) or _height(path) < SMALL
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+
+
+def _merge(month: Path, members: Sequence[Path]) -> int:
+    """Merge files of a month; returns how many were made, 0 where there is nothing to merge."""
+    if len(members) < 2:
+        return 0
+    rows = scan(members)
+    counts = rows.group_by("node").len().sort("node").collect()
+    made: list[Path] = []
+    for nodes in _chunks(counts.rows()):
+        part = rows.filter(pl.col("node").is_in(nodes)).collect()
+        made.append(write_sorted(month, part.sort("sequence").unique(["source", "metric"], keep="first")))
+    for path in members:
+        if path not in made:
+            path.unlink(missing_ok=True)
+    return len(made)
+
+
+def _chunks(counts: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
+    """Nodes whose rows together fit a chunk."""
+    nodes: list[str] = []
+    room = CHUNK
+    for node, count in counts:
+        if nodes and count > room:
+            yield nodes
+            nodes, room = [], CHUNK
+        nodes.append(node)
+        room -= count
+    if nodes:
+        yield nodes
+
+
+def write_sorted(month: Path, rows: pl.DataFrame) -> Path:
+    """Write rows as a compacted file of a month, beside its place and then renamed."""
+    ordered = rows.sort(_ORDER)
+    digest = sha256("".join(ordered["source"].unique().sort()).encode()).hexdigest()[:16]
+    path = month / f"{COMPACTED}{digest}.parquet"
+    beside = None
+    try:
+        handle, beside = tempfile.mkstemp(dir=month, prefix=f".{path.name}.")
+        os.close(handle)
+        ordered.write_parquet(beside, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
+        os.chmod(beside, 0o644)
+        os.replace(beside, path)
+    except OSError as error:
+        raise cannot_write(path, error, ELSEWHERE) from None
+    except pl.exceptions.PolarsError as error:
+        raise CouldNotJudge(f"{path}: cannot be written: {error}") from None
+    finally:
+        if beside is not None and os.path.exists(beside):
+            os.unlink(beside)
+    return path

@@ -1,0 +1,105 @@
+"""One figure of one node over time: its values in order, their median with an interval, and a line that shows them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import comb
+
+import polars as pl
+
+#: The columns of the history that series are made of.
+COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict")
+#: Units in which less is better.
+LESS_IS_BETTER = ("us", "ns", "ms", "s")
+_VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run. ``low`` and ``high`` are the interval of its median, None where there is none."""
+
+    started: datetime
+    run: str
+    value: float
+    low: float | None
+    high: float | None
+    verdict: str
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Series:
+    """A figure of one node over its runs, the earliest first; never empty."""
+
+    node: str
+    check: str
+    metric: str
+    unit: str
+    points: tuple[Point, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """The figures, in ``unit``."""
+        return [point.value for point in self.points]
+
+    @property
+    def median(self) -> float:
+        """The median over the runs."""
+        return statistics.median(self.values)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """An interval of at least 95 % for the median; the extremes of fewer than six runs."""
+        return median_interval(self.values)
+
+    @property
+    def last(self) -> Point:
+        """The latest run."""
+        return self.points[-1]
+
+    @property
+    def badness(self) -> tuple[int, float]:
+        """What sorts the worst first: the last verdict, then how far the last figure is on the bad side of the median."""
+        rank = _VERDICTS.index(self.last.verdict) if self.last.verdict in _VERDICTS else 1
+        over = self.last.value / self.median if self.median else 1.0
+        return rank, -over if self.unit in LESS_IS_BETTER else over
+
+
+def from_rows(rows: pl.DataFrame) -> list[Series]:
+    """The series of rows that ``History.rows`` gave, in the order in which their figures first stand there."""
+    found = []
+    for (node, check, metric, unit), own in rows.group_by("node", "check", "metric", "unit", maintain_order=True):
+        columns = own.select("started", "run", "value", "low", "high", "verdict", "epoch").rows()
+        found.append(Series(str(node), str(check), str(metric), str(unit), tuple(Point(*each) for each in columns)))
+    return found
+
+
+def worst_first(found: Iterable[Series]) -> list[Series]:
+    """By their medians, of one figure on many nodes: the least rate, the longest time first."""
+    return sorted(found, key=lambda each: -each.median if each.unit in LESS_IS_BETTER else each.median)
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The order statistics that hold the median with at least 95 %; the extremes where there are fewer than six."""
+    ordered, n = sorted(values), len(values)
+    outside, skipped = 0.0, 0
+    while skipped < (n - 1) // 2 and outside + comb(n, skipped) / 2**n <= 0.025:
+        outside += comb(n, skipped) / 2**n
+        skipped += 1
+    first = max(0, skipped - 1)
+    return ordered[first], ordered[n - 1 - first]
+
+
+def sparkline(values: Sequence[float], least: float, most: float, width: int = 30) -> str:
+    """Values as a line of blocks between ``least`` and ``most``; of more than ``width`` each block is the median of
+    several."""
+    if len(values) > width:
+        edges = [round(i * len(values) / width) for i in range(width + 1)]
+        values = [statistics.median(values[a:b]) for a, b in zip(edges, edges[1:])]
+    span = most - least
+    steps = len(_LEVELS) - 1
+    return "".join(_LEVELS[round((value - least) / span * steps) if span > 0 else steps // 2] for value in values)

@@ -1,0 +1,188 @@
+"""Reading the history: which files there are, and the rows of a question, each figure once and in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+
+from nearfar.errors import CouldNotJudge
+from nearfar.history.places import COMPACTED, VERSION, word
+from nearfar.history.schema import COLUMNS
+
+#: A clock that goes back by less was not set, but is another machine's.
+CLOCK_TOLERANCE = timedelta(minutes=5)
+_MAGIC = b"PAR1"
+#: Compaction takes files away while others read: so often is the list of files made again.
+_ATTEMPTS = 5
+#: What tells a row from others, and their order.
+_KEYS = ("source", "sequence", "recorded", "started", "node", "check", "metric")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rows are wanted; None: all. ``row`` is a row of references (``near.h2d``) that stands for several metrics."""
+
+    system: str | None = None
+    nodes: tuple[str, ...] | None = None
+    check: str | None = None
+    metric: str | None = None
+    row: str | None = None
+    since: datetime | None = None
+
+    @property
+    def predicate(self) -> pl.Expr:
+        """The rows that fit."""
+        wanted = pl.lit(True)
+        if self.nodes is not None:
+            wanted &= pl.col("node").is_in(list(self.nodes))
+        if self.check is not None:
+            wanted &= pl.col("check") == self.check
+        if self.metric is not None:
+            wanted &= pl.col("metric") == self.metric
+        if self.row is not None:
+            wanted &= pl.col("rows").list.contains(self.row)
+        if self.since is not None:
+            wanted &= pl.col("started") >= self.since
+        return wanted
+
+
+class History:
+    """A history's directory. ``say`` is told of each file that cannot be read; it is left out."""
+
+    def __init__(self, directory: Path, say: Callable[[str], None]) -> None:
+        self.directory = directory
+        self._say = say
+        self._told: set[Path] = set()
+
+    def systems(self) -> list[str]:
+        """The systems that have rows."""
+        return sorted(path.name.partition("=")[2] for path in (self.directory / VERSION).glob("system=*"))
+
+    def files(self, question: Question) -> list[Path]:
+        """The whole files that may hold what is asked for."""
+        base = self.directory / VERSION
+        system = "*" if question.system is None else word(question.system)
+        names = None if question.nodes is None else {word(node) for node in question.nodes}
+        least = "" if question.since is None else f"month={question.since:%Y-%m}"
+        found: list[Path] = []
+        for month in sorted(base.glob(f"system={system}/month=*")):
+            if month.name >= least:
+                found += (path for path in month.glob("*.parquet") if _may_hold(path, names))
+        return sorted(path for path in found if self._is_whole(path))
+
+    def _is_whole(self, path: Path) -> bool:
+        """Whether a file is Parquet to its end; one that vanished meanwhile was compacted."""
+        try:
+            with path.open("rb") as stream:
+                first = stream.read(4)
+                stream.seek(-4, 2)
+                whole = first == stream.read(4) == _MAGIC
+        except FileNotFoundError:
+            return False
+        except OSError:
+            whole = False
+        if not whole:
+            self.leave_out(path, "not a whole Parquet file")
+        return whole
+
+    def leave_out(self, path: Path, why: str) -> None:
+        """Tell of a file that is left out, once."""
+        if path not in self._told:
+            self._told.add(path)
+            self._say(f"left out: {path}: {why}")
+
+    def rows(self, question: Question, columns: Iterable[str] | None = None) -> pl.DataFrame:
+        """The rows that are asked for, each figure of a run once, by node and in order.
+
+        Order is that of the runs' own times, but what was recorded after a node's clock had been set back counts as
+        later (``epoch`` counts those times). Raises ``CouldNotJudge`` where the files cannot be read.
+        """
+        wanted = list(dict.fromkeys([*_KEYS, *(COLUMNS if columns is None else columns)]))
+        refused: set[Path] = set()
+        for _ in range(_ATTEMPTS):
+            files = [path for path in self.files(question) if path not in refused]
+            try:
+                return in_order(_once(_read(files, question.predicate, wanted)))
+            except (OSError, pl.exceptions.PolarsError) as error:
+                refused |= self.unreadable(files)
+                last = error
+        raise CouldNotJudge(f"{self.directory}: the history cannot be read: {str(last).splitlines()[0]}")
+
+    def nodes(self, system: str) -> list[str]:
+        """The nodes of a system that have rows."""
+        return sorted(
+            path.name for path in (self.directory / VERSION / f"system={word(system)}" / "sequence").glob("*")
+        )
+
+    def aggregated(self, question: Question, by: Sequence[str], *figures: pl.Expr) -> pl.DataFrame:
+        """Figures over the rows that are asked for, without having them all in memory. Rows that compaction is about
+        to take away may count twice."""
+        files = [path for path in self.files(question) if path not in self._told]
+        if not files:
+            return pl.DataFrame(schema={name: COLUMNS[name] for name in by})
+        found = scan(files).filter(question.predicate).group_by(by).agg(*figures)
+        try:
+            return found.sort(by).collect(engine="streaming")
+        except (OSError, pl.exceptions.PolarsError) as error:
+            if self.unreadable(files):
+                return self.aggregated(question, by, *figures)
+            words = str(error).splitlines()[0]
+            raise CouldNotJudge(f"{self.directory}: the history cannot be read: {words}") from None
+
+    def unreadable(self, files: Sequence[Path]) -> set[Path]:
+        """The files that are there and are no history; each is told of."""
+        found = set()
+        for path in files:
+            try:
+                _read([path], pl.lit(True), list(COLUMNS), limit=1)
+            except FileNotFoundError:
+                continue
+            except (OSError, pl.exceptions.PolarsError) as error:
+                found.add(path)
+                self.leave_out(path, f"not a file of the history ({str(error).splitlines()[0]})")
+        return found
+
+
+def _may_hold(path: Path, names: set[str] | None) -> bool:
+    return names is None or path.name.startswith(COMPACTED) or path.name.partition(".")[0] in names
+
+
+def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: int | None = None) -> pl.DataFrame:
+    if not files:
+        return pl.DataFrame(schema={name: COLUMNS[name] for name in columns})
+    rows = scan(files).filter(predicate).select(columns)
+    return (rows if limit is None else rows.head(limit)).collect()
+
+
+def scan(files: Sequence[Path]) -> pl.LazyFrame:
+    """The rows of files, with the columns that this version knows."""
+    return pl.scan_parquet(
+        list(files), schema=COLUMNS, missing_columns="insert", extra_columns="ignore", hive_partitioning=False,
+        glob=False,
+    )  # fmt: skip
+
+
+def _once(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort("sequence", "recorded").unique(["source", "metric"], keep="first", maintain_order=True)
+
+
+def in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows by node, in the order of ``epoch`` (added) and time; see ``History.rows``."""
+    recordings = rows.select("node", "source", "sequence", "recorded").unique("source")
+    back = (pl.col("recorded").diff() < -CLOCK_TOLERANCE).fill_null(False).cum_sum()
+    epochs = recordings.sort("node", "sequence", "recorded", "source").with_columns(back.over("node").alias("epoch"))
+    ordered = rows.join(epochs.select("source", "epoch"), on="source", how="left")
+    return ordered.sort("node", "epoch", "started", "sequence", "check", "metric")
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """``2026-11-01``, or a span back from now: ``30d``, ``12w``, ``24h``. Raises ``ValueError`` for anything else."""
+    span = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if span:
+        return now - timedelta(hours=int(span.group(1)) * {"h": 1, "d": 24, "w": 168}[span.group(2)])
+    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=now.tzinfo)

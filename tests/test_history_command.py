@@ -1,0 +1,136 @@
+"""``nearfar history`` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import cli, history
+from nearfar.history import series
+from tests.data.runs import nightly
+
+NODES = {"gpu001": 1.0, "gpu002": 0.9, "gpu003": 1.01}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("history")
+    for day in range(1, 8):
+        run = nightly.run(folder / "reports", NODES, f"2026-11-{day:02}")
+        history.record(run, folder / "history")
+    return folder / "history"
+
+
+@pytest.fixture
+def ask(kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(kept))
+
+    def run(*words: str) -> tuple[int, list[str], str]:
+        code = cli.main(["history", *words])
+        said = capsys.readouterr()
+        return code, said.out.splitlines(), said.err
+
+    return run
+
+
+def test_across_nodes_the_worst_is_first(ask: Any) -> None:
+    code, lines, _ = ask("--metric", "sole.n0_g0")
+    assert code == 0
+    assert lines[0] == "sole.n0_g0, host_device_check, GB/s: 2026-11-01 to 2026-11-07, the worst first"
+    assert [line.split()[:3] for line in lines[2:]] == [
+        ["gpu002", "7", "49.9"], ["gpu001", "7", "55.5"], ["gpu003", "7", "56.0"],
+    ]  # fmt: skip
+
+
+def test_of_a_node_run_by_run(ask: Any) -> None:
+    code, lines, _ = ask("--node", "gpu002", "--metric", "sole.n0_g0", "--since", "2026-11-03")
+    assert code == 0 and "median 49.9" in lines[0] and "5 runs" in lines[0]
+    assert lines[2].split()[:3] == ["2026-11-03", "02:00", "49.9"] and "DEGRADED" in lines[2]
+
+
+def test_a_row_of_references_stands_for_its_figures(ask: Any) -> None:
+    _, lines, _ = ask("--metric", "sole.h2d", "--node", "gpu001")
+    assert [line.split()[0] for line in lines[2:]] == ["sole.n0_g2", "sole.n0_g1", "sole.n0_g0", "sole.n0_g3"]
+
+
+def test_without_a_name_it_says_what_there_is(ask: Any) -> None:
+    code, lines, _ = ask()
+    assert code == 0 and lines[0].startswith("redwood: 420 figures of 3 nodes")
+    assert lines[2].split()[:3] == ["gpu001", "7", "20"]
+
+
+def test_json_has_every_run(ask: Any) -> None:
+    _, lines, _ = ask("--metric", "sole.n0_g0", "--node", "gpu002", "--json")
+    told = json.loads("\n".join(lines))
+    (one,) = told["series"]
+    assert (told["schema"], one["n"], len(one["points"])) == ("nearfar-history/1", 7, 7)
+    assert one["points"][0]["started"] == "2026-11-01T02:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "words, code, said",
+    [
+        (("--metric", "sole.n0_g00"), 3, "no figure of that name (did you mean 'sole.n0_g0'?)"),
+        (("--node", "gpu01"), 2, "no history of it (did you mean 'gpu001'?)"),
+        (("--system", "redwod"), 2, "no history of it (did you mean 'redwood'?)"),
+        (("--check", "host_devise_check"), 3, "did you mean 'host_device_check'?"),
+        (("--check", "host_devise_check", "--metric", "sole.h2d"), 3, "did you mean 'host_device_check'?"),
+        (
+            ("--metric", "sole.h2d", "--since", "2026-11-20"),
+            3,
+            "no run since 2026-11-20 00:00; the last was 2026-11-07",
+        ),
+        (("--since", "yesterday"), 2, "expected a day such as"),
+        (("--record", "/nowhere"), 2, "no run directory"),
+    ],
+)
+def test_wrong_names_are_told(ask: Any, words: tuple[str, ...], code: int, said: str) -> None:
+    found, lines, error = ask(*words)
+    assert (found, lines) == (code, []) and said in error and len(error.splitlines()) == 1, error
+
+
+def test_an_empty_history_says_how_it_fills(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "none"))
+    assert cli.main(["history"]) == 3
+    assert "no history yet; every run of nearfar validate is kept there" in capsys.readouterr().err
+
+
+def test_several_systems_have_to_be_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    for system in ("redwood", "spruce"):
+        run = nightly.run(tmp_path / system, {"gpu001": 1.0}, system=system)
+        assert cli.main(["history", "--record", str(run)]) == 0
+    capsys.readouterr()
+    assert cli.main(["history"]) == 2
+    assert "which one? There is history of redwood, spruce" in capsys.readouterr().err
+
+
+def test_a_renamed_metric_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    history.record(nightly.run(tmp_path / "a", {"gpu001": 1.0}, "2026-11-01"), tmp_path / "history")
+    later = nightly.run(tmp_path / "b", {"gpu001": 1.0}, "2026-11-02")
+    path = later / "gpu001/host_device_check/verdict.json"
+    path.write_text(path.read_text().replace("sole.n0_g0", "near.n0_g0"))
+    history.record(later, tmp_path / "history")
+    assert cli.main(["history", "--metric", "sole.n0_g0"]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith("note: sole.n0_g0 was last measured on 2026-11-01; host_device_check has run since"), said
+
+
+def test_sparklines() -> None:
+    assert series.sparkline([1, 2, 3], 1, 3) == "▁▅█"
+    assert series.sparkline([5, 5], 5, 5) == "▄▄"
+    assert len(series.sparkline(list(range(365)), 0, 364, 30)) == 30
+
+
+def test_the_interval_of_a_median() -> None:
+    assert series.median_interval([3, 1, 2]) == (1, 3)
+    assert series.median_interval(list(range(1, 7))) == (1, 6), "96.9 % with six"
+    assert series.median_interval(list(range(1, 21))) == (6, 15), "95.9 % with twenty"
