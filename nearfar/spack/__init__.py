@@ -3,8 +3,8 @@
 A module here runs the ``spack`` command and reads its lock files; nothing imports Spack's own Python.
 """
 
-from nearfar.spack.ensure import ensure
+from nearfar.spack.ensure import ensure, plan
 from nearfar.spack.found import LEAST_VERSION, Spack, find
 from nearfar.spack.installed import Installed, Package, Plan
 
-__all__ = ["LEAST_VERSION", "Installed", "Package", "Plan", "Spack", "ensure", "find"]
+__all__ = ["LEAST_VERSION", "Installed", "Package", "Plan", "Spack", "ensure", "find", "plan"]

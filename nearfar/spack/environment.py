@@ -1,0 +1,150 @@
+"""The pack's environment, staged: everything that Spack reads and writes lies in one folder under ``build/spack/``.
+
+The checkout's ``spack.yaml`` is copied there with absolute paths, and so are the sources of the programs, because Spack
+leaves links in the sources that it develops. The folder's name says from what the environment was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nearfar.errors import NearfarError
+from nearfar.files import CHECKOUT, cannot_write, make_directory, state_directory, write_atomically
+from nearfar.spack.found import Spack
+
+#: The environments of the checkout, by whether they have CUDA.
+ENVIRONMENTS = {True: Path("spack.yaml"), False: Path("spack", "host", "spack.yaml")}
+#: The programs' sources in the checkout, and the recipe among them.
+SOURCES = Path("src")
+RECIPE = Path("src", "spack_repo")
+_SKIPPED = ("spack_repo", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an installation is made of.
+
+    ``cuda_arch``: compute capabilities such as ``90`` or ``80,90``. ``site``: a folder of Spack configuration.
+    ``mirror``: a folder or URL. ``tree``: where packages are installed, shared by every environment.
+    """
+
+    cuda: bool
+    cuda_arch: str | None = None
+    site: Path | None = None
+    mirror: str | None = None
+    tree: Path | None = None
+
+    @property
+    def install_tree(self) -> Path:
+        """``tree``, ``NEARFAR_SPACK_TREE``, or ``build/spack/tree``."""
+        return (self.tree or Path(os.environ.get("NEARFAR_SPACK_TREE") or base() / "tree")).expanduser().absolute()
+
+
+def base() -> Path:
+    """Where staged environments and, unless told otherwise, installed packages lie."""
+    return state_directory() / "build" / "spack"
+
+
+def site_of(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The folder that ``NEARFAR_SPACK_SITE`` names, or None. Raises ``NearfarError`` where it is no directory."""
+    named = (os.environ if environ is None else environ).get("NEARFAR_SPACK_SITE")
+    if not named:
+        return None
+    if not Path(named).is_dir():
+        raise NearfarError(
+            f"NEARFAR_SPACK_SITE={named}: no such directory; `nearfar spack externals --into {named}` fills it"
+        )
+    return Path(named).absolute()
+
+
+def text(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> str:
+    """The ``spack.yaml`` of a staged environment: the checkout's, with absolute paths and this machine's folders."""
+    source = checkout / ENVIRONMENTS[wanted.cuda]
+    whole: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
+    content = whole["spack"]
+    content["repos"] = {name: str((source.parent / path).resolve()) for name, path in content["repos"].items()}
+    content["develop"]["nearfar"]["path"] = str(folder / "src")
+    content["include"] = [{"path": str(wanted.site)}] if wanted.site else []
+    content["config"] = {"install_tree": {"root": str(wanted.install_tree)}}
+    if wanted.mirror:
+        content["mirrors"] = {"nearfar": _url(wanted.mirror)}
+    if wanted.cuda and wanted.cuda_arch:
+        packages = content.setdefault("packages", {})
+        packages["nearfar"] = {"require": [f"cuda_arch={wanted.cuda_arch}"]}
+        packages["all"] = {"prefer": [f"cuda_arch={wanted.cuda_arch}"]}
+    return yaml.safe_dump(whole, sort_keys=False)
+
+
+def _url(mirror: str) -> str:
+    return mirror if "://" in mirror else f"file://{Path(mirror).expanduser().absolute()}"
+
+
+def key(spack: Spack, wanted: Wanted, checkout: Path = CHECKOUT) -> str:
+    """Twelve hexadecimal digits that change with whatever the solver sees: the environment, the recipe, the site's folder,
+    Spack's version and its own configuration. Not with the programs' sources: those are built again, not solved again."""
+    digest = hashlib.sha256()
+    digest.update(f"{spack.version}\n{spack.root}\n{text(wanted, Path('.'), checkout)}".encode())
+    for path in _configuration(spack, wanted, checkout):
+        digest.update(f"{path}\n".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _configuration(spack: Spack, wanted: Wanted, checkout: Path) -> Iterator[Path]:
+    yield from sorted((checkout / RECIPE).rglob("*.py"))
+    yield from sorted((checkout / RECIPE).rglob("*.yaml"))
+    folders = [spack.root / "etc" / "spack", spack.root / "etc" / "spack" / "site"]
+    if "SPACK_DISABLE_LOCAL_CONFIG" not in spack.environ:
+        folders += [
+            Path(spack.environ.get(name) or place).expanduser()
+            for name, place in (("SPACK_USER_CONFIG_PATH", "~/.spack"), ("SPACK_SYSTEM_CONFIG_PATH", "/etc/spack"))
+        ]
+    for folder in [*([wanted.site] if wanted.site else []), *folders]:
+        yield from sorted(path for path in folder.glob("*.yaml") if path.is_file())
+
+
+def sources_hash(checkout: Path = CHECKOUT) -> str:
+    """Changes with any file that the programs are built from."""
+    digest = hashlib.sha256()
+    for name in _sources(checkout / SOURCES):
+        digest.update(f"{name}\0".encode() + (checkout / SOURCES / name).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _sources(top: Path) -> list[Path]:
+    """The files below ``top``, relative; not the recipe, nor the links that Spack leaves (``build-…``)."""
+    found = []
+    for folder, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if name not in _SKIPPED and not name.startswith("build-")]
+        found += [(Path(folder) / name).relative_to(top) for name in files]
+    return sorted(found)
+
+
+def stage(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> None:
+    """Write ``folder``/spack.yaml if it is not there, and bring ``folder``/src up to the checkout's sources.
+
+    Files that did not change stay untouched: Spack compiles again what is newer than its last build.
+    """
+    make_directory(folder)
+    if not (folder / "spack.yaml").exists():
+        write_atomically(folder / "spack.yaml", text(wanted, folder, checkout))
+    source, target = checkout / SOURCES, folder / "src"
+    present = _sources(source)
+    try:
+        for name in _sources(target):
+            if name not in present:
+                (target / name).unlink()
+        for name in present:
+            content = (source / name).read_bytes()
+            if not (target / name).exists() or (target / name).read_bytes() != content:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source / name, target / name)
+    except OSError as error:
+        raise cannot_write(target, error) from None

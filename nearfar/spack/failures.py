@@ -1,0 +1,58 @@
+"""What Spack's output says when it fails, as one line with the way out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from nearfar.errors import CouldNotJudge, NearfarError
+
+_NO_LOCKS = (
+    "its file system has no locks (NFS without them?): put the tree elsewhere (NEARFAR_SPACK_TREE=/a/folder), or set"
+    " `config: {locks: false}` in a config.yaml that Spack reads and run one installation at a time"
+)
+#: Patterns of Spack's messages, the first that matches counts; ``{0}`` is the pattern's group.
+_KNOWN = (
+    (
+        r"(?:Failed to clone|unable to access|fatal: repository).*?(\S*spack-packages\S*)",
+        "Spack's package recipes are not on this machine and {0} cannot be reached: name a checkout of them in repos.yaml"
+        " (`repos: {{builtin: /its/repos/spack_repo/builtin}}`)",
+    ),
+    (
+        r"(?i)(?:cannot bootstrap|failed to bootstrap|bootstrapp?ing?.*)\W+.*?(clingo)",
+        "Spack cannot bring its solver {0}: `pip install clingo` into a Python and name that in SPACK_PYTHON",
+    ),
+    (
+        r"ChecksumError:? .*?for (\S+)|(?:sha256|checksum) (?:checksum )?(?:failed|mismatch)[^\n]*?(\S+)",
+        "{0}: the source differs from the recipe's checksum; make the mirror again (nearfar spack mirror DIR)",
+    ),
+    (
+        r"All fetchers failed for (?:spack-stage-)?(\S+)|FetchError: .*?(\S+)",
+        "Spack cannot fetch {0}: without a network it needs a source mirror, `nearfar spack mirror DIR` on a host that has one,"
+        " then `--mirror DIR` here",
+    ),
+    (
+        r"(?:No locks available|Errno 37|Function not implemented)(\b)",
+        f"Spack cannot lock its install tree: {_NO_LOCKS}",
+    ),
+    (r"(?:Can't|Cannot) (?:take|create) \w+ ?lock[^\n]*?:? (/\S+)", "{0}: Spack may not write there"),
+    (r"(?:Failed to install|Error: ProcessError[^\n]*?) (\S+) due to", "{0} does not build"),
+    (r"(?:failed to concretize|cannot (?:satisfy|concretize)|No version exists)([^\n]*)", "Spack finds no solution{0}"),
+)
+
+
+def failed(what: str, output: str, log: Path) -> NearfarError:
+    """The user's error for a failed ``spack`` command: ``what`` it was to do, its whole output, and where that is kept."""
+    for pattern, words in _KNOWN:
+        found = re.search(pattern, output)
+        if found:
+            named = next((group for group in found.groups() if group), "")
+            return CouldNotJudge(f"{what}: {words.format(named.rstrip(':.,'))} (log: {log})")
+    errors = [line.removeprefix("==> ").strip() for line in output.splitlines() if line.startswith("==> Error")]
+    last = errors[0] if errors else (output.strip().splitlines() or ["it said nothing"])[-1]
+    return CouldNotJudge(f"{what}: {last} (log: {log})")
+
+
+def no_locks(tree: Path, cause: str) -> NearfarError:
+    """The user's error for an install tree on which a lock was tried in vain."""
+    return CouldNotJudge(f"{tree}: a lock failed ({cause}): {_NO_LOCKS}")
