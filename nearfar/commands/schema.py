@@ -16,6 +16,7 @@ SCHEMAS = {
     "measurement": "measurement-1",
     "verdict": "verdict-1",
     "node-result": "node-result-1",
+    "health": "health-1",
 }
 
 _EPILOG = """examples:

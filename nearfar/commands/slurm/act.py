@@ -1,0 +1,79 @@
+"""``nearfar slurm act``: what is to be done about nodes, and doing it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError
+from nearfar.slurm import act, explain
+from nearfar.slurm.scontrol import Slurm
+
+_EPILOG = """examples:
+  nearfar slurm act --results /shared/nearfar --explain           what would be done about each node, and why
+  nearfar slurm act --results /shared/nearfar --explain n2        all that is known of one
+  nearfar slurm act --results /shared/nearfar --health /shared/nearfar-health
+  nearfar slurm act --clear n2 --because "GPU 2 replaced"         after hard evidence: now a retest may release it
+  nearfar slurm act --reset-latch --because "reference was wrong"
+
+Only the system file's `act` allows more than looking: docs/slurm-act.md.
+exit codes: 0 all that was decided is done, 2 wrong use or no rights, 3 something is unclear or waits for a person (the latch)
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Act on the findings of sweeps and health checks: comment, drain, resume, as the site's file allows."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument("--system", metavar="NAME", help="whose `act` applies (default: the only file that has one)")
+    parser.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
+    parser.add_argument("--health", metavar="DIR", type=Path, help="the directory of the nodes' health findings")
+    parser.add_argument(
+        "--state", metavar="DIR", type=Path, default=act.STATE, help=f"the lock and the log (default: {act.STATE})"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    what.add_argument("--explain", metavar="NODE", nargs="?", const="", help="say why, of one node or of all")
+    what.add_argument("--clear", metavar="NODE", help="a person has seen to a node that hard evidence had drained")
+    what.add_argument("--reset-latch", action="store_true", help="allow drains again after the cap closed the latch")
+    parser.add_argument("--because", metavar="WORDS", help="why, for the log (with --clear and --reset-latch)")
+    parser.add_argument("--json", action="store_true", help="the decisions as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, or act."""
+    slurm = Slurm()
+    if args.reset_latch:
+        print(f"the latch is open again; it had closed because: {act.reset_latch(args.state, _because(args))}")
+        return EXIT_GOOD
+    order = act.Order(act.read_policy(args.system), args.results, args.health, args.state)
+    if args.clear is not None:
+        act.clear(order, args.clear, _because(args), slurm)
+        print(f"{args.clear}: written down; it is resumed once the check that drained it has passed")
+        return EXIT_GOOD
+    if order.results is None and order.health is None:
+        raise NearfarError("nothing to act on: name --results DIR, --health DIR, or both")
+    if args.dry_run or args.explain is not None:
+        view, done = act.look(order, slurm), None
+    else:
+        view, done = act.run(order, slurm)
+    for line in view.refused:
+        print(f"nearfar: {line}", file=sys.stderr)
+    if args.json:
+        print(json.dumps(explain.document(view, done), indent=1, ensure_ascii=False))
+    elif args.explain:
+        print(explain.one(view, order.policy, args.explain))
+    else:
+        print(explain.all_nodes(view, order.policy, done, why=args.explain is not None))
+    waits = view.decisions.latch or view.past.latched or any(problem for _, problem in done or ())
+    return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
+
+
+def _because(args: argparse.Namespace) -> str:
+    if not args.because:
+        raise NearfarError("say why, for the log: --because WORDS")
+    return str(args.because)

@@ -1,0 +1,241 @@
+"""What is to be done about each node: findings × node states × policy × past → actions with reasons. Pure.
+
+Whatever is doubtful leads to no action, with the doubt as its reason.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from nearfar.slurm import reasons
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.observed import CheckRun, Drained, Past
+from nearfar.slurm.policy import Policy
+from nearfar.slurm.standing import Blame, Evidence, blamed, evidence, general
+
+DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
+_DAY = 86400.0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
+    on."""
+
+    node: str
+    action: str
+    why: str
+    reason: str | None = None
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Of all nodes that were seen or drained. ``latch``: why nothing more may be drained, where this run found that out."""
+
+    nodes: tuple[Decision, ...]
+    blamed: tuple[Blame, ...]
+    latch: str | None
+
+
+def decide(
+    runs: Sequence[CheckRun], nodes: Mapping[str, NodeState], policy: Policy, past: Past, now: float
+) -> Decisions:
+    """The decisions on every node that has runs or carries our reason, by name."""
+    by_node: dict[str, list[CheckRun]] = defaultdict(list)
+    for run in runs:
+        by_node[run.node].append(run)
+    # On a drained node nothing grows old: what was found there since holds until a person has been.
+    unending = replace(policy, max_age=inf, confirm_within=inf)
+    found = {
+        name: evidence(these, unending if _drained_by_us(nodes.get(name)) else policy, past.since.get(name, 0.0), now)
+        for name, these in by_node.items()
+    }
+    blames = blamed(found, runs, policy, now)
+    excused = {(blame.check, node, blame.metric) for blame in blames for node in blame.nodes}
+    decisions = []
+    for name in sorted(
+        {*by_node, *(n for n, state in nodes.items() if is_ours(state.reason) or is_ours(state.comment))}
+    ):
+        counted = [e for e in found.get(name, ()) if (e.found.check, name, general(e.finding.what)) not in excused]
+        explained = [e for e in found.get(name, ()) if e not in counted]
+        decisions.append(_node(name, nodes.get(name), by_node[name], counted, explained, policy, past))
+    allowed, latch = _within_caps(decisions, nodes, policy, past, now)
+    return Decisions(tuple(allowed), tuple(blames), latch)
+
+
+def is_ours(text: str | None) -> bool:
+    """Whether a reason or a comment was written by this program, and by nobody since."""
+    return reasons.read(text) is not None
+
+
+def _drained_by_us(state: NodeState | None) -> bool:
+    return state is not None and state.drain and is_ours(state.reason)
+
+
+def objection_to_drain(state: NodeState) -> str | None:
+    """Why a node must not be drained as it is; asked when deciding, and again just before the write."""
+    if state.reason is not None and not is_ours(state.reason):
+        return f"its reason is not ours: '{state.reason}'"
+    if state.drain:
+        return "it is drained already"
+    if state.base == "DOWN":
+        return f"it is {state.words}: it runs no jobs, and why is Slurm's to say"
+    return None
+
+
+def objection_to_resume(state: NodeState, reason: str) -> str | None:
+    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on."""
+    if not state.drain:
+        return f"it is not drained but {state.words}"
+    if state.reason != reason:
+        return f"its reason has changed to '{state.reason}'"
+    return None
+
+
+def objection_to_comment(state: NodeState) -> str | None:
+    """Why a node's comment must not be written."""
+    return None if state.comment is None or is_ours(state.comment) else f"its comment is not ours: '{state.comment}'"
+
+
+def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tuple[bool, str]:
+    """Whether the check that drained a node has passed in its newest run that began after ``floor``, and in words."""
+    later = [run for run in runs if run.check == drained.check and run.started > floor]
+    newest = max(later, key=lambda run: run.ended, default=None)
+    if newest is None:
+        return False, f"{drained.check} has not been run since"
+    if newest.clears(drained.what):
+        return True, f"{drained.check} passed in run {newest.run}"
+    if newest.verdict in ("PASS", "DEGRADED"):
+        return False, f"{drained.check} passed in run {newest.run}, which did not judge {drained.what}"
+    return False, f"{drained.check} said {newest.verdict} in run {newest.run}"
+
+
+def _node(
+    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[Evidence],
+    explained: Sequence[Evidence], policy: Policy, past: Past,
+) -> Decision:  # fmt: skip
+    if state is None:
+        return Decision(name, NOTHING, "Slurm has no such node")
+    if _drained_by_us(state):
+        return _resume(name, state, runs, counted, policy, past)
+    ranked = [(policy.step(e.found.check, e.finding.hard), e) for e in counted]
+    drains = [e for step, e in ranked if step == DRAIN and e.stands]
+    if drains:
+        return _drain(name, state, drains[0])
+    comments = [e for step, e in ranked if step == COMMENT and e.stands]
+    if comments:
+        return _comment(name, state, comments[0])
+    if is_ours(state.comment):
+        return _uncomment(name, state, runs)
+    if ranked:
+        step, worst = ranked[0]
+        why = f"{worst.found.check} is only observed" if step == "observe" else worst.why
+        return Decision(name, NOTHING, f"{_said(worst)}: {why}", evidence=worst)
+    if explained:
+        return Decision(name, NOTHING, f"{_said(explained[0])}: as on many nodes at once", evidence=explained[0])
+    unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
+    if unclear is not None:
+        return Decision(name, NOTHING, f"{unclear.check} could not be judged (run {unclear.run}): that never acts")
+    return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
+
+
+def _said(each: Evidence) -> str:
+    return str(_reason(each)).removeprefix(f"{reasons.PREFIX} ")
+
+
+def _reason(each: Evidence) -> reasons.Reason:
+    return reasons.reason(each.found.check, each.finding, each.found.run, each.found.part)
+
+
+def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
+    objection = objection_to_drain(state)
+    if objection is not None:
+        return Decision(name, NOTHING, f"{_said(worst)}: not drained: {objection}", evidence=worst)
+    return Decision(name, DRAIN, worst.why, str(_reason(worst)), worst)
+
+
+def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
+    objection = objection_to_comment(state)
+    if objection is not None:
+        return Decision(name, NOTHING, f"{_said(worst)}: no comment: {objection}", evidence=worst)
+    if state.comment is not None:
+        return Decision(name, NOTHING, f"{_said(worst)}: it has our comment already", evidence=worst)
+    return Decision(name, COMMENT, worst.why, str(_reason(worst)), worst)
+
+
+def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decision:
+    ours = reasons.read(state.comment)
+    assert ours is not None
+    of_check = [run for run in runs if run.check.removesuffix("_check") == ours.check]
+    newest = max(of_check, key=lambda run: run.ended, default=None)
+    if newest is not None and newest.verdict in ("PASS", "DEGRADED"):
+        return Decision(name, UNCOMMENT, f"{newest.check} passed in run {newest.run}", state.comment)
+    return Decision(name, NOTHING, f"it keeps its comment until {ours.check} passes")
+
+
+def _resume(
+    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[Evidence], policy: Policy, past: Past
+) -> Decision:
+    assert state.reason is not None
+    drained = past.drained.get(name)
+    if drained is None or drained.reason != state.reason:
+        return Decision(name, NOTHING, "drained with our reason, but not by this log: a person has to resume it")
+    cleared = past.cleared.get(name, 0.0)
+    if drained.hard and cleared <= drained.at:
+        words = f"stays drained: hard evidence; once it has been seen to: nearfar slurm act --clear {name}"
+        return Decision(name, NOTHING, words)
+    passed, why = passed_since(runs, drained, max(drained.at, cleared))
+    if not passed:
+        return Decision(name, NOTHING, f"stays drained: {why}")
+    still = next((e for e in counted if policy.step(e.found.check, e.finding.hard) == DRAIN), None)
+    if still is not None:
+        return Decision(name, NOTHING, f"stays drained: {why}, but {_said(still)}", evidence=still)
+    return Decision(name, RESUME, why, state.reason)
+
+
+def _within_caps(
+    decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: Past, now: float
+) -> tuple[list[Decision], str | None]:
+    """The decisions with the drains that the caps or the latch do not allow taken back; and why the latch closed."""
+    ours = [name for name, state in nodes.items() if _drained_by_us(state)]
+    today = [name for name, at in past.drains if now - at < _DAY]
+    latch, closed = None, past.latched
+    held: dict[str, Decision] = {}
+    for decision in sorted((d for d in decisions if d.action == DRAIN), key=_severity):
+        if closed is None:
+            latch = closed = _beyond(decision.node, nodes, ours, today, policy)
+        if closed is not None:
+            words = f"{_said_of(decision)}: held by the latch ({closed}); a person resets it: nearfar slurm act --reset-latch"
+            held[decision.node] = replace(decision, action=NOTHING, why=words, reason=None)
+        else:
+            ours.append(decision.node)
+            today.append(decision.node)
+    return [held.get(decision.node, decision) for decision in decisions], latch
+
+
+def _severity(decision: Decision) -> tuple[object, ...]:
+    assert decision.evidence is not None
+    return (*decision.evidence.severity[:2], decision.node)
+
+
+def _said_of(decision: Decision) -> str:
+    return "" if decision.evidence is None else _said(decision.evidence)
+
+
+def _beyond(
+    name: str, nodes: Mapping[str, NodeState], ours: Sequence[str], today: Sequence[str], policy: Policy
+) -> str | None:
+    """Why one more drain is too many; None where it is not."""
+    for cap, counted, when in ((policy.per_day, today, "within a day"), (policy.in_all, ours, "in all")):
+        if len(counted) + 1 > cap.nodes:
+            return f"more than {cap.nodes} drained {when}"
+        for partition in nodes[name].partitions:
+            members = {n for n, state in nodes.items() if partition in state.partitions}
+            most = cap.of(len(members))
+            if sum(n in members for n in counted) + 1 > most:
+                return f"more than {most} of the {len(members)} nodes of partition {partition} drained {when}"
+    return None

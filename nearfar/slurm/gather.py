@@ -1,0 +1,124 @@
+"""Findings gathered from a results directory and from health findings: those that are believed, and why others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from nearfar.errors import CouldNotJudge
+from nearfar.slurm import health_finding, result
+from nearfar.slurm.observed import HEALTH, CheckRun
+from nearfar.slurm.trust import Trust
+
+#: Seconds that a node's clock may be ahead of this one's.
+CLOCKS = 300.0
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Check runs that are believed, and one line for each file that is not."""
+
+    runs: tuple[CheckRun, ...]
+    refused: tuple[str, ...]
+
+
+def gather(
+    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, oldest: float
+) -> Gathered:
+    """All believed check runs of a system that ended after ``oldest`` (seconds since 1970).
+
+    ``users``: whose results count; health findings count as root's alone. Raises ``CouldNotJudge`` for a directory that
+    cannot be listed: what is in it is not known then.
+    """
+    runs: list[CheckRun] = []
+    refused: list[str] = []
+    if results is not None:
+        found, problems = _results(results, system, users, now, oldest)
+        runs, refused = runs + found, refused + problems
+    if health is not None:
+        found, problems = _health(health, system, now, oldest)
+        runs, refused = runs + found, refused + problems
+    return Gathered(tuple(runs), tuple(refused))
+
+
+def _results(
+    folder: Path, system: str, users: frozenset[int], now: float, oldest: float
+) -> tuple[list[CheckRun], list[str]]:
+    _listed(folder)
+    trust = Trust(folder, users)
+    runs: dict[tuple[str, str], result.NodeResult] = {}
+    refused, twice = [], set()
+    for place in result.folders(folder):
+        try:
+            if place.lstat().st_mtime < oldest:
+                continue  # an unread one: its files were all written before it was renamed
+            one = result.read(place, trust)
+            if one.system != system or _seconds(one.ended) < oldest:
+                continue
+            _refuse_the_future(place / result.RESULT, one.ended, now)
+        except (CouldNotJudge, OSError) as error:
+            refused.append(str(error))
+            continue
+        known = runs.setdefault((one.node, one.run), one)
+        if _said(known) != _said(one):
+            twice.add((one.node, one.run))
+    for key in sorted(twice):
+        refused.append(
+            f"{runs.pop(key).folder}: run {key[1]} of node {key[0]} is there twice, and not alike; neither is counted"
+        )
+    return [run for one in runs.values() for run in _check_runs(one)], refused
+
+
+def _said(one: result.NodeResult) -> object:
+    return one.started, one.ended, [(check.check, check.verdict, check.findings) for check in one.checks]
+
+
+def _listed(folder: Path) -> None:
+    try:
+        next(iter(folder.iterdir()), None)
+    except OSError as error:
+        raise CouldNotJudge(
+            f"{folder}: cannot be listed: {error.strerror}; name the directory that sweeps write to"
+        ) from None
+
+
+def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
+    for check in one.checks:
+        figures = check.raw.get("metrics", [])
+        yield CheckRun(
+            node=one.node, check=check.check, run=one.run, started=_seconds(one.started), ended=_seconds(one.ended),
+            verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
+            passed=frozenset(m["name"] for m in figures if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference")),
+            part=one.blamed[0] if one.blamed else None, source=str(check.folder),
+        )  # fmt: skip
+
+
+def _health(folder: Path, system: str, now: float, oldest: float) -> tuple[list[CheckRun], list[str]]:
+    _listed(folder)
+    trust = Trust(folder, frozenset({0}))
+    runs, refused = [], []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            trust.directory(folder)
+            one = health_finding.read(path, trust)
+            if one.system != system or _seconds(one.time) < oldest:
+                continue
+            _refuse_the_future(path, one.time, now)
+        except CouldNotJudge as error:
+            refused.append(str(error))
+            continue
+        at = _seconds(one.time)
+        failures = tuple(f for f in one.findings if f.verdict == "FAIL")
+        runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path)))
+    return runs, refused
+
+
+def _refuse_the_future(path: Path, time: str, now: float) -> None:
+    if _seconds(time) > now + CLOCKS:
+        raise CouldNotJudge(f"{path}: of {time}, which is not yet; set the node's clock, or this host's; not counted")
+
+
+def _seconds(time: str) -> float:
+    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()

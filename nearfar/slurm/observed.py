@@ -1,0 +1,58 @@
+"""What the decisions rest on: one check of one run on one node, believed; and what was done before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nearfar.slurm.result import Finding
+
+#: The check that a health finding belongs to.
+HEALTH = "health"
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """One check of one run. Times are seconds since 1970. ``failures`` are its FAILs, ``passed`` the names of the figures
+    that were judged and inside their bounds. ``part`` is the one that the diagnosis blames; ``source`` is for the log."""
+
+    node: str
+    check: str
+    run: str
+    started: float
+    ended: float
+    verdict: str
+    failures: tuple[Finding, ...] = ()
+    passed: frozenset[str] = frozenset()
+    part: str | None = None
+    source: str = ""
+
+    def clears(self, what: str | None) -> bool:
+        """Whether it passed, and with it the figure ``what`` (None: what was found is no figure, or is not known)."""
+        return self.verdict in ("PASS", "DEGRADED") and (what is None or what in self.passed)
+
+
+@dataclass(frozen=True)
+class Drained:
+    """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence."""
+
+    at: float
+    reason: str
+    check: str
+    what: str | None
+    hard: bool
+
+
+@dataclass(frozen=True)
+class Past:
+    """What the log says. ``since``: evidence of a node from before then has been acted on or was voided by a person.
+
+    ``drains``: (node, time) of the drains that count against the caps; ``cleared``: when a person said that the node was
+    seen to.
+    """
+
+    since: Mapping[str, float] = field(default_factory=dict)
+    drained: Mapping[str, Drained] = field(default_factory=dict)
+    drains: tuple[tuple[str, float], ...] = ()
+    cleared: Mapping[str, float] = field(default_factory=dict)
+    latched: str | None = None

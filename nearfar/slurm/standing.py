@@ -1,0 +1,132 @@
+"""Which FAILs of a node stand: hard evidence at once, a slow figure only when the run before was as slow."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.slurm.observed import CheckRun
+from nearfar.slurm.policy import Policy
+from nearfar.slurm.result import Finding
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A FAIL and the run that it is of. ``stands``: it may be acted on; else ``why`` says what is missing."""
+
+    found: CheckRun
+    finding: Finding
+    stands: bool
+    why: str
+
+    @property
+    def severity(self) -> tuple[bool, float, str, str]:
+        """Worst first: hard evidence, then by how far the figure is from its limit."""
+        finding = self.finding
+        gap = 0.0
+        if finding.value is not None and finding.limit:
+            ratio = abs(finding.value / finding.limit)
+            gap = ratio if ratio < 1 else 1 / ratio
+        return not finding.hard, gap, self.found.check, finding.what
+
+
+@dataclass(frozen=True)
+class Blame:
+    """A metric that fails on so many nodes at once that it is not the nodes."""
+
+    check: str
+    metric: str
+    nodes: tuple[str, ...]
+    tested: int
+
+    @property
+    def words(self) -> str:
+        """One sentence."""
+        return (
+            f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: look at its reference or at "
+            f"the driver; no node is drained for it"
+        )
+
+
+def evidence(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
+    """All FAILs of one node's runs that began after ``since`` and are young enough, worst first; each figure once."""
+    checks: dict[str, list[CheckRun]] = defaultdict(list)
+    for run in runs:
+        if run.started > since:
+            checks[run.check].append(run)
+    found: list[Evidence] = []
+    for these in checks.values():
+        newest_first = sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
+        found += _hard(newest_first, policy, now)
+        found += _speed(newest_first, policy, now)
+    return sorted(found, key=lambda each: each.severity)
+
+
+def _hard(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
+    """It stands whatever later runs say."""
+    found: dict[tuple[str, str | None], Evidence] = {}
+    for run in newest_first:
+        if now - run.ended <= policy.max_age:
+            for finding in run.failures:
+                if finding.hard:
+                    words = "hard evidence stands at once"
+                    found.setdefault((finding.what, finding.code), Evidence(run, finding, True, words))
+    return list(found.values())
+
+
+def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
+    """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too."""
+    names = {f.what for run in newest_first for f in run.failures if not f.hard}
+    found = []
+    for name in sorted(names):
+        judged = [(run, _of(run, name)) for run in newest_first if name in run.passed or _of(run, name) is not None]
+        newest, finding = judged[0]
+        if finding is None or now - newest.ended > policy.max_age:
+            continue
+        before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
+        if before is None:
+            found.append(Evidence(newest, finding, False, "seen once: a second run has to confirm it"))
+        elif before[1] is None:
+            words = f"not confirmed: run {before[0].run} before it was inside the bounds"
+            found.append(Evidence(newest, finding, False, words))
+        elif newest.ended - before[0].ended > policy.confirm_within:
+            found.append(Evidence(newest, finding, False, f"not confirmed: run {before[0].run} is too long ago"))
+        else:
+            found.append(Evidence(newest, finding, True, f"confirmed by run {before[0].run}"))
+    return found
+
+
+def _of(run: CheckRun, name: str) -> Finding | None:
+    return next((f for f in run.failures if f.what == name and not f.hard), None)
+
+
+def _apart(earlier: CheckRun, later: CheckRun) -> bool:
+    """Whether two results are of two runs: other names, and one over before the other began."""
+    return earlier.run != later.run and earlier.ended <= later.started
+
+
+def blamed(
+    found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
+) -> list[Blame]:
+    """The metrics that fail on many nodes at once, confirmed or not. Which GPU or NUMA node it was does not matter."""
+    failing: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for node, these in found.items():
+        for each in these:
+            failing[each.found.check, general(each.finding.what)].add(node)
+    tested: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        if now - run.ended <= policy.max_age:
+            tested[run.check].add(run.node)
+    return [
+        Blame(check, metric, tuple(sorted(nodes)), len(tested[check]))
+        for (check, metric), nodes in sorted(failing.items())
+        if len(nodes) >= max(policy.same_metric.nodes, 2)
+        and len(nodes) >= policy.same_metric.share * len(tested[check])
+    ]
+
+
+def general(what: str) -> str:
+    """A metric's name without the numbers of the parts: ``near.n0_g1`` and ``near.n1_g3`` are both ``near.n_g``."""
+    return re.sub(r"(?<![A-Za-z])([a-z])\d+", r"\1", what)

@@ -1,0 +1,317 @@
+"""What is decided about nodes: never more than the site allows, and nothing on doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import floor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearfar.slurm import reasons
+from nearfar.slurm.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide, is_ours
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.observed import CheckRun, Drained, Past
+from nearfar.slurm.policy import Policy, Share, Step
+from nearfar.slurm.result import Finding
+
+HOUR = 3600.0
+NOW = 1_800_000_000.0
+POLICY = Policy(
+    "s", default=Step("drain", "drain"), per_day=Share(2, 0.5), in_all=Share(4, 0.5), same_metric=Share(3, 0.5)
+)
+FOREIGN = "bad DIMM, ticket 12"
+SLOW = Finding("sole.g2_n0", "FAIL", False, "slow", None, "g2:n0", "sole", 27.1, 52.6, "GB/s")
+WRONG = Finding("g2:n0", "FAIL", True, "wrong data", "wrong_data")
+OURS = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r0"
+
+
+def ran(
+    node: str, run: str, *failures: Finding, hours_ago: float = 1, verdict: str = "", passed: Sequence[str] = (),
+    check: str = "host_device_check",
+) -> CheckRun:  # fmt: skip
+    ended = NOW - hours_ago * HOUR
+    word = verdict or ("FAIL" if failures else "PASS")
+    return CheckRun(node, check, run, ended - 60, ended, word, failures, frozenset(passed))
+
+
+def state(
+    name: str, *flags: str, reason: str | None = None, comment: str | None = None, base: str = "IDLE"
+) -> NodeState:
+    return NodeState(name, base, frozenset(flags), reason, comment=comment, partitions=("gpu",))
+
+
+def cluster(count: int = 20, **others: NodeState) -> dict[str, NodeState]:
+    return {**{f"n{i}": state(f"n{i}") for i in range(1, count + 1)}, **others}
+
+
+def of(decisions: Decisions, node: str) -> tuple[str, str]:
+    return next((d.action, d.why) for d in decisions.nodes if d.node == node)
+
+
+def drained(node: str, hours_ago: float, hard: bool = False, what: str | None = "sole.g2_n0") -> Past:
+    at = NOW - hours_ago * HOUR
+    return Past({node: at}, {node: Drained(at, OURS, "host_device_check", what, hard)}, ((node, at),))
+
+
+def test_a_slow_figure_drains_once_another_run_was_as_slow() -> None:
+    first = ran("n1", "r1", SLOW, hours_ago=20)
+    once = decide([first], cluster(), POLICY, Past(), NOW)
+    assert of(once, "n1") == (
+        NOTHING,
+        "FAIL host_device d2h g2 27.1<52.6 GB/s run=r1: seen once: a second run has to confirm it",
+    )
+    twice = decide([first, ran("n1", "r2", SLOW)], cluster(), POLICY, Past(), NOW)
+    assert of(twice, "n1") == (DRAIN, "confirmed by run r1")
+    assert twice.nodes[0].reason == "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r2"
+
+
+@pytest.mark.parametrize(
+    ("between", "why"),
+    [
+        ([ran("n1", "r2", passed=["sole.g2_n0"], hours_ago=10)], "not confirmed: run r2"),
+        ([ran("n1", "r3", SLOW, hours_ago=1)], "seen once"),  # the same run, found in two places
+        ([replace(ran("n1", "r2", SLOW), started=NOW - HOUR - 30)], "seen once"),  # at the same time
+        ([ran("n1", "r2", replace(SLOW, what="sole.g1_n0"), hours_ago=10)], "seen once"),  # another figure
+        ([ran("n2", "r2", SLOW, hours_ago=10)], "seen once"),
+        ([ran("n1", "r2", SLOW, hours_ago=10, check="peer_check")], "seen once"),
+        ([ran("n1", "r2", SLOW, hours_ago=8 * 24)], "too long ago"),
+    ],
+)  # fmt: skip
+def test_what_confirms_nothing(between: list[CheckRun], why: str) -> None:
+    decisions = decide([*between, ran("n1", "r3", SLOW)], cluster(), POLICY, Past(), NOW)
+    assert of(decisions, "n1")[0] == NOTHING
+    assert why in of(decisions, "n1")[1]
+
+
+def test_hard_evidence_stands_whatever_the_next_run_says() -> None:
+    runs = [ran("n1", "r1", WRONG, hours_ago=5), ran("n1", "r2", passed=["sole.g2_n0"])]
+    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    assert of(decisions, "n1") == (DRAIN, "hard evidence stands at once")
+    assert decisions.nodes[0].reason == "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
+
+
+def test_findings_that_are_too_old_or_from_before_a_persons_word() -> None:
+    old = decide([ran("n1", "r1", WRONG, hours_ago=40)], cluster(), POLICY, Past(), NOW)
+    assert of(old, "n1")[0] == NOTHING
+    voided = decide([ran("n1", "r1", WRONG, hours_ago=5)], cluster(), POLICY, Past({"n1": NOW - 2 * HOUR}), NOW)
+    assert of(voided, "n1")[0] == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [
+        (state("n1", reason=FOREIGN), "its reason is not ours: 'bad DIMM, ticket 12'"),
+        (state("n1", "DRAIN", reason=FOREIGN), "its reason is not ours: 'bad DIMM, ticket 12'"),
+        (state("n1", "DRAIN", reason=OURS + ", ticket 12"), "its reason is not ours"),
+        (state("n1", "DRAIN"), "it is drained already"),
+        (state("n1", base="DOWN"), "it is DOWN"),
+        (state("n1", "NOT_RESPONDING", base="DOWN"), "it is DOWN+NOT_RESPONDING"),
+    ],
+)  # fmt: skip
+def test_nodes_that_are_left_as_they_are(node: NodeState, why: str) -> None:
+    decisions = decide([ran("n1", "r1", WRONG)], cluster(n1=node), POLICY, Past(), NOW)
+    assert of(decisions, "n1")[0] == NOTHING
+    assert why in of(decisions, "n1")[1]
+
+
+def test_a_node_that_slurm_does_not_have() -> None:
+    assert of(decide([ran("zz", "r1", WRONG)], cluster(), POLICY, Past(), NOW), "zz") == (
+        NOTHING,
+        "Slurm has no such node",
+    )
+
+
+def test_indeterminate_never_acts() -> None:
+    finding = replace(WRONG, verdict="INDETERMINATE")
+    run = replace(ran("n1", "r1", verdict="INDETERMINATE"), failures=())
+    assert finding not in run.failures
+    assert of(decide([run], cluster(), POLICY, Past(), NOW), "n1") == (
+        NOTHING, "host_device_check could not be judged (run r1): that never acts",
+    )  # fmt: skip
+
+
+def test_the_ladder_of_each_check() -> None:
+    runs = [ran("n1", "r1", SLOW, hours_ago=9), ran("n1", "r2", SLOW), ran("n2", "r3", WRONG)]
+    for step, expected in (("observe", [NOTHING, NOTHING]), ("comment", [COMMENT, COMMENT]), ("drain", [DRAIN, DRAIN])):
+        policy = replace(POLICY, checks={"host_device_check": Step(step, step)})
+        assert [d.action for d in decide(runs, cluster(), policy, Past(), NOW).nodes] == expected
+    mixed = replace(POLICY, checks={"host_device_check": Step("drain", "comment")})
+    assert [d.action for d in decide(runs, cluster(), mixed, Past(), NOW).nodes] == [COMMENT, DRAIN]
+    foreign = cluster(n1=state("n1", comment="mine"))
+    assert of(decide(runs, foreign, mixed, Past(), NOW), "n1")[0] == NOTHING
+
+
+def test_our_comment_goes_once_the_check_passes() -> None:
+    nodes = cluster(n1=state("n1", comment=OURS))
+    assert of(decide([], nodes, POLICY, Past(), NOW), "n1")[0] == NOTHING
+    assert of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, Past(), NOW), "n1")[0] == UNCOMMENT
+
+
+def test_a_drained_node_is_resumed_by_the_check_that_drained_it() -> None:
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    passed = ran("n1", "r1", passed=["sole.g2_n0"])
+    assert of(decide([passed], nodes, POLICY, drained("n1", 5), NOW), "n1") == (
+        RESUME,
+        "host_device_check passed in run r1",
+    )
+    for runs, why in (
+        ([], "has not been run since"),
+        ([replace(passed, started=NOW - 6 * HOUR)], "has not been run since"),  # it began before the drain
+        ([replace(passed, check="peer_check")], "has not been run since"),
+        ([replace(passed, passed=frozenset())], "which did not judge sole.g2_n0"),
+        ([replace(passed, verdict="INDETERMINATE")], "said INDETERMINATE"),
+        ([passed, ran("n1", "r2", SLOW, hours_ago=0.1)], "said FAIL in run r2"),
+        ([passed, ran("n1", "r2", WRONG, hours_ago=0.5, check="peer_check")], "but FAIL peer g2:n0 wrong_data run=r2"),
+    ):  # fmt: skip
+        action, said = of(decide(runs, nodes, POLICY, drained("n1", 5), NOW), "n1")
+        assert action == NOTHING and why in said
+
+
+def test_hard_evidence_waits_for_a_person_and_then_for_a_pass() -> None:
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    past = drained("n1", 50, hard=True, what=None)
+    passed = ran("n1", "r1", hours_ago=2)
+    assert "--clear n1" in of(decide([passed], nodes, POLICY, past, NOW), "n1")[1]
+    before = replace(past, cleared={"n1": NOW - HOUR})
+    assert (
+        of(decide([passed], nodes, POLICY, before, NOW), "n1")[1]
+        == "stays drained: host_device_check has not been run since"
+    )
+    after = replace(past, cleared={"n1": NOW - 3 * HOUR})
+    assert of(decide([passed], nodes, POLICY, after, NOW), "n1")[0] == RESUME
+
+
+def test_a_drain_that_the_log_does_not_know() -> None:
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    for past in (
+        Past(),
+        replace(drained("n1", 5), drained={"n1": Drained(NOW - 5 * HOUR, "another", "host_device_check", None, False)}),
+    ):
+        action, why = of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, past, NOW), "n1")
+        assert (action, why) == (NOTHING, "drained with our reason, but not by this log: a person has to resume it")
+
+
+def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in (1, 2, 3)]
+    runs += [ran("n4", "r4", passed=["sole.g2_n0"]), ran("n5", "r5", replace(WRONG, what="g2", code="absent"))]
+    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    assert [d.action for d in decisions.nodes] == [NOTHING, NOTHING, NOTHING, NOTHING, DRAIN]
+    assert [blame.nodes for blame in decisions.blamed] == [("n1", "n2", "n3")]
+    assert "look at its reference or at the driver" in decisions.blamed[0].words
+
+
+def test_the_worst_come_first_under_the_cap_and_the_latch_closes() -> None:
+    kinds = [replace(WRONG, what=f"thing_{letter}") for letter in "abc"]
+    runs = [ran(f"n{i}", f"r{i}", kind) for i, kind in enumerate(kinds, 1)]
+    runs += [ran("n9", "r8", SLOW, hours_ago=9), ran("n9", "r9", SLOW)]
+    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING]
+    assert decisions.latch == "more than 2 drained within a day"
+    latched = decide(runs, cluster(), POLICY, Past(latched=decisions.latch), NOW)
+    assert {d.action for d in latched.nodes} == {NOTHING}
+    assert "a person resets it" in latched.nodes[0].why
+
+
+# What holds whatever comes: everything is drawn, the rules are stated anew.
+
+NAMES = [f"n{i}" for i in range(1, 9)]
+FINDINGS = st.sampled_from(
+    [SLOW, WRONG, replace(SLOW, what="sole.n0_g1", cell="n0:g1"), replace(WRONG, what="g1", code="absent")]
+)
+
+
+@st.composite
+def check_runs(draw: st.DrawFn) -> CheckRun:
+    failures = draw(st.lists(FINDINGS, max_size=2, unique=True))
+    verdict = "FAIL" if failures else draw(st.sampled_from(["PASS", "DEGRADED", "INDETERMINATE"]))
+    passed = draw(st.lists(st.sampled_from(["sole.g2_n0", "sole.n0_g1"]), unique=True))
+    names = {f.what for f in failures}
+    return ran(draw(st.sampled_from(NAMES)), draw(st.sampled_from("abcdef")), *failures, verdict=verdict,
+              hours_ago=draw(st.sampled_from([0.1, 1, 5, 12, 30, 48])), passed=[p for p in passed if p not in names],
+              check=draw(st.sampled_from(["host_device_check", "peer_check"])))  # fmt: skip
+
+
+REASONS = st.sampled_from([None, None, OURS, FOREIGN, "nearfar: by hand"])
+
+
+@st.composite
+def states(draw: st.DrawFn) -> dict[str, NodeState]:
+    found = {}
+    for name in NAMES:
+        flags = draw(st.sampled_from([(), (), ("DRAIN",), ("NOT_RESPONDING",), ("PLANNED",)]))
+        base = draw(st.sampled_from(["IDLE", "MIXED", "DOWN"]))
+        found[name] = state(name, *flags, reason=draw(REASONS), comment=draw(REASONS), base=base)
+    return found
+
+
+@st.composite
+def pasts(draw: st.DrawFn) -> Past:
+    known = {}
+    for name in NAMES:
+        if draw(st.booleans()):
+            at = NOW - draw(st.sampled_from([2.0, 20.0, 100.0])) * HOUR
+            known[name] = Drained(
+                at, OURS, "host_device_check", draw(st.sampled_from([None, "sole.g2_n0"])), draw(st.booleans())
+            )
+    cleared = {
+        name: NOW - draw(st.sampled_from([1.0, 10.0, 200.0])) * HOUR
+        for name in draw(st.lists(st.sampled_from(NAMES), unique=True))
+    }
+    since = {name: max(each.at, cleared.get(name, 0)) for name, each in known.items()}
+    return Past(
+        since, known, tuple((n, d.at) for n, d in known.items()), cleared, draw(st.sampled_from([None, None, "cap"]))
+    )
+
+
+@given(
+    st.lists(check_runs(), max_size=14), states(), pasts(), st.sampled_from([1, 2, 8]), st.sampled_from([0.1, 0.5, 1.0])
+)
+def test_what_always_holds(
+    runs: list[CheckRun], nodes: dict[str, NodeState], past: Past, most: int, share: float
+) -> None:
+    policy = replace(POLICY, per_day=Share(most, share), in_all=Share(most, share), same_metric=Share(4, 0.5))
+    decisions = decide(runs, nodes, policy, past, NOW)
+    drains = [d.node for d in decisions.nodes if d.action == DRAIN]
+    ours = [n for n, s in nodes.items() if s.drain and is_ours(s.reason)]
+    assert len({*drains, *ours}) <= max(min(most, floor(share * len(NAMES)) or 1), len(ours)), "above the cap"
+    assert not (drains and past.latched), "drained though the latch is closed"
+    assert sorted({d.node for d in decisions.nodes}) == [d.node for d in decisions.nodes], "a node decided on twice"
+    for decision in decisions.nodes:
+        before = nodes[decision.node]
+        of_node = [run for run in runs if run.node == decision.node]
+        if decision.action == DRAIN:
+            assert before.reason is None or is_ours(before.reason), "a foreign reason overwritten"
+            assert not before.drain and before.base != "DOWN"
+            assert decision.evidence is not None and reasons.read(decision.reason) is not None
+            finding = decision.evidence.finding
+            assert finding.verdict == "FAIL"
+            check = decision.evidence.found.check
+            failing = {r.run for r in of_node if r.check == check and any(f.what == finding.what for f in r.failures)}
+            assert finding.hard or len(failing) > 1, "drained for a speed that was seen once"
+        if decision.action == RESUME:
+            was = past.drained[decision.node]
+            assert before.drain and before.reason == was.reason, "a foreign drain resumed"
+            floor_ = max(was.at, past.cleared.get(decision.node, 0))
+            assert not was.hard or past.cleared.get(decision.node, 0) > was.at, "hard evidence resumed without a person"
+            assert any(
+                r.check == was.check and r.verdict in ("PASS", "DEGRADED") and r.started > floor_ for r in of_node
+            )
+        if decision.action in (COMMENT, UNCOMMENT):
+            assert before.comment is None or is_ours(before.comment), "a foreign comment overwritten"
+
+
+@given(st.lists(check_runs(), max_size=14), states(), pasts())
+def test_runs_that_could_not_be_judged_never_act(runs: list[CheckRun], nodes: dict[str, NodeState], past: Past) -> None:
+    unjudged = [replace(run, verdict="INDETERMINATE", failures=(), passed=frozenset()) for run in runs]
+    assert {d.action for d in decide(unjudged, nodes, POLICY, past, NOW).nodes} <= {NOTHING}
+
+
+@given(st.lists(check_runs(), max_size=14), states(), pasts())
+def test_a_site_that_says_nothing_is_only_observed(
+    runs: list[CheckRun], nodes: dict[str, NodeState], past: Past
+) -> None:
+    actions = {d.action for d in decide(runs, nodes, Policy("s"), past, NOW).nodes}
+    assert not actions & {DRAIN, COMMENT}
