@@ -10,7 +10,7 @@ import os
 import shutil
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
 STAND_IN = "keeneland"
 #: The programming environment that every partition has unless its file says otherwise: what the system offers.
 DEFAULT_ENVIRONMENT = "system"
+#: Set where a process runs within a job on one node: the site's partition that the node is of.
+JOB_PARTITION = "NEARFAR_JOB_PARTITION"
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,8 @@ class Site:
 def site() -> Site:
     """This host's view of the site, read once in a process.
 
-    ``NEARFAR_SYSTEM`` names the system instead of the host's name or product.
+    ``NEARFAR_SYSTEM`` names the system instead of the host's name or product, ``NEARFAR_JOB_PARTITION`` the partition
+    whose node a job runs on.
     """
     directories = site_directories()
     systems = load_all(directories)
@@ -236,4 +239,19 @@ def site() -> Site:
 
         ranks = all(map(shutil.which, ("mpicxx", "mpirun")))
         systems["local"] = local_system(bool(gpu_pci_devices()), systems, installed.is_here(), ranks)
+    inside = os.environ.get(JOB_PARTITION)
+    if inside:
+        systems[wanted] = within_job(systems[wanted], inside)
     return Site(tuple(directories), systems, wanted)
+
+
+def within_job(system: System, partition: str) -> System:
+    """A system as seen from a job on a node of one partition: it alone, run here. Raises ``NearfarError`` for a name
+    that the system lacks."""
+    if partition not in system.partitions:
+        names = list(system.partitions)
+        raise NearfarError(
+            f"{JOB_PARTITION}: system '{system.name}' has no partition '{partition}'{nearest(partition, names)}"
+        )
+    here = replace(system.partitions[partition], scheduler="local", launcher="local")
+    return replace(system, partitions={partition: here})

@@ -7,10 +7,13 @@ import importlib
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
+    "sweep": "measure many nodes, one job each, and judge them together",
+    "node": "what a sweep's job runs on its node",
     "act": "drain, comment or resume nodes for what was found, as the site's file allows",
 }
 
 _EPILOG = """examples:
+  nearfar slurm sweep --partition gpu --pack accept
   nearfar slurm act --results /shared/nearfar --explain
   nearfar slurm act --help
 """

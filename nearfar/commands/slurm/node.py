@@ -1,0 +1,39 @@
+"""``nearfar slurm node``: what a sweep's job runs on its node."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nearfar.errors import EXIT_GOOD
+from nearfar.slurm.sweep import node_run
+from nearfar.slurm.sweep.packs import PACKS
+
+_EPILOG = """examples:
+  nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
+
+exit codes: 0 a result was left, whatever its verdict; 2 wrong use; 3 none was left
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Measure this node, and leave its result in a shared directory. `nearfar slurm sweep` submits it."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
+    parser.add_argument("--sweep", metavar="NAME", required=True, help="the sweep that it belongs to")
+    parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node")
+    parser.add_argument("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
+    parser.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
+    parser.add_argument(
+        "--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, hand over, and say where."""
+    order = node_run.Order(args.results.absolute(), args.sweep, args.node, args.attempt, args.pack, args.site_partition)
+    print(node_run.run(order))
+    return EXIT_GOOD

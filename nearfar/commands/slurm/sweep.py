@@ -1,0 +1,131 @@
+"""``nearfar slurm sweep``: measure many nodes, one job each, and judge them together."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from nearfar.errors import NearfarError
+from nearfar.slurm.sweep import measure, merge, session
+from nearfar.slurm.sweep.controller import Controller
+from nearfar.slurm.sweep.journal import Journal
+from nearfar.slurm.sweep.loop import Pace
+from nearfar.slurm.sweep.packs import PACKS
+
+_EPILOG = """examples:
+  nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted
+  nearfar slurm sweep --partition gpu --nodes 'gpu[001-032,040]' --results /shared/nearfar
+  nearfar slurm sweep --partition gpu --reservation delivery --pack quick --window 64
+  nearfar slurm sweep --resume 20261121T090000-accept            after an interrupt, or for nodes without a result
+  nearfar slurm sweep --partition gpu --dry-run                  what would be submitted
+
+Ctrl-C leaves the jobs in Slurm: they end by themselves and leave their results, and --resume finds them.
+
+exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, 130 interrupted
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Measure nodes with one exclusive job each, and merge what they found into one page."
+    parser.epilog = _EPILOG
+    which = parser.add_argument_group("which nodes")
+    which.add_argument("--partition", "-p", metavar="P", help="Slurm's partition")
+    which.add_argument("--nodes", "-w", metavar="LIST", help="only these, as n[1-4,7] (default: all of the partition)")
+    which.add_argument("--reservation", metavar="R", help="the nodes of a reservation, inside it")
+    which.add_argument(
+        "--resume", metavar="NAME", help="continue a sweep: nodes without a result have their turn again"
+    )
+    add_common(parser)
+    parser.add_argument(
+        "--pack", choices=list(PACKS), default="accept",
+        help="what is measured: " + "; ".join(f"{name}: {pack.words}" for name, pack in PACKS.items()) + " (default: accept)",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """The arguments that every kind of sweep has."""
+    parser.add_argument("--window", metavar="N", type=_positive, default=32, help="jobs in Slurm at once (default: 32)")
+    parser.add_argument(
+        "--results", metavar="DIR", type=Path, help="the results directory, shared with the nodes (default: sweeps/)"
+    )
+    parser.add_argument("--name", metavar="NAME", help="the sweep's name (default: the time and the pack)")
+    parser.add_argument("--time", metavar="MINUTES", type=_positive, help="a job's time limit (default: by pack)")
+    parser.add_argument(
+        "--deadline",
+        metavar="HOURS",
+        type=float,
+        help="no job starts or runs later than this from now (default: by pack)",
+    )
+    parser.add_argument(
+        "--site-partition", metavar="NAME", help="the partition of the site's file (default: by its access)"
+    )
+    parser.add_argument(
+        "--sbatch", metavar="OPTION", action="append", default=[], help="an option for sbatch, as --sbatch=--qos=low"
+    )
+    parser.add_argument(
+        "--settle", metavar="SECONDS", type=float, default=Pace.settle,
+        help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print sweep-report.json on standard output")
+
+
+def orders(args: argparse.Namespace, pack: str) -> measure.Orders:
+    """What the arguments ask for."""
+    return measure.Orders(
+        partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=pack, window=args.window, results=args.results,
+        name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition, options=tuple(args.sbatch),
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan or resume, measure, merge, and say what was found."""
+    if (args.partition is None) == (args.resume is None):
+        raise NearfarError("name a partition (--partition P), or a sweep to continue (--resume NAME)")
+    results = measure.results_directory(args.results)
+    controller = measure.controller()
+    if args.dry_run:
+        planned = measure.make_plan(orders(args, args.pack), controller) if args.partition else session.resume(
+            results, args.resume, time.time()).plan  # fmt: skip
+        measure.dry_run(planned, print)
+        return 0
+    with session.lock(results):
+        if args.resume is not None:
+            journal = session.resume(results, args.resume, time.time())
+        else:
+            journal = session.begin(results, measure.make_plan(orders(args, args.pack), controller))
+        return finish(journal, controller, results, Pace(settle=args.settle), args.json)
+
+
+def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
+    """Measure and merge; an interrupt merges what is there, and says how to go on."""
+    try:
+        measure.carry_out(journal, controller, results, pace)
+    except (KeyboardInterrupt, NearfarError):
+        merge.merge(journal, results)
+        _how_to_go_on(journal, results)
+        raise
+    merged = merge.merge(journal, results)
+    print(merged.as_json() if as_json else merged.summary())
+    return merged.exit_code
+
+
+def _how_to_go_on(journal: Journal, results: Path) -> None:
+    outstanding = sum(task.outstanding for task in journal.tasks.values())
+    name = shlex.quote(journal.plan.sweep)
+    left = f"{outstanding} jobs stay in Slurm and leave their results" if outstanding else "no job is left in Slurm"
+    print(f"nearfar: {left}; continue: nearfar slurm sweep --resume {name} --results {shlex.quote(str(results))}",
+          file=sys.stderr)  # fmt: skip
+    if outstanding:
+        print(f"nearfar: or end them: scancel --name={journal.plan.job_name}", file=sys.stderr)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number

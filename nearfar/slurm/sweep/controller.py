@@ -1,0 +1,136 @@
+"""What a sweep asks of slurmctld and tells it. Questions are counted: fewer than twenty a minute, however many nodes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm import hosts
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.scontrol import Slurm
+
+#: Questions within any minute, and its length in seconds.
+QUERIES, MINUTE = 18, 60.0
+#: What is said of a controller that is away or busy, as opposed to an order that is wrong.
+_PASSING = (
+    "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
+    "temporarily unable", "temporarily unavailable", "standby mode", "no answer within", "Connection reset",
+    "Transport endpoint", "Unexpected message received", "Protocol authentication error", "Slurm controller",
+)  # fmt: skip
+#: States after which nothing more comes of a job.
+ENDED = frozenset({
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
+    "PREEMPTED", "RECONFIG_FAIL", "REVOKED", "TIMEOUT",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JobState:
+    """A job as squeue has it. ``wanted``: the node that it was submitted for. ``started``: it has had nodes."""
+
+    job: int
+    state: str
+    reason: str
+    wanted: str
+    started: bool
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more comes of it."""
+        return self.state in ENDED
+
+    @property
+    def words(self) -> str:
+        """``NODE_FAIL (NodeDown)``."""
+        return self.state if self.reason in ("", "None") else f"{self.state} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """A partition or a reservation: its state in Slurm's word, and its nodes in Slurm's order."""
+
+    name: str
+    state: str
+    nodes: tuple[str, ...]
+
+
+def passing(error: Exception) -> bool:
+    """Whether the same call may succeed a little later."""
+    return any(words in str(error) for words in _PASSING)
+
+
+class Controller:
+    """``clock``: seconds that only grow. Every question may raise what ``scontrol.Slurm.call`` raises."""
+
+    def __init__(self, slurm: Slurm, clock: Callable[[], float] = time.monotonic) -> None:
+        self._slurm = slurm
+        self._clock = clock
+        self._asked: deque[float] = deque(maxlen=QUERIES)
+
+    def may_ask(self) -> bool:
+        """Whether one more question stays within the minute's."""
+        return len(self._asked) < QUERIES or self._clock() - self._asked[0] > MINUTE
+
+    def _ask(self, *command: str) -> str:
+        self._asked.append(self._clock())
+        return self._slurm.call(*command)
+
+    def partition(self, name: str) -> NodeGroup:
+        """A partition. Raises ``NearfarError`` for one that Slurm does not know."""
+        return self._group("partition", name, "PartitionName")
+
+    def reservation(self, name: str) -> NodeGroup:
+        """A reservation. Raises ``NearfarError`` for one that Slurm does not know."""
+        return self._group("reservation", name, "ReservationName")
+
+    def _group(self, kind: str, name: str, key: str) -> NodeGroup:
+        if not hosts.NAME.fullmatch(name):
+            raise NearfarError(f"--{kind} {name}: not the name of a {kind}")
+        try:
+            text = self._ask("scontrol", "--all", "--oneliner", "show", kind, name)
+        except CouldNotJudge as error:
+            if passing(error):
+                raise
+            text = ""
+        fields = dict(re.findall(r"(\w+)=(\S*)", text))
+        if fields.get(key) != name:
+            known = "sinfo -s" if kind == "partition" else "scontrol show reservation"
+            raise NearfarError(f"--{kind} {name}: Slurm knows no such {kind}; {known} lists them")
+        nodes = fields.get("Nodes", "")
+        return NodeGroup(name, fields.get("State", ""), () if nodes == "(null)" else tuple(hosts.expand(nodes)))
+
+    def nodes(self) -> dict[str, NodeState]:
+        """All nodes by name."""
+        self._asked.append(self._clock())
+        return self._slurm.nodes()
+
+    def jobs(self, name: str) -> list[JobState]:
+        """This user's jobs of a name that slurmctld remembers, ended ones too (it forgets them after MinJobAge)."""
+        text = self._ask("squeue", "--noheader", "--me", "--states=all", f"--name={name}", "--format=%i|%T|%n|%N|%r")
+        return [_job(line) for line in text.splitlines() if line.strip()]
+
+    def submit(self, options: Sequence[str], script: str, *arguments: str) -> int:
+        """Submit a script; returns the job's number. No question: submissions have a pace of their own."""
+        said = self._slurm.call("sbatch", "--parsable", *options, script, *arguments)
+        match = re.match(r"(\d+)(?:;|$)", said.strip().splitlines()[-1] if said.strip() else "")
+        if match is None:
+            raise CouldNotJudge(f"sbatch: said '{said.strip()[:80]}', not a job's number")
+        return int(match[1])
+
+    def cancel(self, jobs: Iterable[int]) -> None:
+        """End jobs; those that have ended are no error."""
+        numbers = list(map(str, jobs))
+        if numbers:
+            self._slurm.call("scancel", "--quiet", *numbers)
+
+
+def _job(line: str) -> JobState:
+    fields = line.split("|", 4)
+    if len(fields) != 5 or not fields[0].isdigit():
+        raise CouldNotJudge(f"squeue: '{line[:80]}' is no line that was asked for")
+    number, state, wanted, has, reason = fields
+    return JobState(int(number), state, reason, wanted, bool(has.strip()))

@@ -1,0 +1,82 @@
+"""The script that a sweep's jobs run, and the options that pin each to its node."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from nearfar import files
+from nearfar.errors import CouldNotJudge
+from nearfar.slurm import templates
+
+from .journal import Plan, Task
+
+#: In the sweep's directory.
+SCRIPT = "job.sh"
+JOBS = "jobs"
+#: What other variables begin with that stay on this host.
+_NOT_FOR_JOBS = (
+    "SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "CUDA_", "NEARFAR_", "PMI", "OMPI_", "BASH_ENV",
+)  # fmt: skip
+
+
+def output(folder: Path, task: Task) -> Path:
+    """Where a job's own words go."""
+    return folder / JOBS / f"{task.node}.{task.attempt}.out"
+
+
+def write(folder: Path, plan: Plan, results: Path) -> None:
+    """Write the script of a sweep."""
+    values = {
+        "sweep": plan.sweep, "pack": plan.pack, "results": results, "site_partition": plan.site_partition,
+        "python": sys.executable, "environment": plan.environment,
+    }  # fmt: skip
+    files.write_atomically(folder / SCRIPT, templates.render("job.sh", values), "name another --results DIR")
+
+
+def submission(plan: Plan, node: str, said: Path, now: float) -> list[str]:
+    """sbatch's options for the job of one node: all of that node, only that node, never again, not for ever."""
+    gres = plan.gres.get(node)
+    # Slurm refuses a deadline that the time limit does not fit before.
+    deadline = max(plan.deadline, now + plan.minutes * 60 + 60)
+    return [
+        f"--job-name={plan.job_name}", f"--partition={plan.partition}", f"--nodelist={node}", "--nodes=1", "--ntasks=1",
+        "--exclusive", "--mem=0", *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={plan.minutes}",
+        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={said}", "--chdir=/",
+        *([f"--reservation={plan.reservation}"] if plan.reservation else []), *plan.options,
+    ]  # fmt: skip
+
+
+def last_line(path: Path) -> str:
+    """The last thing that a job said; empty where it said nothing."""
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4096))
+            lines = stream.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What of this process' environment a job needs: the checkout, the site and the programs, which were built before.
+
+    Raises ``CouldNotJudge`` where there are no programs.
+    """
+    programs = environ.get("NEARFAR_PROGRAMS") or str(files.state_directory() / "build" / "bin")
+    if not Path(programs).is_dir():
+        raise CouldNotJudge(
+            f"{programs}: no programs there, and jobs build nothing; build them first: ./validate --setup-only"
+        )
+    kept = {name: environ[name] for name in ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU") if environ.get(name)}
+    return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(files.CHECKOUT)}
+
+
+def for_sbatch(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment that Slurm's commands get, and jobs with them: without what would change their options, or was said
+    of this host's own job or GPUs."""
+    kept = ("SLURM_CONF", "SLURM_CLUSTERS")
+    return {name: value for name, value in environ.items() if name in kept or not name.startswith(_NOT_FOR_JOBS)}

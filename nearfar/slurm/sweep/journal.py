@@ -1,0 +1,99 @@
+"""A sweep's own file, ``sweep.json``: what was asked, and how far each node has come; with it a sweep resumes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.files import write_atomically
+
+SCHEMA = "nearfar-sweep/1"
+FILE = "sweep.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of which nodes. ``deadline`` is in seconds since 1970; ``gres`` is by node, as sbatch takes it;
+    ``options`` are sbatch's own, of the whole sweep; ``left_out`` says why a node that was named is not measured."""
+
+    sweep: str
+    pack: str
+    partition: str
+    nodes: tuple[str, ...]
+    gres: dict[str, str]
+    minutes: int
+    window: int
+    started: float
+    deadline: float
+    reservation: str | None = None
+    site_partition: str | None = None
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+
+    @property
+    def job_name(self) -> str:
+        """What all its jobs are called: ``scancel --name`` takes it."""
+        return f"nearfar-{self.sweep}"
+
+
+@dataclass
+class Task:
+    """How far a node has come. ``state`` is Slurm's word about its job; ``waiting`` and ``refused`` where it has none.
+
+    ``ended``: nothing more comes of this attempt. ``has_result``: a result was renamed into place.
+    """
+
+    node: str
+    attempt: int = 1
+    job: int | None = None
+    state: str = "waiting"
+    reason: str = ""
+    ended: bool = False
+    has_result: bool = False
+
+    @property
+    def outstanding(self) -> bool:
+        """It has a job that may still leave a result."""
+        return self.job is not None and not self.ended
+
+
+@dataclass
+class Journal:
+    """The plan and the tasks by node, as kept in ``folder``."""
+
+    folder: Path
+    plan: Plan
+    tasks: dict[str, Task]
+
+    def save(self) -> None:
+        """Write it, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only)."""
+        plan = asdict(self.plan)
+        document = {"schema": SCHEMA, **plan, "tasks": [asdict(task) for task in self.tasks.values()]}
+        write_atomically(self.folder / FILE, json.dumps(document, indent=1) + "\n", "name another --results DIR")
+
+
+def load(folder: Path) -> Journal:
+    """The journal of a sweep. Raises ``NearfarError`` where there is none, ``CouldNotJudge`` for half a file."""
+    path = folder / FILE
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NearfarError(f"{path}: no such sweep; its name is a directory of the results directory") from None
+    except (OSError, ValueError) as error:
+        raise CouldNotJudge(f"{path}: cannot be read: {error}") from None
+    if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+        raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
+    try:
+        plan = Plan(**{f.name: _tuple(raw[f.name]) for f in fields(Plan)})
+        tasks = [Task(**{f.name: entry[f.name] for f in fields(Task)}) for entry in raw["tasks"]]
+    except (KeyError, TypeError) as error:
+        raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
+    return Journal(folder, plan, {task.node: task for task in tasks})
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,252 @@
+"""One job per node, a few at a time, until every node has a result or a reason why not.
+
+Results are seen on the shared file system; slurmctld is asked about all jobs at once, seldom, and may be away for a while.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nearfar.errors import NearfarError
+from nearfar.slurm import result
+from nearfar.slurm.node_state import NodeState
+
+from .controller import Controller, JobState, passing
+from .job_script import SCRIPT, output, submission
+from .journal import Journal, Task
+from .plan import refusal
+
+#: Why a pending job waits for a node that will not come back by itself.
+_BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds. ``settle``: how long a result may take from a node's close to this host's sight (NFS keeps attributes for
+    a minute)."""
+
+    submit: float = 0.2
+    look: float = 0.5
+    ask_first: float = 1.0
+    ask_last: float = 6.0
+    nodes: float = 30.0
+    settle: float = 75.0
+    save: float = 2.0
+
+
+@dataclass
+class Sweep:
+    """A sweep as it goes on. ``tell`` is called with each task that comes to its end, ``say`` with words about the rest.
+
+    ``look_up`` is called at every look.
+    ``clock`` only grows, ``now`` is seconds since 1970, ``sleep`` waits: tests bring their own.
+    """
+
+    journal: Journal
+    controller: Controller
+    results: Path
+    tell: Callable[[Task], None] = lambda task: None
+    say: Callable[[str], None] = lambda words: None
+    look_up: Callable[[], None] = lambda: None
+    pace: Pace = field(default_factory=Pace)
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        """What it remembers between two looks."""
+        self._nodes: dict[str, NodeState] = {}
+        self._nodes_at = self._asked_at = self._submitted_at = self._saved_at = float("-inf")
+        self._interval = self.pace.ask_first
+        self._away = False
+        #: Tasks whose submission may or may not have been taken.
+        self._doubtful: set[str] = set()
+        #: When a job was first seen at its end, or gone, without a result.
+        self._gone: dict[str, float] = {}
+
+    @property
+    def done(self) -> bool:
+        """Nothing more will come."""
+        return all(task.ended for task in self.journal.tasks.values())
+
+    def run(self) -> None:
+        """Until all tasks have ended. Raises ``NearfarError`` for orders that Slurm refuses for good."""
+        try:
+            while True:
+                self._collect()
+                self._ask()
+                self._overdue()
+                self._submit()
+                if self.clock() - self._saved_at >= self.pace.save:
+                    self._save()
+                self.look_up()
+                if self.done:
+                    return
+                self.sleep(min(self.pace.look, self.pace.submit))
+        finally:
+            self._save()
+
+    def _save(self) -> None:
+        self._saved_at = self.clock()
+        self.journal.save()
+
+    def _outstanding(self) -> list[Task]:
+        return [task for task in self.journal.tasks.values() if task.outstanding]
+
+    def _waiting(self) -> list[Task]:
+        return [task for task in self.journal.tasks.values() if task.job is None and not task.ended]
+
+    def _end(self, task: Task, state: str, reason: str, has_result: bool = False) -> None:
+        task.state, task.reason, task.ended, task.has_result = state, reason, True, has_result
+        self._gone.pop(task.node, None)
+        self.tell(task)
+
+    # What the file system says.
+
+    def _collect(self) -> None:
+        for task in self._outstanding():
+            place = result.place(self.results, self.journal.plan.sweep, task.node, task.attempt)
+            if (place / result.RESULT).exists():
+                self._end(task, task.state, task.reason, has_result=True)
+            elif self.clock() - self._gone.get(task.node, float("inf")) > self.pace.settle:
+                self._end(task, task.state, task.reason or "the job is gone, and left no result")
+
+    # What slurmctld says.
+
+    def _ask(self) -> None:
+        if not (self._outstanding() or self._doubtful or self._needs_nodes()):
+            return
+        if self.clock() - self._asked_at < self._interval or not self.controller.may_ask():
+            return
+        self._asked_at = self.clock()
+        try:
+            changed = False
+            if self._outstanding() or self._doubtful:
+                changed = self._see(self.controller.jobs(self.journal.plan.job_name))
+            if self._needs_nodes() and self.controller.may_ask():
+                self._nodes, self._nodes_at = self.controller.nodes(), self.clock()
+                self._refuse()
+            self._back()
+        except NearfarError as error:
+            self._passed(error)
+            return
+        self._interval = self.pace.ask_first if changed else min(self._interval * 1.5, self.pace.ask_last)
+
+    def _passed(self, error: NearfarError) -> None:
+        """A controller that is away is waited for; everything else is the user's to mend."""
+        if not passing(error):
+            raise error
+        self._interval = self.pace.ask_last
+        if not self._away:
+            self.say(f"slurmctld does not answer ({error}); jobs go on, and so does this when it is back")
+        self._away = True
+
+    def _back(self) -> None:
+        if self._away:
+            self.say("slurmctld answers again")
+        self._away = False
+
+    def _needs_nodes(self) -> bool:
+        """Before each submission the nodes' states are known, within limits; a job that is blocked asks for them sooner."""
+        age = self.clock() - self._nodes_at
+        blocked = any(self._is_blocked(task) for task in self._outstanding())
+        return (bool(self._waiting()) and age >= self.pace.nodes) or (blocked and age >= self.pace.ask_last)
+
+    @staticmethod
+    def _is_blocked(task: Task) -> bool:
+        return task.state == "PENDING" and task.reason.startswith(_BLOCKED)
+
+    def _see(self, jobs: Iterable[JobState]) -> bool:
+        """Take over what squeue says; whether anything is new."""
+        by_number = {job.job: job for job in jobs}
+        latest = {job.wanted: job for _, job in sorted(by_number.items())}
+        known = {task.job for task in self.journal.tasks.values()}
+        changed = False
+        for node in sorted(self._doubtful):
+            job = latest.get(node)
+            if job is not None and job.job not in known:
+                self.journal.tasks[node].job = job.job
+                changed = True
+        self._doubtful.clear()
+        for task in self._outstanding():
+            job = by_number.get(task.job or 0)
+            changed |= self._update(task, job)
+        return changed
+
+    def _update(self, task: Task, job: JobState | None) -> bool:
+        if job is None:
+            # MinJobAge has passed, or the job is not in slurmctld's memory yet.
+            self._gone.setdefault(task.node, self.clock())
+            return False
+        before = task.state, task.reason
+        task.state, task.reason = job.state, "" if job.reason == "None" else job.reason
+        if job.ended and not job.started:
+            self._end(task, job.state, task.reason)
+        elif job.ended:
+            self._gone.setdefault(task.node, self.clock())
+        else:
+            self._gone.pop(task.node, None)
+        return before != (task.state, task.reason)
+
+    def _refuse(self) -> None:
+        """End what waits for a node on which no job will start."""
+        for task in self._waiting():
+            why = refusal(self._nodes.get(task.node))
+            if why is not None:
+                self._end(task, "refused", why)
+        for task in self._outstanding():
+            why = refusal(self._nodes.get(task.node)) if self._is_blocked(task) else None
+            if why is not None and task.job is not None:
+                self.controller.cancel([task.job])
+                self._end(task, "refused", why)
+
+    def _overdue(self) -> None:
+        if self.now() < self.journal.plan.deadline:
+            return
+        for task in self._waiting():
+            if task.node not in self._doubtful:
+                self._end(task, "waiting", "the sweep's deadline came before its turn")
+        # Slurm itself ends what cannot end before the deadline; what it leaves (a held job) is ended here.
+        if self.now() > self.journal.plan.deadline + self.pace.settle:
+            late = [task for task in self._outstanding() if task.state == "PENDING"]
+            try:
+                self.controller.cancel([task.job for task in late if task.job is not None])
+            except NearfarError as error:
+                self._passed(error)
+                return
+            for task in late:
+                self._end(task, "DEADLINE", task.reason)
+
+    # What it is told.
+
+    def _submit(self) -> None:
+        """At most one job at a time, so that results and answers are seen between two."""
+        plan = self.journal.plan
+        room = plan.window - len(self._outstanding()) - len(self._doubtful)
+        waiting = [task for task in self._waiting() if task.node not in self._doubtful]
+        too_soon = self.clock() - self._submitted_at < self.pace.submit
+        if room <= 0 or not waiting or not self._nodes or self._away or too_soon or self.now() >= plan.deadline:
+            return
+        task, self._submitted_at = waiting[0], self.clock()
+        folder = self.journal.folder
+        try:
+            options = submission(plan, task.node, output(folder, task), self.now())
+            task.job = self.controller.submit(options, str(folder / SCRIPT), task.node, str(task.attempt))
+            task.state, self._interval = "PENDING", self.pace.ask_first
+        except NearfarError as error:
+            self._not_taken(task, error)
+
+    def _not_taken(self, task: Task, error: NearfarError) -> None:
+        words = str(error)
+        if passing(error):
+            self._doubtful.add(task.node)  # it may have been taken all the same
+            self._passed(error)
+        elif "Requested node configuration is not available" in words or "Invalid node name" in words:
+            self._end(task, "refused", f"Slurm refuses the job: {words.rpartition(': ')[2]}")
+        elif "policy" in words.lower() and self._outstanding():
+            self._submitted_at = self.clock() + self.pace.ask_last  # a limit on jobs: as they end there is room
+        else:
+            raise error

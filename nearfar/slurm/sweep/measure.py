@@ -1,0 +1,95 @@
+"""A sweep from its orders to its page: nodes chosen, jobs submitted and waited for, results merged, one exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearfar.errors import NearfarError
+from nearfar.files import state_directory
+from nearfar.slurm import hosts
+from nearfar.slurm.scontrol import Slurm
+from nearfar.slurm.trust import own
+
+from . import job_script, plan
+from .controller import Controller
+from .journal import Journal, Plan
+from .loop import Pace, Sweep
+from .outcome import Outcome, outcomes
+from .packs import PACKS
+from .progress import Progress
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a sweep is asked for. ``nodes`` is a list in Slurm's form; None: all of the partition or reservation.
+
+    ``minutes`` and ``hours`` None: as the pack has them. ``name`` None: the time and the pack. ``options`` go to sbatch.
+    """
+
+    partition: str
+    nodes: str | None = None
+    reservation: str | None = None
+    pack: str = "accept"
+    window: int = 32
+    results: Path | None = None
+    name: str | None = None
+    minutes: int | None = None
+    hours: float | None = None
+    site_partition: str | None = None
+    options: tuple[str, ...] = ()
+
+
+def results_directory(wanted: Path | None) -> Path:
+    """Where sweeps go: as asked, else ``sweeps/`` beside ``reports/``."""
+    return (wanted or state_directory() / "sweeps").absolute()
+
+
+def make_plan(orders: Orders, controller: Controller, choose: Sequence[str] | None = None) -> Plan:
+    """The plan of a new sweep. ``choose``: the nodes, where they are known already."""
+    environment = job_script.environment(os.environ)
+    names = choose or plan.choose(controller, orders.partition, orders.nodes, orders.reservation)
+    known = controller.nodes()
+    pack, now = PACKS[orders.pack], time.time()
+    minutes = orders.minutes or pack.minutes
+    hours = orders.hours if orders.hours is not None else pack.hours
+    if hours * 60 < minutes:
+        raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
+    return Plan(
+        sweep=orders.name or time.strftime(f"%Y%m%dT%H%M%S-{orders.pack}", time.gmtime(now)), pack=orders.pack,
+        partition=orders.partition, nodes=tuple(names), minutes=minutes, window=orders.window, started=now,
+        gres={name: plan.gres(known[name]) for name in names if name in known and plan.gres(known[name])},
+        deadline=now + hours * 3600, reservation=orders.reservation, site_partition=orders.site_partition,
+        options=orders.options, environment=environment, command=("nearfar", *sys.argv[1:]),
+    )  # fmt: skip
+
+
+def controller() -> Controller:
+    """The cluster that this host's Slurm commands speak to. Raises ``NearfarError`` where there is none, or it is too
+    old."""
+    slurm = Slurm(job_script.for_sbatch(os.environ))
+    slurm.version()
+    return Controller(slurm)
+
+
+def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace | None = None) -> list[Outcome]:
+    """Measure all nodes of a journal; returns what was found, worst first. The results directory is locked by the caller."""
+    trust = own(results)
+    progress = Progress(journal, results, trust)
+    sweep = Sweep(journal, asked, results, progress.tell, progress.say, progress.going_on, pace or Pace())
+    sweep.run()
+    return outcomes(journal, results, trust)
+
+
+def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
+    """Say what would be submitted."""
+    print_line(f"sweep {planned.sweep}: {len(planned.nodes)} nodes of {planned.partition}: {hosts.fold(planned.nodes)}")
+    print_line(
+        f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {PACKS[planned.pack].words}"
+    )
+    said = Path(job_script.JOBS, f"{planned.nodes[0]}.1.out")
+    print_line("the first: sbatch " + " ".join(job_script.submission(planned, planned.nodes[0], said, planned.started)))

@@ -1,0 +1,89 @@
+"""A sweep merged: one verdict per node, ``sweep-report.json`` and the page, and the exit code of the worst."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
+from nearfar.files import write_atomically
+from nearfar.slurm.trust import own
+from nearfar.verdict import ORDER
+
+from .journal import Journal
+from .outcome import Outcome, outcomes, verdict
+
+SCHEMA = "nearfar-sweep-report/1"
+REPORT = "sweep-report.json"
+EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
+#: Lines of a summary that speak of single nodes.
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A sweep as told: ``outcomes`` are worst first."""
+
+    journal: Journal
+    outcomes: list[Outcome]
+    page: Path
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the nodes'."""
+        return verdict(self.outcomes)
+
+    @property
+    def exit_code(self) -> int:
+        """Of the worst verdict."""
+        return EXIT_CODES[self.verdict]
+
+    def document(self) -> dict[str, Any]:
+        """``sweep-report.json``."""
+        plan = self.journal.plan
+        counts = Counter(one.verdict for one in self.outcomes)
+        return {
+            "schema": SCHEMA, "sweep": plan.sweep, "pack": plan.pack, "partition": plan.partition, "reservation": plan.reservation,
+            "started": _utc(plan.started), "command": list(plan.command), "verdict": self.verdict, "exit_code": self.exit_code,
+            "counts": {word: counts[word] for word in ORDER}, "nodes": [_node(self.journal, one) for one in self.outcomes],
+        }  # fmt: skip
+
+    def as_json(self) -> str:
+        """The document as text."""
+        return json.dumps(self.document(), indent=1, ensure_ascii=False)
+
+    def summary(self) -> str:
+        """The sweep in a dozen lines."""
+        counts = Counter(one.verdict for one in self.outcomes)
+        words = ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word])
+        bad = [one for one in self.outcomes if one.verdict != "PASS"]
+        lines = [f"{self.verdict}: {len(self.outcomes)} nodes: {words}"]
+        lines += [f"  {one.verdict:13} {one.node}: {one.reason}" for one in bad[:_SHOWN]]
+        lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
+        return "\n".join([*lines, str(self.page)])
+
+
+def merge(journal: Journal, results: Path) -> Merged:
+    """Read a sweep's results and write its report and page into its directory."""
+    merged = Merged(journal, outcomes(journal, results, own(results)), journal.folder / "index.html")
+    write_atomically(journal.folder / REPORT, merged.as_json() + "\n", "name another --results DIR")
+    return merged
+
+
+def _node(journal: Journal, one: Outcome) -> dict[str, Any]:
+    read = one.result
+    return {
+        "node": one.node, "verdict": one.verdict, "reason": one.reason, "job": one.job, "state": one.state, "notes": list(one.notes),
+        "result": None if read is None else str(read.folder.relative_to(journal.folder)),
+        "run": None if read is None else read.run, "hostname": None if read is None else read.hostname,
+        "checks": {} if read is None else {check.check: check.verdict for check in read.checks},
+        "blamed": [] if read is None else list(read.blamed),
+    }  # fmt: skip
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,118 @@
+"""What a sweep's job does on its node: the pack with ReFrame's local scheduler, its files on the node's own disk, one
+result renamed into the shared directory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearfar import catalogue, expected_cases, files, systems, validation
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm import handover, result
+from nearfar.slurm.handover import About
+from nearfar.slurm.result import Job
+
+from . import site_partition
+from .packs import PACKS
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a job is told. ``sweep`` None: a run by hand. ``site_partition`` None: the one that fits Slurm's partition."""
+
+    results: Path
+    sweep: str
+    node: str
+    attempt: int
+    pack: str
+    site_partition: str | None = None
+
+
+def run(order: Order) -> Path:
+    """Measure this node and leave its result; returns the result's place.
+
+    An end by the scheduler (time limit, preemption, scancel) leaves what was measured until then, marked
+    ``interrupted``. Raises ``NearfarError`` where there is nothing to leave.
+    """
+    place = result.place(order.results, order.sweep, order.node, order.attempt)
+    here = os.environ.get("SLURMD_NODENAME")
+    if here is not None and here != order.node:
+        raise CouldNotJudge(f"this is node {here}, and the order is for {order.node}; nothing was measured")
+    _check_programs()
+    began, started = time.monotonic(), time.time()
+    with _own_disk() as disk:
+        os.environ["NEARFAR_STATE"] = str(disk)
+        os.environ[systems.JOB_PARTITION] = _partition(order.site_partition)
+        with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
+            validation.run(_request(order.pack, disk / "run"))
+        perflogs = disk / "reports" / "perflogs"
+        if perflogs.is_dir():
+            shutil.copytree(perflogs, disk / "run" / "perflogs")
+        # The clock may be set while we measure; what lies between the two times is how long it took.
+        about = About(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
+                      started=_utc(started), ended=_utc(started + time.monotonic() - began), job=_job())  # fmt: skip
+        return handover.leave(disk / "run", place, about)
+
+
+def _check_programs() -> None:
+    """Jobs build nothing: the programs must be there, and seen from here."""
+    ready = os.environ.get("NEARFAR_PROGRAMS")
+    if not ready or not Path(ready).is_dir():
+        raise CouldNotJudge(
+            f"NEARFAR_PROGRAMS: {ready or 'not set'}: no such directory on {socket.gethostname()}; a job builds nothing: build "
+            "with ./validate --setup-only where nodes see it"
+        )
+
+
+@contextlib.contextmanager
+def _own_disk() -> Iterator[Path]:
+    """A directory on the node, gone afterwards. ``TMPDIR`` names the disk."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="nearfar-"))
+    except OSError as error:
+        raise files.cannot_write(Path(tempfile.gettempdir()), error, "set TMPDIR to a directory") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _partition(wanted: str | None) -> str:
+    site = systems.site()
+    system = site.systems[site.here]
+    systems.site.cache_clear()  # it is another once the partition is known
+    return wanted or site_partition.choose(system, os.environ.get("SLURM_JOB_PARTITION"))
+
+
+def _request(name: str, report_directory: Path) -> validation.Request:
+    pack = PACKS[name]
+    request = validation.Request(acceptance=pack.acceptance, quick=pack.quick, report_directory=report_directory,
+                                 command=("nearfar", *sys.argv[1:]))  # fmt: skip
+    if not pack.checks:
+        return request
+    site = systems.site()
+    known = catalogue.read(files.CHECKOUT / catalogue.CHECKS)
+    fitting = {case.check for case in expected_cases.expected(known, site.systems[site.here])}
+    chosen = tuple(check for check in pack.checks if check in fitting)
+    if not chosen:
+        raise NearfarError(f"pack {name}: none of its checks fits this node's partition ({', '.join(pack.checks)})")
+    return validation.Request(**{**vars(request), "checks": chosen})
+
+
+def _job() -> Job | None:
+    number = os.environ.get("SLURM_JOB_ID", "")
+    if not number.isdigit():
+        return None
+    return Job(int(number), os.environ.get("SLURM_JOB_PARTITION"), os.environ.get("SLURM_CLUSTER_NAME"))
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,86 @@
+"""What a sweep found of each node: its result's verdict, or INDETERMINATE and Slurm's reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearfar.errors import NearfarError
+from nearfar.slurm import result
+from nearfar.slurm.result import NodeResult
+from nearfar.slurm.trust import Trust
+from nearfar.verdict import ORDER, worst
+
+from . import job_script
+from .journal import Journal, Task
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One node's. ``state`` is Slurm's last word about its job; ``notes`` are lines about results that were not believed."""
+
+    node: str
+    verdict: str
+    reason: str | None
+    result: NodeResult | None
+    job: int | None = None
+    state: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def outcomes(journal: Journal, results: Path, trust: Trust) -> list[Outcome]:
+    """Every node of a sweep, worst first."""
+    found = [outcome(journal, results, trust, task) for task in journal.tasks.values()]
+    places = {node: position for position, node in enumerate(journal.tasks)}
+    return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.node]))
+
+
+def verdict(found: Iterable[Outcome]) -> str:
+    """The worst of them; INDETERMINATE for none."""
+    words = [one.verdict for one in found]
+    return worst(words) if words else "INDETERMINATE"
+
+
+def outcome(journal: Journal, results: Path, trust: Trust, task: Task) -> Outcome:
+    """One node's: of its latest result that is believed."""
+    notes: list[str] = []
+    for attempt in range(task.attempt, 0, -1):
+        place = result.place(results, journal.plan.sweep, task.node, attempt)
+        if not place.exists():
+            continue
+        try:
+            return _with_result(task, result.read(place, trust), tuple(notes))
+        except NearfarError as error:
+            notes.append(str(error))
+    said = job_script.last_line(job_script.output(journal.folder, task))
+    reason = notes[0] if notes else _without_result(task, said)
+    return Outcome(task.node, "INDETERMINATE", reason, None, task.job, task.state, tuple(notes))
+
+
+def _with_result(task: Task, read: NodeResult, notes: tuple[str, ...]) -> Outcome:
+    word, reason = read.verdict, read.reason
+    if read.interrupted:
+        word = worst([word, "INDETERMINATE"])
+        ended = f"Slurm ended job {task.job} before it was through: {_slurm_words(task)}"
+        reason = f"{reason}; {ended}" if reason and read.verdict == "FAIL" else ended
+    return Outcome(task.node, word, reason, read, task.job, task.state, notes)
+
+
+def _without_result(task: Task, said: str) -> str:
+    """Why a node has no result, in a sentence: Slurm's word, Slurm's reason, and what the job said last."""
+    last = f"; it said last: {said}" if said else ""
+    if task.state == "refused":
+        return f"not measured: {task.reason}"
+    if not task.ended:
+        about = f"job {task.job} is {_slurm_words(task)}" if task.job else "its turn has not come"
+        return f"not measured yet: {about}{last}"
+    if task.job is None:
+        return f"never started: {task.reason}"
+    if task.state in ("PENDING", "DEADLINE") and not said:
+        return f"job {task.job} never started: {_slurm_words(task)}"
+    return f"job {task.job} left no result: {_slurm_words(task)}{last}"
+
+
+def _slurm_words(task: Task) -> str:
+    return f"{task.state} ({task.reason})" if task.reason else task.state

@@ -1,0 +1,28 @@
+"""What a node can be asked: everything and nothing unjudged, what every night affords, or a few seconds' look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Pack:
+    """``checks`` empty: all of them. ``minutes``: a job's time limit unless the caller names one; ``hours``: how long after
+    the sweep began a job may still start and end."""
+
+    words: str
+    minutes: int
+    hours: int
+    checks: tuple[str, ...] = ()
+    acceptance: bool = False
+    quick: bool = False
+
+
+PACKS = {
+    "accept": Pack("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True),
+    "nightly": Pack(
+        "topology, host memory, every path between memory and GPUs and between GPUs", minutes=20, hours=6,
+        checks=("topology_check", "host_memory_check", "host_device_check", "peer_check"),
+    ),
+    "quick": Pack("a quick look at every path", minutes=10, hours=2, quick=True),
+}  # fmt: skip

@@ -1,0 +1,46 @@
+"""A sweep's progress on standard error: a line for each node that is through, and on a terminal what is going on below."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from nearfar.slurm.trust import Trust
+
+from .journal import Journal, Task
+from .outcome import outcome
+
+
+class Progress:
+    """Tells of a sweep; standard output stays free for ``--json``."""
+
+    def __init__(self, journal: Journal, results: Path, trust: Trust) -> None:
+        self._journal, self._results, self._trust = journal, results, trust
+        self._terminal = sys.stderr.isatty()
+
+    def say(self, words: str) -> None:
+        """A line of its own."""
+        self._print(f"nearfar: {words}")
+
+    def tell(self, task: Task) -> None:
+        """A node is through."""
+        tasks = self._journal.tasks.values()
+        through = sum(task.ended for task in tasks)
+        one = outcome(self._journal, self._results, self._trust, task)
+        reason = f": {one.reason}" if one.reason and one.verdict != "PASS" else ""
+        self._print(f"nearfar: {task.node}: {one.verdict} ({through} of {len(tasks)}){reason}")
+
+    def going_on(self) -> None:
+        """On a terminal: how many nodes are through, measured now, and waiting; each call in the place of the last."""
+        if not self._terminal:
+            return
+        tasks = self._journal.tasks.values()
+        through = sum(task.ended for task in tasks)
+        running = sum(task.outstanding and task.state != "PENDING" for task in tasks)
+        pending = sum(task.outstanding and task.state == "PENDING" for task in tasks)
+        line = f"{through} of {len(tasks)} nodes through, {running} being measured, {pending} queued"
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    def _print(self, line: str) -> None:
+        clear = "\r\033[K" if self._terminal else ""
+        print(f"{clear}{line}", file=sys.stderr, flush=True)

@@ -1,0 +1,87 @@
+"""A sweep begun or resumed in a results directory, where one runs at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from nearfar import files
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm import hosts, result
+
+from . import job_script, journal
+from .journal import Journal, Plan, Task
+
+_ELSEWHERE = "name another --results DIR"
+
+
+@contextlib.contextmanager
+def lock(results: Path) -> Iterator[None]:
+    """Hold a results directory. Raises ``CouldNotJudge`` that names the holder where another sweep has it."""
+    files.make_directory(results, _ELSEWHERE)
+    path = results / ".lock"
+    try:
+        stream = open(path, "a+", encoding="utf-8")
+    except OSError as error:
+        raise files.cannot_write(path, error, _ELSEWHERE) from None
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            raise CouldNotJudge(
+                f"{results}: another sweep is at work here ({stream.read().strip() or 'it does not say who'}); wait for it, or "
+                "name another --results DIR"
+            ) from None
+        stream.truncate(0)
+        stream.write(
+            f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}"
+        )
+        stream.flush()
+        try:
+            yield
+        finally:
+            stream.truncate(0)
+
+
+def begin(results: Path, plan: Plan) -> Journal:
+    """Make a sweep's directory. Raises ``NearfarError`` where there is one of that name."""
+    if not hosts.NAME.fullmatch(plan.sweep):
+        raise NearfarError(
+            f"--name {plan.sweep}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs"
+        )
+    folder = results / plan.sweep
+    try:
+        folder.mkdir(mode=0o755)
+    except FileExistsError:
+        raise NearfarError(f"{folder}: there is a sweep of that name; --resume {plan.sweep} continues it") from None
+    except OSError as error:
+        raise files.cannot_write(folder, error, _ELSEWHERE) from None
+    for name in (job_script.JOBS, "nodes"):
+        files.make_directory(folder / name, _ELSEWHERE)
+    job_script.write(folder, plan, results)
+    made = Journal(folder, plan, {node: Task(node) for node in plan.nodes})
+    made.save()
+    return made
+
+
+def resume(results: Path, name: str, now: float) -> Journal:
+    """A sweep that was interrupted, or left nodes without a result: these have their turn again, and jobs that are still
+    in Slurm are waited for. It gets as much time again as it had."""
+    kept = journal.load(results / name)
+    plan = kept.plan
+    for task in kept.tasks.values():
+        task.has_result = (result.place(results, name, task.node, task.attempt) / result.RESULT).exists()
+        if task.has_result:
+            task.ended = True
+        elif task.ended:
+            kept.tasks[task.node] = Task(task.node, task.attempt + (task.job is not None))
+    if plan.deadline <= now or any(task.job is None for task in kept.tasks.values()):
+        plan = replace(plan, started=now, deadline=now + (plan.deadline - plan.started))
+    return Journal(kept.folder, plan, kept.tasks)

@@ -1,0 +1,35 @@
+"""Which of the site's partitions a node of a Slurm partition is of."""
+
+from __future__ import annotations
+
+import re
+
+from nearfar.errors import NearfarError
+from nearfar.systems import Partition, System
+
+_ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
+
+
+def choose(system: System, slurm: str | None) -> str:
+    """The site's partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only
+    one. Modelled partitions are never it. Raises ``NearfarError`` where that leaves none, or several."""
+    real = {name: partition for name, partition in system.partitions.items() if not partition.modelled}
+    for found in (
+        [n for n, p in real.items() if slurm and slurm in _accessed(p)],
+        [n for n in real if n == slurm],
+        real,
+    ):
+        if len(found) == 1:
+            return next(iter(found))
+    if not real:
+        raise NearfarError(f"system '{system.name}' has modelled partitions alone: there is no node of it to measure")
+    raise NearfarError(
+        f"system '{system.name}' has the partitions {', '.join(real)}, and none of them names Slurm's '{slurm}' in its "
+        "access; name one: --site-partition NAME"
+    )
+
+
+def _accessed(partition: Partition) -> set[str]:
+    """Slurm's partitions that a partition's ``access`` options name."""
+    options = [str(option).strip() for option in partition.reframe.get("access", [])]
+    return {name for option in options if (match := _ACCESS.match(option)) for name in match[1].split(",")}

@@ -1,0 +1,222 @@
+"""Sweeps over a real Slurm: good, slow, dead and drained nodes, a controller that goes away, an interrupt and what resumes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.slurm.sweep import session
+from tests import sweeping
+from tests.private_slurm import PrivateSlurm, missing
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[PrivateSlurm]:
+    absent = missing()
+    if absent:
+        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    if os.geteuid() != 0:
+        pytest.skip("only root gives each node a host name of its own")
+    with PrivateSlurm(cpus=2, gpus=2, nodes=4, settings={"SlurmdTimeout": "2", "MessageTimeout": "2"}) as private:
+        yield private
+
+
+@pytest.fixture(scope="module")
+def variables(slurm: PrivateSlurm, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return sweeping.site(tmp_path_factory.mktemp("site"), slurm)
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "nearfar", "slurm", *words]
+
+
+def started(slurm: PrivateSlurm, variables: dict[str, str], *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*words), env={**slurm.environment, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+
+
+def until(holds: Callable[[], bool], what: str, limit: float = 60.0) -> None:
+    end = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.1)
+
+
+def report(sweep: Path) -> dict[str, dict[str, Any]]:
+    """The nodes of a sweep's report by name."""
+    return {node["node"]: node for node in json.loads((sweep / "sweep-report.json").read_text())["nodes"]}
+
+
+@pytest.fixture(scope="module")
+def swept(slurm: PrivateSlurm, variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A sweep over four nodes: one good, one slow, one that dies while it is measured, one that somebody drained; and a
+    controller that is away for a while in the middle. What it said, and where it is."""
+    results = tmp_path_factory.mktemp("results")
+    sweeping.build(slurm, "n2", "slow")
+    slurm.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad fan"])
+    running = started(
+        slurm, variables, "sweep", "--partition=all", "--pack=quick", f"--results={results}", "--name=s1", "--settle=1"
+    )
+    until(lambda: len(list(results.glob("s1/jobs/n*.out"))) == 3, "three jobs have begun")
+    slurm.kill_node("n3")
+    slurm.stop_controller()
+    said = ""
+    assert running.stderr is not None
+    while "slurmctld does not answer" not in said:
+        line = running.stderr.readline()
+        assert line, said
+        said += line
+    slurm.start_controller()
+    out, rest = running.communicate(timeout=120)
+    return running.returncode, out, said + rest, results
+
+
+def test_each_node_has_one_verdict_and_a_reason(swept: Any) -> None:
+    code, out, said, results = swept
+    nodes = report(results / "s1")
+    assert {name: node["verdict"] for name, node in nodes.items()} == {
+        "n1": "PASS", "n2": "FAIL", "n3": "INDETERMINATE", "n4": "INDETERMINATE",
+    }, said  # fmt: skip
+    assert next(iter(nodes)) == "n2", "worst first"
+    assert "352.0 GB/s" in nodes["n2"]["reason"]
+    assert "NODE_FAIL" in nodes["n3"]["reason"] and nodes["n3"]["result"] is None
+    assert nodes["n4"]["reason"].startswith("not measured: drained by root at ") and nodes["n4"]["job"] is None
+    assert nodes["n4"]["reason"].endswith(": bad fan")
+    assert code == 1, out + said
+    assert "n2" in out and "bad fan" in out
+
+
+def test_a_controller_that_goes_away_is_waited_for(swept: Any) -> None:
+    _, _, said, _ = swept
+    assert said.index("slurmctld does not answer") < said.index("slurmctld answers again")
+    assert "Traceback" not in said
+
+
+def test_a_node_leaves_one_whole_result_and_none_of_its_own_files(swept: Any) -> None:
+    *_, results = swept
+    place = results / "s1/nodes/n1/1"
+    assert {"result.json", "run.json", "index.html"} <= set(os.listdir(place))
+    assert not (place / "reframe").exists() and os.listdir(place.parent) == ["1"]
+    left = json.loads((place / "result.json").read_text())
+    assert (left["hostname"], left["system"], left["slurm"]["partition"]) == ("n1", "mine", "all")
+
+
+def test_what_has_no_result_has_its_turn_again(slurm: PrivateSlurm, variables: dict[str, str], swept: Any) -> None:
+    *_, results = swept
+    before = (results / "s1/nodes/n1/1/result.json").read_bytes()
+    slurm.start_node("n3")
+    slurm.run(["scontrol", "update", "nodename=n3", "state=resume"])
+    until(lambda: "State=IDLE " in slurm.run(["scontrol", "show", "node", "n3"]).stdout, "n3 is back")
+    again = started(slurm, variables, "sweep", "--resume=s1", f"--results={results}")
+    out, said = again.communicate(timeout=120)
+    nodes = report(results / "s1")
+    assert (nodes["n3"]["verdict"], nodes["n3"]["result"]) == ("PASS", "nodes/n3/2"), out + said
+    assert nodes["n4"]["verdict"] == "INDETERMINATE", "nobody resumed it"
+    assert (results / "s1/nodes/n1/1/result.json").read_bytes() == before and not (results / "s1/nodes/n1/2").exists()
+
+
+def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
+    slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path
+) -> None:
+    sweeping.build(slurm, "n1", "busy")
+    words = [
+        "sweep",
+        "--partition=all",
+        "--nodes=n[1-2]",
+        "--pack=quick",
+        f"--results={tmp_path}",
+        "--name=s2",
+        "--window=1",
+    ]
+    running = started(slurm, variables, *words)
+    until(lambda: (tmp_path / "s2/jobs/n1.1.out").exists(), "the first job runs")
+    running.send_signal(signal.SIGINT)
+    out, said = running.communicate(timeout=60)
+    assert running.returncode == 130, out + said
+    assert f"nearfar slurm sweep --resume s2 --results {tmp_path}" in said and "scancel --name=nearfar-s2" in said
+    assert slurm.run(["squeue", "-h", "-n", "nearfar-s2", "-o", "%n %T"]).stdout == "n1 RUNNING\n"
+    assert "its turn has not come" in report(tmp_path / "s2")["n2"]["reason"]
+    sweeping.build(slurm, "n1", "good")
+    again = started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--json")
+    out, said = again.communicate(timeout=120)
+    nodes = {node["node"]: node for node in json.loads(out)["nodes"]}
+    assert nodes["n1"]["result"] == "nodes/n1/1", f"the job that was left is the one that counts: {said}"
+    assert (nodes["n1"]["verdict"], nodes["n2"]["verdict"]) == ("PASS", "FAIL")
+
+
+# Wrong use and bad input
+
+
+def told(slurm: PrivateSlurm, variables: dict[str, str], *words: str, **more: str) -> tuple[int, str]:
+    done = slurm.run(command(*words), **variables, **more)
+    assert "Traceback" not in done.stderr and not done.stdout, done.stdout + done.stderr
+    return done.returncode, done.stderr.strip()
+
+
+WRONG: dict[str, tuple[list[str], int, str]] = {
+    "no partition": (["sweep"], 2, "name a partition (--partition P), or a sweep to continue (--resume NAME)"),
+    "another partition": (
+        ["sweep", "-p", "gpus"],
+        2,
+        "--partition gpus: Slurm knows no such partition; sinfo -s lists them",
+    ),
+    "another node": (
+        ["sweep", "-p", "all", "-w", "n[2-6]"],
+        2,
+        "--nodes n[2-6]: n[5-6] not in partition all (which has n[1-4])",
+    ),
+    "half a bracket": (["sweep", "-p", "all", "-w", "n[2-"], 2, "'n[2-': not a node list such as n[1-4,7]"),
+    "a shell's": (["sweep", "-p", "all", "-w", "n1;id"], 2, "'n1;id': not a node list"),
+    "no reservation": (
+        ["sweep", "-p", "all", "--reservation", "r"],
+        2,
+        "--reservation r: Slurm knows no such reservation",
+    ),
+    "a name": (["sweep", "-p", "all", "--name", "../x"], 2, "--name ../x: letters, digits"),
+    "nothing to resume": (["sweep", "--resume", "s9"], 2, "no such sweep"),
+    "too short": (["sweep", "-p", "all", "--deadline", "0.1"], 2, "fewer hours than a job may take"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_use_is_one_line(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path, what: str) -> None:
+    words, code, line = WRONG[what]
+    found, said = told(slurm, variables, *words, f"--results={tmp_path}")
+    assert (found, len(said.splitlines())) == (code, 1) and line in said, said
+
+
+def test_without_slurm_or_programs(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    words = ["sweep", "-p", "all", f"--results={tmp_path}"]
+    code, said = told(slurm, variables, *words, PATH="/nowhere")
+    assert code == 2 and "scontrol: not found" in said
+    (tmp_path / "empty").mkdir()
+    code, said = told(slurm, {**variables, "NEARFAR_PROGRAMS": str(tmp_path / "none")}, *words)
+    assert code == 3 and "jobs build nothing; build them first: ./validate --setup-only" in said
+    assert not list(tmp_path.glob("2*")), "nothing was begun"
+
+
+def test_a_partition_that_is_down(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    slurm.run(["scontrol", "update", "partitionname=all", "state=down"])
+    try:
+        code, said = told(slurm, variables, "sweep", "-p", "all", f"--results={tmp_path}")
+    finally:
+        slurm.run(["scontrol", "update", "partitionname=all", "state=up"])
+    assert code == 3 and "partition all is DOWN: no job starts in it" in said
+
+
+def test_two_sweeps_at_once(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    with session.lock(tmp_path):
+        code, said = told(slurm, variables, "sweep", "-p", "all", f"--results={tmp_path}")
+    assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
