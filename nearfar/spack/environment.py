@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT, cannot_write, make_directory, state_directory, write_atomically
 from nearfar.spack.found import Spack
 
@@ -51,18 +50,6 @@ class Wanted:
 def base() -> Path:
     """Where staged environments and, unless told otherwise, installed packages lie."""
     return state_directory() / "build" / "spack"
-
-
-def site_of(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The folder that ``NEARFAR_SPACK_SITE`` names, or None. Raises ``NearfarError`` where it is no directory."""
-    named = (os.environ if environ is None else environ).get("NEARFAR_SPACK_SITE")
-    if not named:
-        return None
-    if not Path(named).is_dir():
-        raise NearfarError(
-            f"NEARFAR_SPACK_SITE={named}: no such directory; `nearfar spack externals --into {named}` fills it"
-        )
-    return Path(named).absolute()
 
 
 def text(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> str:

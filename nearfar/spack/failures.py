@@ -41,16 +41,17 @@ _KNOWN = (
 )
 
 
-def failed(what: str, output: str, log: Path) -> NearfarError:
+def failed(what: str, output: str, log: Path | None = None) -> NearfarError:
     """The user's error for a failed ``spack`` command: ``what`` it was to do, its whole output, and where that is kept."""
+    kept = f" (log: {log})" if log else ""
     for pattern, words in _KNOWN:
         found = re.search(pattern, output)
         if found:
             named = next((group for group in found.groups() if group), "")
-            return CouldNotJudge(f"{what}: {words.format(named.rstrip(':.,'))} (log: {log})")
+            return CouldNotJudge(f"{what}: {words.format(named.rstrip(':.,'))}{kept}")
     errors = [line.removeprefix("==> ").strip() for line in output.splitlines() if line.startswith("==> Error")]
     last = errors[0] if errors else (output.strip().splitlines() or ["it said nothing"])[-1]
-    return CouldNotJudge(f"{what}: {last} (log: {log})")
+    return CouldNotJudge(f"{what}: {last}{kept}")
 
 
 def no_locks(tree: Path, cause: str) -> NearfarError:

@@ -36,14 +36,15 @@ class Spack:
         arguments: Sequence[str],
         limit: float | None = _QUESTION,
         tell: Callable[[str], None] | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
     ) -> Finished:
-        """Run ``spack`` with these arguments; ``tell`` sees each line as it comes, ``env`` adds to the environment.
+        """Run ``spack`` with these arguments; ``tell`` sees each line as it comes, ``env`` changes the environment (None: takes out).
 
         An environment that is active in the caller's shell does not count.
         """
-        mine = {name: value for name, value in self.environ.items() if name != "SPACK_ENV"}
-        return run([str(self.program), *arguments], limit, env={**mine, **(env or {})}, on_stdout=tell, on_stderr=tell)
+        changed = {**self.environ, "SPACK_ENV": None, **(env or {})}
+        mine = {name: value for name, value in changed.items() if value is not None}
+        return run([str(self.program), *arguments], limit, env=mine, on_stdout=tell, on_stderr=tell)
 
     def need_solver(self, say: Callable[[str], None]) -> None:
         """Raises ``NearfarError`` where clingo is neither importable nor brought by Spack (which takes a network)."""

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 
+from spack.package import *
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 from spack_repo.builtin.build_systems.cuda import CudaPackage
-
-from spack.package import *
 
 
 class Nearfar(CMakePackage, CudaPackage):
