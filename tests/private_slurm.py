@@ -165,9 +165,9 @@ class PrivateSlurm:
     def _write_configuration(self) -> None:
         folder, user = self.folder, pwd.getpwuid(os.geteuid()).pw_name
         for name in ("state", "dev", "node", "nodes", *(f"spool-{node}" for node in self.names)):
-            (folder / name).mkdir()
+            (folder / name).mkdir(exist_ok=True)
         for node in self.names:
-            (folder / "nodes" / node).mkdir()
+            (folder / "nodes" / node).mkdir(exist_ok=True)  # a test may have put its files there
         key = folder / "munge.key-file"
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)

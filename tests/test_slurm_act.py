@@ -17,7 +17,7 @@ from nearfar.files import CHECKOUT
 from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.scontrol import Slurm
-from tests.node_results import leave
+from tests.node_results import leave, utc
 from tests.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
@@ -318,3 +318,24 @@ def test_a_reason_in_slurm_is_read_back_by_the_parser(site: Site) -> None:
         "00000003",
         ("27.1", "52.6", "GB/s"),
     )
+
+
+def test_health_findings_count_only_as_roots(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's file")
+    health = tmp_path / "health"
+    health.mkdir()
+    for node in ("n1", "n2", "n3"):
+        finding = {"what": "g2", "verdict": "FAIL", "hard": True, "words": "GPU 2 is missing"}
+        (health / f"{node}.json").write_text(json.dumps({
+            "schema": "nearfar-health/1", "run": f"0000000{node[1]}", "node": "n3" if node == "n2" else node, "hostname": node,
+            "system": "vm", "partition": "gpu", "time": utc(site.now - 60), "boot": None, "seconds": 0.3, "verdict": "FAIL",
+            "findings": [finding], "last": None,
+        }))  # fmt: skip
+    os.chown(health / "n1.json", 65534, 65534)
+    assert site.act("--health", str(health)) == 0
+    said = capsys.readouterr().err
+    assert "n1.json: belongs to user 65534" in said and "n2.json: of node n3" in said
+    assert {n: s.reason for n, s in site.slurm.nodes().items() if s.drain} == {
+        "n3": "nearfar: FAIL health g2 run=00000003"
+    }

@@ -10,6 +10,7 @@ COMMANDS = {
     "sweep": "measure many nodes, one job each, and judge them together",
     "node": "what a sweep's job runs on its node",
     "act": "drain, comment or resume nodes for what was found, as the site's file allows",
+    "health": "a look at this node, for HealthCheckProgram",
 }
 
 _EPILOG = """examples:

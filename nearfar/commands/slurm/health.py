@@ -1,0 +1,52 @@
+"""``nearfar slurm health``: a look at this node, for Slurm's HealthCheckProgram."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nearfar.errors import NearfarError
+from nearfar.slurm import health
+
+_EPILOG = """examples:
+  nearfar slurm health                                      what slurmd runs: the finding goes to /var/lib/nearfar/health
+  nearfar slurm health --output /shared/nearfar-health      where `nearfar slurm act` finds those of all nodes
+  nearfar slurm health --output /tmp/mine                   by hand, not as root
+
+It drains nothing, and never calls slurmctld. docs/slurm-act.md has the lines for slurm.conf.
+exit codes: 0 a finding was written, whatever it says, or another look was under way; 2 refused: nothing was written.
+slurmd does nothing about either but log the second.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Compare this node's parts and links with the site's file and its last run, within seconds."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=health.OUTPUT,
+        help=f"where NODE.json goes (default: {health.OUTPUT})",
+    )
+    parser.add_argument("--system", metavar="NAME", help="the system file (default: the one that claims this host)")
+    parser.add_argument(
+        "--partition", metavar="NAME", help="the site's partition (default: the last run's, or the only one)"
+    )
+    parser.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
+    parser.add_argument("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=float,
+        default=health.LIMIT,
+        help=f"hard limit (default: {health.LIMIT:g}, at most 30)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, and say what was seen in one line."""
+    if not 0 < args.limit <= 30:
+        raise NearfarError(f"--limit: {args.limit:g}: more than 0 and at most 30 seconds")
+    return health.program(health.Order(args.output, args.system, args.partition, args.results, args.limit, args.tools))
