@@ -151,11 +151,14 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if not self.asked:
             self.executable = "true"
             return
+        if self.programs.path:
+            self.env_vars["PATH"] = f'"{os.pathsep.join(self.programs.path)}:$PATH"'
         # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
         self.executable = f"exec {python}" if self.partition.launcher == "local" else python
         cells = Path(self.stagedir, "cells.txt")
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
-        command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", "--", *self.command(cells)]
+        with self.users_errors():
+            command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", "--", *self.command(cells)]
         self.executable_opts = [shlex.quote(word) for word in command]
 
     def command(self, cells):
@@ -163,10 +166,19 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if self.partition.modelled:
             predict = [sys.executable, "-m", "nearfar", "predict", "--node", self.partition.node_type]
             return [*predict, "--cells", str(cells), "--json"]
+        return self.program_command("--cells", str(cells), "--json", "--absent-fails", *self.program_options())
+
+    def program_command(self, *options):
+        """The command line of the check's program with all GPUs of the expected node, within the environment's image
+        where it has one."""
         gpus = [gpu.pci for gpu in self.expected.gpus]
-        program = str(Path(self.programs.folder, self.program))
-        options = [*self.program_options(), *(["--gpus", ",".join(gpus)] if gpus else [])]
-        return [program, "--cells", str(cells), "--json", "--absent-fails", *options]
+        command = [
+            str(Path(self.programs.folder, self.program)),
+            *options,
+            *(["--gpus", ",".join(gpus)] if gpus else []),
+        ]
+        container = self.programs.container
+        return command if container is None else [*container.words(self.stagedir), *command]
 
     # What comes of it.
 

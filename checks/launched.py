@@ -1,5 +1,6 @@
 """Checks whose program has several ranks: the supervisor starts the launcher, once for all of them."""
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -59,15 +60,19 @@ class launched_check(node_check):
 
     def require_mpi(self, launcher):
         """Raises ``NearfarError`` where there is no MPI to build or to launch with."""
-        if not Path(self.programs.folder, self.program).exists():
-            raise NearfarError(f"{self.program} was not built, because no MPI was found: {INSTALL}")
-        if self.runs_here and shutil.which(launcher) is None:
+        program = Path(self.programs.folder, self.program)
+        if self.programs.container is None and not program.exists():
+            if self.programs.environment.built_here:
+                raise NearfarError(f"{self.program} was not built, because no MPI was found: {INSTALL}")
+            raise NearfarError(
+                f"{program} is not there: the programs of environment '{self.current_environ.name}' were built without MPI"
+            )
+        path = os.pathsep.join([*self.programs.path, os.environ.get("PATH", "")])
+        if self.runs_here and shutil.which(launcher, path=path) is None:
             raise NearfarError(f"there is no {launcher} on PATH: {INSTALL}")
 
     def command(self, cells):
-        gpus = [gpu.pci for gpu in self.expected.gpus]
-        program = str(Path(self.programs.folder, self.program))
-        return [program, f"--json={self.document_file}", *self.options(), *(["--gpus", ",".join(gpus)] if gpus else [])]
+        return self.program_command(f"--json={self.document_file}", *self.options())
 
     def read_document(self):
         if not self.asked:

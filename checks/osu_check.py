@@ -7,6 +7,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
 
+from nearfar.errors import NearfarError
 from nearfar.osu import bindings, cases, figures
 from nearfar.verdict import Finding
 
@@ -77,6 +78,9 @@ class osu_check(node_check):
         return "fewer than two cores: there is no place for a second rank"
 
     def command(self, cells):
+        if self.programs.container is not None:
+            words = f"the environment '{self.current_environ.name}' is a container, and OSU needs the node's own MPI"
+            raise NearfarError(f"{words}: give osu_check's partition an environment with modules, a prefix or Spack")
         command = [sys.executable, "-m", "nearfar", "osu", "--cases", str(cells), "--json", "--runs", str(self.runs)]
         command += ["--limit", f"{self.run_limit:g}"]
         command += ["--iterations", str(self.iterations)] if self.iterations else []

@@ -1,21 +1,27 @@
 """Where the programs come from: the one build fixture.
 
-The build itself is kept and reused by ``setup/build``; this only asks for its folder, which costs nothing where the
-programs of the present sources exist. Jobs never build.
+The environment says the way (``nearfar/environments.py``): CMake, Spack, a prefix or a container's image. Builds are kept
+and reused, by ``setup/build`` and by Spack: asking again costs next to nothing. Jobs never build.
 """
 
 import os
+import shlex
 import sys
+from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_before, sanity_function, variable
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import ReframeError, SanityError
 
+from nearfar import casefiles, environments, origin, spack, systems
+from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
+from nearfar.origin import Origin, Package
 
 
 class programs(rfm.CompileOnlyRegressionTest):
-    """The folder of nearfar's programs for the present sources and toolchain."""
+    """The folder of nearfar's programs, for one partition and environment."""
 
     #: The folder, once the fixture has run; empty on partitions that measure nothing.
     #:
@@ -25,26 +31,99 @@ class programs(rfm.CompileOnlyRegressionTest):
 
     build_system = "CustomBuild"
     build_locally = True
+    #: Folders that a case puts before its PATH: the programs', and those of the MPI that they were built with.
+    path = ()
 
     @property
-    def _modelled(self):
+    def environment(self):
+        """The site's description of the programming environment."""
+        return systems.site().systems[self.current_system.name].environments[self.current_environ.name]
+
+    @property
+    def _named(self):
+        """A folder of ready-made programs that stands above every environment."""
+        return os.environ.get("NEARFAR_PROGRAMS")
+
+    @property
+    def container(self):
+        """The image that holds the programs, or None."""
+        return None if self._named else self.environment.container
+
+    @property
+    def _nothing_to_build(self):
         return "modelled" in self.current_partition.features
+
+    @property
+    def _through_spack(self):
+        return self.environment.spack and not self._named and not self._nothing_to_build
+
+    @run_after("setup")
+    def choose_the_build_system(self):
+        if self._through_spack:
+            self.build_system = "Spack"
 
     @run_before("compile")
     def ask_for_the_folder(self):
-        """``NEARFAR_PROGRAMS`` names a folder of ready-made programs (a Spack view, a module)."""
-        command = f"'{sys.executable}' '{CHECKOUT}/setup/build' --print"
-        if os.environ.get("NEARFAR_PROGRAMS"):
-            command = f"printf '%s\\n' '{os.environ['NEARFAR_PROGRAMS']}'"
-        self.build_system.commands = ["true" if self._modelled else command]
+        if self._through_spack:
+            self._ask_spack()
+        else:
+            self.build_system.commands = [shlex.join(self._command())]
+
+    def _command(self):
+        """What prints the folder."""
+        if self._nothing_to_build:
+            return ["true"]
+        ready = self._named or (self.environment.prefix and str(self.environment.prefix / "bin"))
+        if ready:
+            return ["printf", "%s\\n", ready]
+        if self.container:
+            return ["printf", "%s\\n", self.container.programs]
+        return [sys.executable, str(CHECKOUT / "setup" / "build"), "--print"]
+
+    def _ask_spack(self):
+        """Have the environment installed, in a folder of its own that is kept between runs; ReFrame's Spack then builds
+        what is left of it, which is nothing where all went well."""
+        site = systems.site()
+        try:
+            self.spack = spack.find()
+            self.installed = spack.ensure(
+                self.spack,
+                **environments.spack_options(
+                    self.environment, self.current_partition.features, site.directories, self.current_system.name
+                ),
+            )
+        except NearfarError as error:
+            raise ReframeError(str(error)) from None
+        self.build_system.environment = str(self.installed.folder)
+        self.build_system.install_opts = ["--only-concrete"]
+        self.env_vars["PATH"] = f'"{self.spack.program.parent}:$PATH"'
 
     @sanity_function
     def folder_is_there(self):
-        """The last line of the output is the folder."""
-        if self._modelled:
+        """The programs are where the build says, and the run keeps how they came."""
+        if self._nothing_to_build:
             return True
-        found = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()
-        self.folder = str(found[0]) if found else ""
-        named = os.environ.get("NEARFAR_PROGRAMS")
-        words = f"NEARFAR_PROGRAMS: {named}: no such directory" if named else "setup/build named no directory"
-        return sn.assert_true(os.path.isdir(self.folder), words)
+        found = self._from_spack() if self._through_spack else self._from_output()
+        self.folder = found.folder
+        if found.how != "container" and not os.path.isdir(self.folder):
+            raise SanityError(f"{found.words}: no such directory: {self.folder or 'none was named'}")
+        origin.keep(casefiles.run_directory(), self.current_partition.name, self.current_environ.name, found)
+        return True
+
+    def _from_spack(self):
+        self.path = self.installed.path
+        words = f"Spack {self.spack.version}, environment {self.installed.folder}"
+        packages = [Package(p.name, p.version, p.hash, str(p.external_prefix or "")) for p in self.installed.packages]
+        return Origin("spack", words, str(self.installed.programs), tuple(packages))
+
+    def _from_output(self):
+        folders = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()
+        folder = str(folders[0]) if folders else ""
+        if self._named:
+            return Origin("named", f"NEARFAR_PROGRAMS: {self._named}", folder)
+        if self.environment.prefix:
+            self.path = (folder,)
+            return Origin("prefix", f"prefix {self.environment.prefix} of the site's file", folder)
+        if self.container:
+            return Origin("container", f"image {self.container.image}, run by {self.container.runtime}", folder)
+        return origin.of_build(Path(folder))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nearfar.environments import Environment
 from nearfar.errors import NearfarError
 from nearfar.files import state_directory
 from nearfar.sitefile import SiteFile, site_files
-from nearfar.systems import DEFAULT_ENVIRONMENT, Partition, Site, System
+from nearfar.systems import Partition, Site, System
 
 #: Polls a second while a job of this machine runs: the end of a program is seen within 10 ms, for 2 % of a core.
 _POLLS_LOCAL = 100
@@ -40,8 +40,7 @@ def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
     return {
         "systems": [_system(system, system.name == site.here, run_directory, models) for system in systems],
         "environments": [
-            {"name": DEFAULT_ENVIRONMENT},
-            *(_environment(entry, system) for system in systems for entry in system.environments),
+            _environment(environment, system) for system in systems for environment in system.environments.values()
         ],
         "general": [
             _general(run_directory),
@@ -62,7 +61,7 @@ def _system(system: System, here: bool, run_directory: Path, models: Mapping[str
         "descr": system.description,
         # The host was matched already, by node list or product; ReFrame takes the first system that fits.
         "hostnames": [".*"] if here else ["(?!)"],
-        "modules_system": "nomod" if not _uses_modules(system) else os.environ.get("RFM_MODULES_SYSTEM", "lmod"),
+        "modules_system": system.modules_system if _uses_modules(system) else "nomod",
         "prefix": str(run_directory / "reframe"),
         "partitions": [_partition(partition, models) for partition in system.partitions.values()],
     }
@@ -70,7 +69,7 @@ def _system(system: System, here: bool, run_directory: Path, models: Mapping[str
 
 def _uses_modules(system: System) -> bool:
     return any(p.reframe.get("modules") for p in system.partitions.values()) or any(
-        e.get("modules") for e in system.environments
+        e.reframe.get("modules") for e in system.environments.values()
     )
 
 
@@ -96,10 +95,15 @@ def _partition(partition: Partition, models: Mapping[str, dict[str, Any]]) -> di
     }
 
 
-def _environment(entry: Mapping[str, Any], system: System) -> dict[str, Any]:
-    settings = dict(entry)
-    settings["env_vars"] = [[key, str(value)] for key, value in settings.get("env_vars", {}).items()]
-    return {**settings, "target_systems": [system.name]}
+def _environment(environment: Environment, system: System) -> dict[str, Any]:
+    variables = environment.reframe.get("env_vars", {})
+    return {
+        **environment.reframe,
+        "name": environment.name,
+        "features": list(environment.features),
+        "env_vars": [[key, str(value)] for key, value in variables.items()],
+        "target_systems": [system.name],
+    }
 
 
 def _gpu_models(site: Site) -> dict[str, dict[str, Any]]:

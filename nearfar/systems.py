@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from nearfar import environments
+from nearfar.environments import SYSTEM, WAYS, Environment
 from nearfar.errors import NearfarError
 from nearfar.expectations import filled, merge, overlaid
 from nearfar.prediction import NodeType, load_node_type
@@ -24,8 +26,6 @@ from nearfar.topology import Node
 DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
 #: The published system that stands in for the GPUs of a machine that has none.
 STAND_IN = "keeneland"
-#: The programming environment that every partition has unless its file says otherwise: what the system offers.
-DEFAULT_ENVIRONMENT = "system"
 #: Set where a process runs within a job on one node: the site's partition that the node is of.
 JOB_PARTITION = "NEARFAR_JOB_PARTITION"
 
@@ -43,7 +43,7 @@ class Partition:
     launcher: str = "local"
     node_type: str | None = None
     features: tuple[str, ...] = ()
-    environs: tuple[str, ...] = (DEFAULT_ENVIRONMENT,)
+    environs: tuple[str, ...] = (SYSTEM,)
     expect: Mapping[str, Any] = field(default_factory=dict)
     references: str | None = None
     #: Keys that pass unchanged to ReFrame's partition: access, modules, prepare_cmds, max_jobs, time_limit, …
@@ -89,7 +89,10 @@ class System:
     product: str | None = None
     unreviewed: bool = False
     file: Path | None = None
-    environments: tuple[Mapping[str, Any], ...] = ()
+    #: All that its partitions may name, those that exist without the file's word among them.
+    environments: Mapping[str, Environment] = field(default_factory=environments.shipped)
+    #: The program of environment modules: ReFrame's ``modules_system``.
+    modules_system: str = "lmod"
 
 
 def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:
@@ -109,7 +112,7 @@ def load(path: Path, node_types: Mapping[str, Path], environ: Mapping[str, str] 
         raise file.error(f"system: '{data['system']}' in a file called {path.name}; use one name for both", "system")
     if data["system"] == "local":
         raise file.error("system: 'local' is the machine that no file describes; choose another name", "system")
-    known = {DEFAULT_ENVIRONMENT, *(e["name"] for e in data.get("environments", []))}
+    known = _environments(file)
     partitions: dict[str, Partition] = {}
     for index, entry in enumerate(data["partitions"]):
         steps = ("partitions", index)
@@ -133,8 +136,21 @@ def load(path: Path, node_types: Mapping[str, Path], environ: Mapping[str, str] 
     return System(
         name=data["system"], partitions=partitions, description=data.get("description", ""), hosts=tuple(data.get("hosts", ())),
         product=data.get("product"), unreviewed=data.get("unreviewed", False), file=path,
-        environments=tuple(data.get("environments", ())),
+        environments=known, modules_system=data.get("modules_system", "lmod"),
     )  # fmt: skip
+
+
+def _environments(file: SiteFile) -> dict[str, Environment]:
+    known = environments.shipped()
+    entries = file.data.get("environments", [])
+    for index, entry in enumerate(entries):
+        if entry["name"] in [each["name"] for each in entries[:index]]:
+            raise file.error(f"two environments called '{entry['name']}'", "environments", index, "name")
+        wrong = environments.contradiction(entry)
+        if wrong is not None:
+            raise file.error(f"environment '{entry['name']}': {wrong}", "environments", index)
+        known[entry["name"]] = environments.read(entry)
+    return known
 
 
 def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition:
@@ -142,7 +158,7 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
     return Partition(
         name=entry["name"], description=entry.get("description", system.get("description", "")),
         scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
-        features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (DEFAULT_ENVIRONMENT,))),
+        features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
@@ -223,7 +239,7 @@ def site() -> Site:
     """This host's view of the site, read once in a process.
 
     ``NEARFAR_SYSTEM`` names the system instead of the host's name or product, ``NEARFAR_JOB_PARTITION`` the partition
-    whose node a job runs on.
+    whose node a job runs on, ``NEARFAR_WITH`` (``spack`` or ``system``) the way its programs come.
     """
     directories = site_directories()
     systems = load_all(directories)
@@ -242,6 +258,7 @@ def site() -> Site:
     inside = os.environ.get(JOB_PARTITION)
     if inside:
         systems[wanted] = within_job(systems[wanted], inside)
+    systems[wanted] = in_one_way(systems[wanted], os.environ.get("NEARFAR_WITH") or None)
     return Site(tuple(directories), systems, wanted)
 
 
@@ -255,3 +272,17 @@ def within_job(system: System, partition: str) -> System:
         )
     here = replace(system.partitions[partition], scheduler="local", launcher="local")
     return replace(system, partitions={partition: here})
+
+
+def in_one_way(system: System, way: str | None) -> System:
+    """The system with those environments alone that get their programs in one way (``spack`` or ``system``); as it is
+    where ``way`` is None. A modelled partition runs no program and stays as it is."""
+    if way is None:
+        return system
+    if way not in WAYS:
+        raise NearfarError(f"NEARFAR_WITH: '{way}' is not one of {', '.join(WAYS)}")
+    partitions = {
+        name: p if p.modelled else replace(p, environs=environments.chosen(p.environs, system.environments, way))
+        for name, p in system.partitions.items()
+    }
+    return replace(system, partitions=partitions)

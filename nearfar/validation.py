@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar import catalogue, expected_cases, files, process, references, systems
+from nearfar import catalogue, environments, expected_cases, files, process, references, spack, systems
 from nearfar.catalogue import Check
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.expected_cases import Case, Ran
@@ -32,7 +32,8 @@ _EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "I
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone."""
+    """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone. ``way``:
+    how the programs come (``spack``, ``system``; None: as the site's files say); ``yes``: build without asking."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
@@ -41,12 +42,16 @@ class Request:
     verbose: bool = False
     command: tuple[str, ...] = ()
     quick: bool = False
+    way: str | None = None
+    yes: bool = False
 
 
 def plan(request: Request) -> tuple[System, list[Case]]:
     """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
     if request.system is not None:
         os.environ["NEARFAR_SYSTEM"] = request.system
+    if request.way is not None:
+        os.environ["NEARFAR_WITH"] = request.way
     ready = os.environ.get("NEARFAR_PROGRAMS")
     if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
         raise NearfarError(
@@ -86,6 +91,7 @@ def _checks(request: Request) -> list[Check]:
 def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
+    _install(request, system, cases)
     started = time.time()
     parent = request.report_directory or files.reports_directory()
     if any(letter.isspace() for letter in str(parent.absolute())):
@@ -105,6 +111,30 @@ def run(request: Request) -> tuple[int, Path]:
         _finish(request, system, cases, folder, started, "", interrupted=True)
         raise
     return _finish(request, system, cases, folder, started, done.stdout + done.stderr), folder
+
+
+def build(request: Request) -> list[Path]:
+    """Let Spack build what the cases need; returns the folders of the programs. None where the cases need no Spack."""
+    return _install(request, *plan(request))
+
+
+def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Path]:
+    """Let Spack build what the cases' environments want of it, with the plan told first: within ReFrame nobody would see
+    what takes so long. ReFrame's own build then finds all of it there."""
+    if os.environ.get("NEARFAR_PROGRAMS"):
+        return []
+    directories = systems.site().directories
+    places = {
+        (case.partition, case.environ)
+        for case in cases
+        if system.environments[case.environ].spack and not case.modelled
+    }
+    folders = []
+    for partition, environ in sorted(places):
+        features = system.partitions[partition].features
+        options = environments.spack_options(system.environments[environ], features, directories, system.name)
+        folders.append(spack.ensure(spack.find(), **options, agree=None if request.yes else spack.ask).programs)
+    return folders
 
 
 def _reframe(request: Request, system: System, folder: Path, progress: _Progress) -> process.Finished:
@@ -128,7 +158,8 @@ class _Progress:
 
     def __init__(self, cases: Sequence[Case], folder: Path, verbose: bool) -> None:
         self._verbose = verbose
-        self._cases = {(c.check, c.partition): c for c in cases}
+        self._cases = {(c.check, c.partition, c.environ): c for c in cases}
+        self._places = len({(c.partition, c.environ) for c in cases if not c.modelled})
         self._folder = folder
 
     def say(self, words: str) -> None:
@@ -141,13 +172,15 @@ class _Progress:
         match = _STATUS.match(line)
         if not match:
             return
-        status, check, _, partition, _ = match.groups()
-        case = self._cases.get((check, partition))
+        status, check, _, partition, environ = match.groups()
+        case = self._cases.get((check, partition, environ))
         if case is None:
             if status == "FAIL":
                 self.say(f"{check} failed: nothing can be measured with it")
             return
-        on = f" on the modelled {case.node}" if case.modelled else ""
+        on = (
+            f" on the modelled {case.node}" if case.modelled else f" @{partition}+{environ}" if self._places > 1 else ""
+        )
         if status == "RUN":
             if sys.stderr.isatty():
                 self.say(f"{check}{on} ...")

@@ -252,10 +252,11 @@ system_key() { # everything that the answer of system_needs hangs on; bash alone
         "$NEARFAR_CUDA" "$driver" "$(<"$OS_RELEASE")" "$(<"$CHECKOUT/setup/common.sh")"
 }
 
-set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) are set
+set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; none where WAY is spack) are set
     LEVEL=$1
     local key stamp=$STATE/build/setup-$1.stamp to_compile='' tests=''
     [[ $LEVEL == base ]] || to_compile=--to-compile tests=--tests
+    [[ ${WAY-} != spack ]] || stamp=$STATE/build/setup-spack.stamp # says nothing of CMake's CUDA
     mkdir -p "$STATE/build" 2>/dev/null && [[ -w $STATE/build ]] ||
         finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
     if [[ -n ${NEARFAR_PYTHON-} ]]; then
@@ -275,6 +276,11 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder) 
         venv_is_current "$LEVEL" || make_venv
         PYTHON=$(venv_folder)/bin/python
     }
+    if [[ ${WAY-} == spack ]]; then
+        printf '%s\n' "$key" >"$stamp"
+        exec 9>&-
+        return
+    fi
     if [[ -n ${SYSTEM_CHANGED-} || $NEARFAR_CUDA == wheels ]]; then
         # The tests compile the GPU programs on any machine.
         "$PYTHON" "$CHECKOUT/setup/cuda_wheels.py" --cuda "$NEARFAR_CUDA" --log "$LOGS/pip.log" $to_compile \

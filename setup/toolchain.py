@@ -176,6 +176,47 @@ def driver_cuda() -> tuple[int, int] | None:
     return (13, 0) if branch >= 580 else (12, 0) if branch >= 525 else (11, 0)
 
 
+def versions(chain: Toolchain) -> list[tuple[str, str, str]]:
+    """Name, version and path of each tool that a build uses, and of hwloc; a version that cannot be told is empty."""
+    tools = [("c++", chain.cxx), ("cmake", chain.cmake), ("cuda", chain.nvcc), ("mpi", chain.mpicxx)]
+    found = [(name, tool_version(name, path), path) for name, path in tools if path]
+    hwloc = hwloc_as_found().split("\n")[0]
+    return found + ([("hwloc", hwloc, "")] if hwloc else [])
+
+
+def tool_version(name: str, path: str) -> str:
+    """What a tool says of its version."""
+    if name == "cuda":
+        return nvcc_name(Path(path).resolve().parents[1])
+    if name == "c++":
+        said = output([path, "-dumpfullversion", "-dumpversion"])
+        return said.split("\n")[0]
+    if name == "mpi":
+        # Open MPI's wrapper says whose it is; MPICH's has a library version, and both pass --version to the compiler.
+        said = output([path, "--showme:version"])
+        match = re.search(r"Open MPI ([\w.]+)", said) or re.search(
+            r"MPICH version ([\w.]+)", output([path, "-v"]), re.IGNORECASE
+        )
+        return match[0] if match else ""
+    match = re.search(r"(\d+(?:\.\d+)+)", output([path, "--version"]))
+    return match[1] if match else ""
+
+
+def output(command: list[str]) -> str:
+    """What a program says on either stream; empty where it cannot be run."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def own_version(checkout: Path) -> str:
+    """The version of this checkout's package."""
+    match = re.search(r'^__version__\s*=\s*"([^"]+)"', (checkout / "nearfar" / "__init__.py").read_text(), re.MULTILINE)
+    return match[1] if match else ""
+
+
 def fingerprint(source: Path, chain: Toolchain) -> str:
     """Twelve hexadecimal digits that change with any file of ``source``, a compiler, hwloc or an option."""
     digest = hashlib.sha256()

@@ -6,13 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from nearfar import validation
+from nearfar import environments, validation
 
 _EPILOG = """examples:
   nearfar validate                                this machine, all checks
   nearfar validate --check host_device_check      one check
   nearfar validate --quick                        every path one way, in seconds
   nearfar validate --system keeneland             the modelled node of a published system
+  nearfar validate --with spack                   programs, OSU and their MPI by the checkout's spack.yaml
   nearfar validate --list                         what would run
 
 exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, 130 interrupted
@@ -30,6 +31,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="one quick look at every path instead of the checks: docs/many-gpus.md"
     )
+    parser.add_argument(
+        "--with", dest="way", choices=environments.WAYS, metavar="spack|system",
+        help="how the programs come: built by Spack, or by CMake with what the system offers (default: as the system "
+        "file's environments say)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--yes", action="store_true", help="build without asking, however much --with spack has to build"
+    )
     parser.add_argument("--acceptance", action="store_true", help="accept nothing that could not be judged")
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
@@ -38,6 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print report.json on standard output, in place of the summary"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show all that ReFrame says")
+    parser.add_argument(
+        "--build-only", action="store_true", help="let Spack build what the cases need, and measure nothing"
+    )
     parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
 
 
@@ -45,11 +57,15 @@ def run(args: argparse.Namespace) -> int:
     """Run, then show the summary."""
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
-        verbose=args.verbose, quick=args.quick, command=("nearfar", *sys.argv[1:]),
+        verbose=args.verbose, quick=args.quick, way=args.way, yes=args.yes, command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
         for case in validation.plan(request)[1]:
             print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
+        return 0
+    if args.build_only:
+        for folder in validation.build(request):
+            print(folder)
         return 0
     code, folder = validation.run(request)
     print((folder / "report.json").read_text(encoding="utf-8") if args.json else validation.headline(folder))

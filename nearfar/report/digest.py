@@ -26,6 +26,7 @@ def digest(run: Run, explained: Mapping[str, Explained]) -> dict[str, Any]:
         },
         "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
         "missing_cases": run.missing_cases,
+        "programs": list(run.programs),
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nearfar import origin
 from nearfar.errors import NearfarError
 from nearfar.topology import Node, node_from_document
 
@@ -93,6 +94,8 @@ class Run:
     folder: Path
     raw: dict[str, Any]
     nodes: tuple[NodeRun, ...]
+    #: Where the programs of each partition and environment came from, as ``nearfar.origin`` reads it.
+    programs: tuple[dict[str, Any], ...] = ()
 
     @property
     def shown(self) -> str:
@@ -117,7 +120,7 @@ def read(folder: Path) -> Run:
     nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
     # What was really measured comes first.
     found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
-    return Run(folder, raw, tuple(found))
+    return Run(folder, raw, tuple(found), tuple(origin.read(folder)))
 
 
 def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
