@@ -133,7 +133,7 @@ def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Pa
     for partition, environ in sorted(places):
         features = system.partitions[partition].features
         options = environments.spack_options(system.environments[environ], features, directories, system.name)
-        folders.append(spack.ensure(spack.find(), **options, agree=None if request.yes else spack.ask).programs)
+        folders.append(spack.ensure(spack.find(), **options).programs)
     return folders
 
 

@@ -117,7 +117,7 @@ def _install(spack: Spack, folder: Path, sources: str) -> Installed:
     write_atomically(folder / _STAMP, json.dumps(stamp, default=str, indent=1) + "\n")
     say(f"installed in {time.monotonic() - began:.0f} s: {view}")
     _forget_old(folder)
-    return Installed(view, found)
+    return Installed(view, found, folder)
 
 
 def _view(folder: Path) -> Path:
@@ -137,7 +137,7 @@ def _kept(folder: Path, sources: str) -> Installed | None:
     prefixes = [p.external_prefix for p in found if p.external_prefix is not None and p.external_prefix.is_absolute()]
     if not (view / "bin" / "nearfar-stream").exists() or not all(prefix.is_dir() for prefix in prefixes):
         return None
-    return Installed(view, found, kept=True)
+    return Installed(view, found, folder, kept=True)
 
 
 def _spack(spack: Spack, folder: Path, arguments: list[str], problem: str) -> Finished:

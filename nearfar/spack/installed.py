@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+#: Packages that are an MPI.
+_MPI = ("openmpi", "mpich", "mvapich", "mvapich2", "mvapich-plus", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
+
 
 class Package(NamedTuple):
     """One concrete package. ``external_prefix``: the system's own, which Spack uses and does not build."""
@@ -44,6 +47,8 @@ class Installed:
 
     view: Path
     packages: list[Package]
+    #: The environment's folder, with ``spack.yaml`` and ``spack.lock``.
+    folder: Path
     #: Whether nothing had to be done.
     kept: bool = False
 
@@ -51,3 +56,10 @@ class Installed:
     def programs(self) -> Path:
         """The folder of nearfar's programs, as ``NEARFAR_PROGRAMS`` takes it."""
         return self.view / "bin"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Folders for the front of a PATH: the view's programs, then those of an MPI that is the site's own, which no view
+        holds."""
+        own = [p.external_prefix for p in self.packages if p.name in _MPI and p.external_prefix is not None]
+        return (str(self.programs), *(str(prefix / "bin") for prefix in own))
