@@ -90,7 +90,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
     )
     done = reframe(
         folder, "-r", "--system=fake", "-n", "^host_device_check$",
-        "-S", "host_device_check.program_limit=1.2", "-S", "host_device_check.cell_limit=0",
+        "-S", "host_device_check.program_limit=4", "-S", "host_device_check.cell_limit=0",
         NEARFAR_SITE=str(site), NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(programs(folder / "bin")),
     )  # fmt: skip
     report = folder / "run" / "reframe-report.json"
@@ -135,7 +135,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
     "case, words",
     [
         ("broken_path", "GPU 2, device to host from NUMA node 1: 1.38 GB/s, expected at least"),
-        ("hang", "nearfar-copy did not end within 1.2 s, twice; the last it said: 7/18 n0:g2"),
+        ("hang", "nearfar-copy did not end within 4 s, twice; the last it said: 7/18 n0:g2"),
         ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
         ("own_watchdog", "n0:g2: GPU 2: no progress within 5 s"),
         ("crash", "nearfar-copy was ended by signal 6: nearfar-copy: CUDA error 999"),
