@@ -60,10 +60,11 @@ def render(run: Run, explained: Mapping[str, Explained]) -> str:
         "bullet": strips.bullet,
         "scatter": strips.scatter,
     }
-    return _rendered("page.html", values)
+    return rendered("page.html", values)
 
 
-def _rendered(name: str, values: dict[str, Any]) -> str:
+def rendered(name: str, values: dict[str, Any]) -> str:
+    """A template of the pack's or of the site's. Raises ``NearfarError`` that names file and line of one that is wrong."""
     own = [str(directory / "templates") for directory in site_directories()]
     # A site's page.html may extend the pack's: {% extends "nearfar/page.html" %}.
     shipped = jinja2.FileSystemLoader(str(_TEMPLATES))

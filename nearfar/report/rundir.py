@@ -124,7 +124,9 @@ def read(folder: Path) -> Run:
 
 
 def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
-    folders = sorted((each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=_check_rank)
+    folders = sorted(
+        (each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=lambda each: check_rank(each.name)
+    )
     checks = tuple(map(_check, folders))
     observed = _load(place / "node.json", None, {})
     if not checks and observed is None:
@@ -170,8 +172,9 @@ def _parsed(path: Path, document: dict[str, Any]) -> Node:
         raise NearfarError(f"{path}: {error}") from None
 
 
-def _check_rank(folder: Path) -> tuple[int, str]:
-    return _CHECK_ORDER.index(folder.name) if folder.name in _CHECK_ORDER else len(_CHECK_ORDER), folder.name
+def check_rank(name: str) -> tuple[int, str]:
+    """Sorts the names of checks as pages show them."""
+    return _CHECK_ORDER.index(name) if name in _CHECK_ORDER else len(_CHECK_ORDER), name
 
 
 def _is_check(folder: Path) -> bool:

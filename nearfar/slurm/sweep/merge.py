@@ -16,10 +16,12 @@ from nearfar.verdict import ORDER
 
 from .journal import Journal
 from .outcome import Outcome, outcomes, verdict
+from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"
 REPORT = "sweep-report.json"
 EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
+_ELSEWHERE = "name another --results DIR"
 #: Lines of a summary that speak of single nodes.
 _SHOWN = 8
 
@@ -69,8 +71,11 @@ class Merged:
 
 def merge(journal: Journal, results: Path) -> Merged:
     """Read a sweep's results and write its report and page into its directory."""
-    merged = Merged(journal, outcomes(journal, results, own(results)), journal.folder / "index.html")
-    write_atomically(journal.folder / REPORT, merged.as_json() + "\n", "name another --results DIR")
+    page = SweepPage(journal)
+    found = outcomes(journal, results, own(results), page.add)
+    merged = Merged(journal, found, journal.folder / "index.html")
+    write_atomically(journal.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
+    write_atomically(merged.page, page.render(found), _ELSEWHERE)
     return merged
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nearfar.errors import NearfarError
@@ -29,9 +29,19 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-def outcomes(journal: Journal, results: Path, trust: Trust) -> list[Outcome]:
-    """Every node of a sweep, worst first."""
-    found = [outcome(journal, results, trust, task) for task in journal.tasks.values()]
+def outcomes(
+    journal: Journal, results: Path, trust: Trust, see: Callable[[NodeResult], None] = lambda _: None
+) -> list[Outcome]:
+    """Every node of a sweep, worst first. ``see`` is called with each result as it is read; after that their verdict files
+    are not kept, which for a thousand nodes would fill the memory."""
+    found = []
+    for task in journal.tasks.values():
+        one = outcome(journal, results, trust, task)
+        if one.result is not None:
+            see(one.result)
+            checks = tuple(replace(check, raw={}) for check in one.result.checks)
+            one = replace(one, result=replace(one.result, checks=checks))
+        found.append(one)
     places = {node: position for position, node in enumerate(journal.tasks)}
     return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.node]))
 

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""How long merging a sweep takes: N node results (the run on four H200s of tests/data, its figures varied) to one page.
+
+python benchmarks/sweep_merge.py [--nodes 1000] [--keep DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib
+import json
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from nearfar.slurm import handover, result
+from nearfar.slurm.handover import About
+from nearfar.slurm.result import Job
+from nearfar.slurm.sweep import merge
+from nearfar.slurm.sweep.journal import Journal, Plan, Task
+from nearfar.slurm.sweep.packs import PACKS
+from nearfar.verdict import worst
+
+#: One node in so many is slow between two of its GPUs.
+_SLOW_EVERY = 97
+_SLOW = "NV18.g2_g3"
+_CHECKS = (
+    "host_memory_check", "host_device_check", "peer_check", "saturation_check", "sharing_check", "latency_check",
+    "size_sweep_check",
+)  # fmt: skip
+
+
+def journal(results: Path, nodes: list[str]) -> Journal:
+    """A sweep that is through."""
+    now = time.time()
+    plan = Plan("bench", "accept", "gpu", tuple(nodes), {}, PACKS["accept"].minutes, 32, now, now + 3600)
+    tasks = {n: Task(n, 1, 100 + i, "COMPLETED", "", True, True) for i, n in enumerate(nodes)}
+    made = Journal(results / plan.sweep, plan, tasks)
+    made.folder.mkdir(parents=True)
+    made.save()
+    return made
+
+
+def template(folder: Path) -> tuple[Path, dict[str, dict[str, Any]]]:
+    """One node's result, and its verdicts by file."""
+    golden = importlib.import_module("tests.data.runs.golden")  # tests are not typed
+    run = golden.write(folder / "run", checks=_CHECKS)
+    place = result.place(folder / "template", "bench", "vm", 1)
+    times = ("2026-11-20T09:00:00Z", "2026-11-20T09:05:00Z")
+    handover.leave(run, place, About("vm", "vm", "accept", "bench", *times, Job(1, "gpu", "private")))
+    return place, {str(p.relative_to(place)): json.loads(p.read_text()) for p in place.glob("*/*/verdict.json")}
+
+
+def varied(verdict: dict[str, Any], node: str, slow: bool, dice: random.Random) -> dict[str, Any]:
+    """A verdict with its figures moved by half a percent, given bounds, and one of them slow where it is to be."""
+    made = copy.deepcopy(verdict)
+    for metric in made["metrics"]:
+        value = metric["value"]
+        metric["value"] = value * (1 + dice.gauss(0, 0.005))
+        metric["reference"] = {"value": value, "lower": value * 0.95, "upper": None, "unit": metric["unit"], "origin": "tuned",
+                               "note": "made for this benchmark", "stale": False}  # fmt: skip
+        if slow and metric["name"] == _SLOW:
+            metric.update(
+                value=value * 0.8, verdict="FAIL", reason=f"GPU 2 to GPU 3: {value * 0.8:.1f} GB/s, expected more"
+            )
+    made["verdict"] = worst(metric["verdict"] for metric in made["metrics"])
+    made["reasons"] = [metric["reason"] for metric in made["metrics"] if metric["verdict"] != "PASS"]
+    made["node"] = "vm"
+    return made
+
+
+def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict[str, Any]]) -> None:
+    """Write each node's result; its documents, which a merge does not read, are links to the same files."""
+    dice = random.Random(1)
+    told = json.loads((source / "result.json").read_text())
+    for number, node in enumerate(nodes):
+        place = result.place(results, "bench", node, 1)
+        shutil.copytree(source, place, copy_function=lambda a, b: Path(b).hardlink_to(a))
+        mine = {**copy.deepcopy(told), "node": node}
+        for name, verdict in verdicts.items():
+            made = varied(verdict, node, number % _SLOW_EVERY == 0, dice)
+            text = json.dumps(made)
+            (place / name).unlink()
+            (place / name).write_text(text)
+            mine["files"][name] = len(text.encode())
+            entry = next(e for e in mine["checks"] if e["check"] == made["check"])
+            entry.update(
+                verdict=made["verdict"], findings=[_finding(m) for m in made["metrics"] if m["verdict"] != "PASS"]
+            )
+        mine["verdict"] = worst(entry["verdict"] for entry in mine["checks"])
+        mine["reason"] = next((f["words"] for e in mine["checks"] for f in e["findings"]), None)
+        (place / "result.json").unlink()
+        (place / "result.json").write_text(json.dumps(mine))
+
+
+def _finding(metric: dict[str, Any]) -> dict[str, Any]:
+    return {"what": metric["name"], "verdict": metric["verdict"], "hard": False, "code": None, "cell": metric["cell"],
+            "class": metric["class"], "value": metric["value"], "limit": metric["reference"]["lower"], "unit": metric["unit"],
+            "words": metric["reason"]}  # fmt: skip
+
+
+def main() -> None:
+    """Make the results, merge them, say how long that took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the sweep there")
+    args = parser.parse_args()
+    nodes = [f"gpu{number:04}" for number in range(1, args.nodes + 1)]
+    folder = Path(tempfile.mkdtemp(prefix="nearfar-bench-"))
+    try:
+        source, verdicts = template(folder)
+        results = (args.keep or folder / "results").absolute()
+        made = journal(results, nodes)
+        fill(results, nodes, source, verdicts)
+        metrics = sum(len(verdict["metrics"]) for verdict in verdicts.values())
+        began, worked = time.perf_counter(), time.process_time()
+        merged = merge.merge(made, results)
+        seconds, worked = time.perf_counter() - began, time.process_time() - worked
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"{len(nodes)} nodes, {metrics} figures each: merged in {seconds:.1f} s ({worked:.1f} s of one core), at most {most:.0f} MiB"
+        )
+        print(f"the page: {merged.page.stat().st_size / 1e6:.1f} MB; {merged.summary().splitlines()[0]}")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

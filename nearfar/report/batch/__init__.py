@@ -1,0 +1,7 @@
+"""The page of many nodes: all at a glance, worst first, what they share, and how each figure lies across them."""
+
+from .distributions import Distributions
+from .nodes import Batch, BatchNode
+from .page import render
+
+__all__ = ["Batch", "BatchNode", "Distributions", "render"]

@@ -1,0 +1,78 @@
+"""What the page knows of its nodes, and what several of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..rundir import check_rank
+from .distributions import Distributions
+
+#: Worst first.
+ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+
+
+@dataclass(frozen=True)
+class BatchNode:
+    """One node. ``href`` leads to its own page; ``checks`` are its checks' verdicts; ``findings`` are (check, what) of
+    all that is as bad as the node; ``aside`` says what else is to know: its job, the part that is blamed."""
+
+    name: str
+    verdict: str
+    reason: str | None
+    href: str | None = None
+    checks: dict[str, str] = field(default_factory=dict)
+    findings: tuple[tuple[str, str], ...] = ()
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """``nodes`` are worst first; ``about`` are facts, one line each; ``links`` are (words, address)."""
+
+    title: str
+    where: str
+    started: str
+    nodes: Sequence[BatchNode]
+    distributions: Distributions
+    about: Sequence[str] = ()
+    command: str = ""
+    notes: Sequence[str] = ()
+    links: Sequence[tuple[str, str]] = ()
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many nodes have each verdict, worst first."""
+        return {word: count for word in ORDER if (count := sum(node.verdict == word for node in self.nodes))}
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the nodes'; INDETERMINATE for none."""
+        return next(iter(self.counts), "INDETERMINATE")
+
+    @cached_property
+    def check_names(self) -> list[str]:
+        """Every check that any node has."""
+        return sorted({check for node in self.nodes for check in node.checks}, key=check_rank)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The same finding on several nodes."""
+
+    verdict: str
+    check: str
+    what: str
+    nodes: tuple[str, ...]
+
+
+def shared(nodes: Sequence[BatchNode], least: int = 2) -> list[Shared]:
+    """What at least so many nodes have in common, most nodes first: it speaks of a reference, a driver or a delivery more
+    than of a node."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for node in nodes:
+        for check, what in dict.fromkeys(node.findings):
+            groups.setdefault((node.verdict, check, what), []).append(node.name)
+    found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) >= least]
+    return sorted(found, key=lambda one: (ORDER.index(one.verdict), -len(one.nodes), one.check, one.what))

@@ -1,0 +1,55 @@
+"""A sweep as the page of many nodes has it."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+
+from nearfar.report import batch
+from nearfar.report.batch import Batch, BatchNode, Distributions
+from nearfar.slurm import hosts
+from nearfar.slurm.result import NodeResult
+
+from .journal import Journal
+from .outcome import Outcome
+from .packs import PACKS
+
+
+class SweepPage:
+    """Collects results one by one, then writes the page of all."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._distributions = Distributions()
+
+    def add(self, result: NodeResult) -> None:
+        """Take over a result's figures."""
+        self._distributions.add(result.node, [check.raw for check in result.checks])
+
+    def render(self, found: Sequence[Outcome]) -> str:
+        """The page."""
+        plan = self._journal.plan
+        where = f"partition {plan.partition}" + (f", reservation {plan.reservation}" if plan.reservation else "")
+        page = Batch(
+            title=f"Sweep {plan.sweep}", where=where, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(plan.started)),
+            nodes=[self._node(one) for one in found], distributions=self._distributions,
+            about=[f"Pack {plan.pack}: {PACKS[plan.pack].words}"], command=shlex.join(plan.command),
+            notes=[note for one in found for note in one.notes],
+            links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json")],
+        )  # fmt: skip
+        return batch.render(page, hosts.fold)
+
+    def _node(self, one: Outcome) -> BatchNode:
+        read = one.result
+        if read is None:
+            return BatchNode(one.node, one.verdict, one.reason)
+        findings = tuple(
+            (check.check, finding.what) for check, finding in read.findings if finding.verdict == one.verdict
+        )
+        aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
+        aside += [f"run {read.run}"] if one.verdict != "PASS" else []
+        return BatchNode(
+            one.node, one.verdict, one.reason, f"{read.folder.relative_to(self._journal.folder)}/index.html",
+            {check.check: check.verdict for check in read.checks}, findings, ", ".join(aside),
+        )  # fmt: skip
