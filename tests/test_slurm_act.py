@@ -12,55 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import cli
 from nearfar.files import CHECKOUT
 from nearfar.slurm import reasons
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.scontrol import Slurm
+from tests.acting import Site, prepared
 from tests.node_results import leave, utc
 from tests.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
 
-SYSTEM = """\
-system: vm
-hosts: ["n[1-6]"]
-act:
-  trusted: [root, {user}]
-  default: drain
-  checks: {{peer_check: observe, saturation_check: comment}}
-  cap:
-    per_day: {{nodes: 3, share: 0.5}}
-    in_all: {{nodes: 4, share: 0.6}}
-partitions:
-  - name: gpu
-"""
 NODES = 6
-
-
-class Site:
-    """A Slurm of six nodes, a site that lets drain, and a results directory."""
-
-    def __init__(self, private: PrivateSlurm, folder: Path) -> None:
-        self.private, self.slurm = private, Slurm(private.environment)
-        self.results, self.state = folder / "results", folder / "state"
-        self.results.mkdir()
-        self.now = time.time()
-
-    def act(self, *options: str) -> int:
-        looks = [] if {"--clear", "--reset-latch"} & set(options) else ["--results", str(self.results)]
-        return cli.main(["slurm", "act", "--state", str(self.state), *looks, *options])
-
-    def slow_twice(self, node: str, first: str, second: str) -> None:
-        leave(self.results, node, first, at=self.now - 7200, speed=27.2)
-        leave(self.results, node, second, at=self.now - 60, speed=27.1)
-
-    def node(self, name: str) -> NodeState:
-        return self.slurm.node(name)
-
-    def log(self) -> list[tuple[str, str, str | None]]:
-        lines = [json.loads(line) for line in (self.state / "log.jsonl").read_text().splitlines()]
-        return [(line["action"], line["outcome"], line.get("node")) for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +34,8 @@ def private() -> Iterator[PrivateSlurm]:
 
 @pytest.fixture
 def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    (tmp_path / "site" / "systems").mkdir(parents=True)
-    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM.format(user=os.geteuid()))
-    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
-    for name in ("SLURM_CONF", "PATH"):
-        monkeypatch.setenv(name, private.environment[name])
-    site = Site(private, tmp_path)
-    yield site
-    for name, node in site.slurm.nodes().items():
-        if node.drain or node.base == "DOWN":
-            private.run(["scontrol", "update", f"nodename={name}", "state=resume"])
-        if node.comment:
-            private.run(["scontrol", "update", f"nodename={name}", "comment="])
+    with prepared(private, tmp_path, monkeypatch) as site:
+        yield site
 
 
 def test_findings_of_a_sweep_are_acted_on(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

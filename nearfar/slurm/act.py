@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from nearfar.slurm.journal import Journal, past
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import HEALTH, CheckRun, Past
 from nearfar.slurm.policy import Policy
+from nearfar.slurm.quarantine import recover
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import Trust
 
@@ -111,9 +113,10 @@ def prepare(state: Path) -> Path:
 def run(order: Order, slurm: Slurm) -> tuple[View, list[tuple[Decision, str | None]]]:
     """Decide and do it: every decision that was to be carried out, with why it was not (None: it was)."""
     state = prepare(order.state)
-    with files.lock(state / "lock", _PATIENCE):
-        view = look(order, slurm)
+    with locked(state):
         journal = Journal(state)
+        recover(past(journal.entries()), slurm, journal)
+        view = look(order, slurm)
         done = []
         for decision in view.decisions.nodes:
             if decision.action != NOTHING:
@@ -123,10 +126,17 @@ def run(order: Order, slurm: Slurm) -> tuple[View, list[tuple[Decision, str | No
     return view, done
 
 
+@contextmanager
+def locked(state: Path) -> Iterator[None]:
+    """The only process that does anything about nodes."""
+    with files.lock(state / "lock", _PATIENCE):
+        yield
+
+
 def reset_latch(state: Path, because: str) -> str:
     """Open the latch on a person's word; what had closed it."""
     place = prepare(state)
-    with files.lock(place / "lock", _PATIENCE):
+    with locked(place):
         journal = Journal(place)
         closed = past(journal.entries()).latched
         if closed is None:
@@ -140,7 +150,7 @@ def clear(order: Order, node: str, because: str, slurm: Slurm) -> None:
     from nearfar.slurm import reasons
 
     place = prepare(order.state)
-    with files.lock(place / "lock", _PATIENCE):
+    with locked(place):
         state, journal = slurm.node(node), Journal(place)
         reason = reasons.read(state.reason)
         if not state.drain or reason is None:

@@ -144,10 +144,11 @@ def _node(
 
 
 def _said(each: Evidence) -> str:
-    return str(_reason(each)).removeprefix(f"{reasons.PREFIX} ")
+    return str(reason_of(each)).removeprefix(f"{reasons.PREFIX} ")
 
 
-def _reason(each: Evidence) -> reasons.Reason:
+def reason_of(each: Evidence) -> reasons.Reason:
+    """The reason that a FAIL becomes."""
     return reasons.reason(each.found.check, each.finding, each.found.run, each.found.part)
 
 
@@ -155,7 +156,7 @@ def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_drain(state)
     if objection is not None:
         return Decision(name, NOTHING, f"{_said(worst)}: not drained: {objection}", evidence=worst)
-    return Decision(name, DRAIN, worst.why, str(_reason(worst)), worst)
+    return Decision(name, DRAIN, worst.why, str(reason_of(worst)), worst)
 
 
 def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
@@ -164,7 +165,7 @@ def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
         return Decision(name, NOTHING, f"{_said(worst)}: no comment: {objection}", evidence=worst)
     if state.comment is not None:
         return Decision(name, NOTHING, f"{_said(worst)}: it has our comment already", evidence=worst)
-    return Decision(name, COMMENT, worst.why, str(_reason(worst)), worst)
+    return Decision(name, COMMENT, worst.why, str(reason_of(worst)), worst)
 
 
 def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decision:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearfar.errors import CouldNotJudge
 from nearfar.slurm import health_finding, result
-from nearfar.slurm.observed import HEALTH, CheckRun
+from nearfar.slurm.observed import HEALTH, RUN, CheckRun
 from nearfar.slurm.trust import Trust
 
 #: Seconds that a node's clock may be ahead of this one's.
@@ -43,14 +43,20 @@ def gather(
     return Gathered(tuple(runs), tuple(refused))
 
 
+def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
+    """All believed check runs of one sweep."""
+    runs, refused = _results(results, system, users, now, 0.0, sweep)
+    return Gathered(tuple(runs), tuple(refused))
+
+
 def _results(
-    folder: Path, system: str, users: frozenset[int], now: float, oldest: float
+    folder: Path, system: str, users: frozenset[int], now: float, oldest: float, sweep: str | None = None
 ) -> tuple[list[CheckRun], list[str]]:
     _listed(folder)
     trust = Trust(folder, users)
     runs: dict[tuple[str, str], result.NodeResult] = {}
     refused, twice = [], set()
-    for place in result.folders(folder):
+    for place in result.folders(folder, sweep):
         try:
             if place.lstat().st_mtime < oldest:
                 continue  # an unread one: its files were all written before it was renamed
@@ -85,6 +91,10 @@ def _listed(folder: Path) -> None:
 
 
 def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
+    if one.missing or one.interrupted:
+        yield CheckRun(
+            one.node, RUN, one.run, _seconds(one.started), _seconds(one.ended), "INDETERMINATE", source=str(one.folder)
+        )
     for check in one.checks:
         figures = check.raw.get("metrics", [])
         yield CheckRun(

@@ -25,7 +25,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 #: Actions after which a node carries a reason of ours.
 _DRAINS = ("drain", "drain_again")
 #: Actions that void earlier evidence on a node.
-_RELEASES = ("resume", "release", "accept")
+_RELEASES = ("resume", "release")
 _VOIDING = (*_DRAINS, *_RELEASES, "clear")
 
 
@@ -130,7 +130,7 @@ def past(entries: Iterable[Entry]) -> Past:
     for entry in first.values():
         if outcomes[entry.id] != "refused":
             reader.read(entry, outcomes[entry.id] == "done")
-    return Past(reader.since, reader.drained, tuple(reader.drains), reader.cleared, reader.latched)
+    return Past(reader.since, reader.drained, tuple(reader.drains), reader.cleared, reader.latched, reader.quarantines)
 
 
 class _Reader:
@@ -142,12 +142,17 @@ class _Reader:
         self.cleared: dict[str, float] = {}
         self.drains: list[tuple[str, float]] = []
         self.latched: str | None = None
+        self.quarantines: dict[str, dict[str, dict[str, Any]]] = {}
 
     def read(self, entry: Entry, done: bool) -> None:
         if entry.action == "latch":
             self.latched = str(entry.more.get("why", "the cap was reached"))
         elif entry.action == "reset_latch":
             self.latched, self.drains = None, []
+        elif entry.action == "quarantine":
+            self.quarantines[entry.more["reservation"]] = entry.more["nodes"]
+        elif entry.action == "quarantine_end":
+            self.quarantines.pop(entry.more["reservation"], None)
         elif entry.node is not None:
             self._of_node(entry.node, entry, done)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from nearfar.slurm.result import Finding
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
+#: What stands for cases that should have run and did not.
+RUN = "run"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Past:
     """What the log says. ``since``: evidence of a node from before then has been acted on or was voided by a person.
 
     ``drains``: (node, time) of the drains that count against the caps; ``cleared``: when a person said that the node was
-    seen to.
+    seen to. ``quarantines``: retests that did not end, by reservation, with what each node is to be drained with again.
     """
 
     since: Mapping[str, float] = field(default_factory=dict)
@@ -56,3 +59,4 @@ class Past:
     drains: tuple[tuple[str, float], ...] = ()
     cleared: Mapping[str, float] = field(default_factory=dict)
     latched: str | None = None
+    quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)

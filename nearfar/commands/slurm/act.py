@@ -7,19 +7,23 @@ import json
 import sys
 from pathlib import Path
 
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError
-from nearfar.slurm import act, explain
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.slurm import act, explain, retest
 from nearfar.slurm.scontrol import Slurm
+from nearfar.slurm.sweep.packs import PACKS
 
 _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --explain           what would be done about each node, and why
   nearfar slurm act --results /shared/nearfar --explain n2        all that is known of one
   nearfar slurm act --results /shared/nearfar --health /shared/nearfar-health
   nearfar slurm act --clear n2 --because "GPU 2 replaced"         after hard evidence: now a retest may release it
+  nearfar slurm act --results /shared/nearfar --retest n2         inside a reservation; released if it passes
+  nearfar slurm act --results /shared/nearfar --retest 'n[5-8]' --accept-delivered "new, not accepted"
   nearfar slurm act --reset-latch --because "reference was wrong"
 
 Only the system file's `act` allows more than looking: docs/slurm-act.md.
-exit codes: 0 all that was decided is done, 2 wrong use or no rights, 3 something is unclear or waits for a person (the latch)
+exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 wrong use or no rights,
+3 something is unclear or waits for a person (the latch)
 """
 
 
@@ -39,8 +43,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     what.add_argument("--explain", metavar="NODE", nargs="?", const="", help="say why, of one node or of all")
     what.add_argument("--clear", metavar="NODE", help="a person has seen to a node that hard evidence had drained")
+    what.add_argument(
+        "--retest", metavar="NODES", help="measure drained nodes again inside a reservation; release those that pass"
+    )
     what.add_argument("--reset-latch", action="store_true", help="allow drains again after the cap closed the latch")
     parser.add_argument("--because", metavar="WORDS", help="why, for the log (with --clear and --reset-latch)")
+    again = parser.add_argument_group("with --retest")
+    again.add_argument(
+        "--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason"
+    )
+    again.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
+    again.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
     parser.add_argument("--json", action="store_true", help="the decisions as JSON")
 
 
@@ -55,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
         act.clear(order, args.clear, _because(args), slurm)
         print(f"{args.clear}: written down; it is resumed once the check that drained it has passed")
         return EXIT_GOOD
+    if args.retest is not None:
+        return _retest(args, order, slurm)
     if order.results is None and order.health is None:
         raise NearfarError("nothing to act on: name --results DIR, --health DIR, or both")
     if args.dry_run or args.explain is not None:
@@ -71,6 +86,14 @@ def run(args: argparse.Namespace) -> int:
         print(explain.all_nodes(view, order.policy, done, why=args.explain is not None))
     waits = view.decisions.latch or view.past.latched or any(problem for _, problem in done or ())
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
+
+
+def _retest(args: argparse.Namespace, order: act.Order, slurm: Slurm) -> int:
+    asked = retest.Asked(args.retest, args.pack, args.partition, args.accept_delivered)
+    outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
+    for node, words in outcome.words.items():
+        print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
+    return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED
 
 
 def _because(args: argparse.Namespace) -> str:

@@ -1,0 +1,205 @@
+"""A retest of drained nodes within Slurm: reserved, resumed inside the reservation, measured, then released or drained again.
+
+Outside the reservation nobody can use them at any moment: they are drained, or reserved for this user alone without an end.
+Whatever interrupts this drains them again first and takes the reservation away after it; what even that could not do, the
+next ``nearfar slurm act`` finds in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm import decide, reservations
+from nearfar.slurm.carry_out import draining, resuming, write
+from nearfar.slurm.journal import Journal
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.observed import CheckRun, Drained, Past
+from nearfar.slurm.policy import Policy
+from nearfar.slurm.scontrol import Slurm
+from nearfar.slurm.standing import Evidence, evidence
+
+#: Measures nodes inside a reservation and returns the runs that it left.
+Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]
+PREFIX = "nearfar-retest-"
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A node to be tested again: the reason that it is drained with, and for what; ``drained`` None: as delivered."""
+
+    node: str
+    reason: str
+    drained: Drained | None
+
+
+@dataclass
+class Outcome:
+    """How a retest ended for each node, in words; ``passed`` are in use again."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
+
+
+def suspects(names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, delivered: str | None) -> list[Suspect]:
+    """The nodes as they are before. ``delivered``: the exact reason that new nodes were drained with by others.
+
+    Raises ``NearfarError`` for the first node that may not be resumed.
+    """
+    found = []
+    for name in names:
+        state = nodes.get(name)
+        if state is None:
+            raise NearfarError(f"{name}: Slurm has no such node")
+        if not state.drain or state.reason is None:
+            raise NearfarError(f"{name}: it is {state.words}, not drained: nothing has to be tested again")
+        if state.base != "IDLE" or not state.free_of_jobs:
+            what = "it has to be up" if state.base in ("DOWN", "UNKNOWN") else "jobs still run on it; wait for them"
+            raise NearfarError(f"{name}: it is {state.words}: {what}")
+        drained = past.drained.get(name)
+        if decide.is_ours(state.reason):
+            if drained is None or drained.reason != state.reason:
+                raise NearfarError(
+                    f"{name}: drained with our reason, but not by this log: a person has to say so: --clear {name}"
+                )
+            if drained.hard and past.cleared.get(name, 0.0) <= drained.at:
+                raise NearfarError(f"{name}: hard evidence; once it has been seen to: nearfar slurm act --clear {name}")
+            found.append(Suspect(name, state.reason, drained))
+        elif delivered is not None and state.reason == delivered:
+            found.append(Suspect(name, state.reason, None))
+        else:
+            more = "" if delivered is None else f", not '{delivered}'"
+            raise NearfarError(
+                f"{name}: drained by others with '{state.reason}'{more}; theirs to resume, or --accept-delivered REASON"
+            )
+    return found
+
+
+def retest(these: Sequence[Suspect], policy: Policy, slurm: Slurm, journal: Journal, measure: Measure) -> Outcome:
+    """Test nodes again; those that pass are in use afterwards, all others drained. Raises what Slurm's commands raise,
+    after every node has been drained again where that was possible."""
+    name, user, names = PREFIX + secrets.token_hex(4), pwd.getpwuid(os.geteuid()).pw_name, [s.node for s in these]
+    journal.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
+    try:
+        reservations.make(slurm, name, names, user)
+        reservations.verify(slurm, name, names, user)
+        for suspect in these:
+            problem = write("retest", suspect.node, resuming(suspect.reason), slurm, journal, reservation=name)
+            if problem is not None:
+                raise CouldNotJudge(f"{suspect.node}: not tested again: {problem}")
+        runs = list(measure(names, name))
+    except BaseException:
+        with suppress(NearfarError):
+            close(name, {s.node: _known(s) for s in these}, slurm, journal)
+        raise
+    outcome = Outcome()
+    again: dict[str, Mapping[str, Any]] = {}
+    for suspect in these:
+        drain, words = judge(suspect, runs, policy)
+        outcome.words[suspect.node] = words
+        if drain is None:
+            outcome.passed.append(suspect.node)
+        else:
+            again[suspect.node] = drain
+    close(name, again, slurm, journal, outcome.passed)
+    return outcome
+
+
+def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:
+    """What a node is to be drained with again after its retest (None: it passed), and why in words.
+
+    ``runs`` are those of the retest. A node that we drained passes by the check that drained it, unless another check that may
+    drain fails; a delivered one by every check.
+    """
+    of_node = [run for run in runs if run.node == suspect.node]
+    if not of_node:
+        return _known(suspect), "it left no result that counts: drained as before"
+    failing = [e for e in evidence(of_node, policy, 0.0, time.time()) if _matters(e, suspect, policy)]
+    if failing:
+        return _found(failing[0]), f"drained again: {failing[0].finding.words}"
+    if suspect.drained is None:
+        unjudged = sorted({run.check for run in of_node if run.verdict == "INDETERMINATE"})
+        if unjudged:
+            return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
+        return None, "accepted: every check passed"
+    passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
+    return (None, why) if passed else (_known(suspect), f"{why}: drained as before")
+
+
+def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
+    drained = suspect.drained
+    if drained is None or each.found.check == drained.check:
+        return True
+    return policy.step(each.found.check, each.finding.hard) == decide.DRAIN
+
+
+def _known(suspect: Suspect) -> dict[str, Any]:
+    """What the log has to say of a node that is drained as it was."""
+    was = suspect.drained
+    return {
+        "reason": suspect.reason,
+        **({} if was is None else {"check": was.check, "what": was.what, "hard": was.hard}),
+    }
+
+
+def _found(worst: Evidence) -> dict[str, Any]:
+    reason = str(decide.reason_of(worst))
+    what = None if worst.finding.value is None else worst.finding.what
+    return {
+        "reason": reason,
+        "check": worst.found.check,
+        "what": what,
+        "hard": worst.finding.hard,
+        "run": worst.found.run,
+    }
+
+
+def close(
+    name: str, again: Mapping[str, Mapping[str, Any]], slurm: Slurm, journal: Journal, passed: Sequence[str] = ()
+) -> None:
+    """End a quarantine: nodes that did not pass are drained again, and only then the reservation goes.
+
+    Raises ``CouldNotJudge`` where a node could not be drained: the reservation then stays.
+    """
+    left = []
+    for node, known in again.items():
+        state = slurm.node(node)
+        if state.drain:
+            continue  # it never was resumed, or somebody has drained it since
+        reason = str(known["reason"])
+        more = {key: value for key, value in known.items() if key != "reason"}
+        how = draining(reason, lambda now: f"it was drained by others: '{now.reason}'" if now.drain else None)
+        action = "drain_again" if decide.is_ours(reason) else "redrain_delivered"
+        if (
+            write(action, node, how, slurm, journal, reason=reason, reservation=name, **more) is not None
+            and not slurm.node(node).drain
+        ):
+            left.append(node)
+    if left:
+        raise CouldNotJudge(
+            f"{', '.join(left)}: not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
+        )
+    reservations.remove(slurm, name)
+    for node in passed:
+        journal.note("release", time.time(), node, reservation=name)
+    journal.note("quarantine_end", time.time(), reservation=name)
+
+
+def recover(past: Past, slurm: Slurm, journal: Journal) -> list[str]:
+    """End the quarantines that an earlier process left open: one line for each."""
+    lines = []
+    there = {r.name for r in reservations.show(slurm)} if past.quarantines else set()
+    for name, nodes in past.quarantines.items():
+        if name in there:
+            close(name, nodes, slurm, journal)
+            lines.append(f"{name}: an interrupted retest; its nodes are drained as before: {', '.join(sorted(nodes))}")
+        else:
+            journal.note("quarantine_end", time.time(), reservation=name)
+    return lines

@@ -1,0 +1,81 @@
+"""``nearfar slurm act --retest``: a quarantine whose measuring is a sweep inside the reservation."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nearfar import process
+from nearfar.errors import NearfarError
+from nearfar.slurm import act, hosts, quarantine
+from nearfar.slurm.gather import of_sweep
+from nearfar.slurm.journal import Journal, past
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.observed import CheckRun
+from nearfar.slurm.scontrol import Slurm
+from nearfar.slurm.sweep.packs import PACKS
+
+#: Seconds that a sweep takes beside its jobs: submissions, the merge.
+_BESIDE = 900.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``nodes`` as Slurm lists them; ``delivered``: the exact reason that others drained new nodes with."""
+
+    nodes: str
+    pack: str
+    partition: str | None
+    delivered: str | None
+
+
+def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.Outcome:
+    """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
+    if order.results is None:
+        raise NearfarError("--retest: name the directory that its results go to: --results DIR")
+    if os.geteuid() not in order.policy.trusted:
+        raise NearfarError(
+            f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
+        )
+    state = act.prepare(order.state)
+    with act.locked(state):
+        journal = Journal(state)
+        for line in quarantine.recover(past(journal.entries()), slurm, journal):
+            tell(line)
+        before, nodes = past(journal.entries()), slurm.nodes()
+        these = quarantine.suspects(hosts.expand(asked.nodes), nodes, before, asked.delivered)
+        partition = asked.partition or _partition([nodes[suspect.node] for suspect in these])
+
+        def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
+            return _sweep(asked.pack, partition, names, reservation, order, tell)
+
+        return quarantine.retest(these, order.policy, slurm, journal, measure)
+
+
+def _partition(nodes: Sequence[NodeState]) -> str:
+    common = set(nodes[0].partitions).intersection(*(node.partitions for node in nodes))
+    if len(common) != 1:
+        shown = ", ".join(sorted(common)) or "none has them all"
+        raise NearfarError(f"--retest: which partition ({shown})? --partition P")
+    return common.pop()
+
+
+def _sweep(
+    pack: str, partition: str, names: Sequence[str], reservation: str, order: act.Order, tell: Callable[[str], None]
+) -> Sequence[CheckRun]:
+    assert order.results is not None
+    sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())
+    command = [
+        sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={hosts.fold(names)}",
+        f"--reservation={reservation}", f"--pack={pack}", f"--results={order.results}", f"--name={sweep}",
+    ]  # fmt: skip
+    done = process.run(command, PACKS[pack].minutes * 60 + _BESIDE, on_stderr=tell, on_stdout=tell)
+    if done.timed_out:
+        tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
+    found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())
+    for line in found.refused:
+        tell(line)
+    return found.runs

@@ -1,0 +1,81 @@
+"""The log of ``act``: what was begun counts, what a crash cut short is passed over, and a latch stays closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearfar.errors import CouldNotJudge
+from nearfar.slurm import act
+from nearfar.slurm.journal import Entry, Journal, past
+from nearfar.slurm.policy import Policy
+from nearfar.slurm.scontrol import Slurm
+
+REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
+
+
+def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.begin("drain", 10.0, "n1", **REASON)  # and then this process died
+    journal.end(journal.begin("drain", 11.0, "n2", **REASON), "refused", 11.5)
+    journal.end(journal.begin("drain", 12.0, "n3", **REASON), "unclear", 12.5)
+    journal.end(journal.begin("drain", 13.0, "n4", **REASON), "done", 13.5)
+    journal.end(journal.begin("resume", 14.0, "n4"), "unclear", 14.5)
+    read = past(journal.entries())
+    assert read.drains == (("n1", 10.0), ("n3", 12.0), ("n4", 13.0))
+    assert set(read.drained) == {"n1", "n3", "n4"}, "a resume that is unclear has not been done"
+    journal.end(journal.begin("resume", 15.0, "n4"), "done", 15.5)
+    assert set(past(journal.entries()).drained) == {"n1", "n3"}
+    assert past(journal.entries()).since["n4"] == 15.0
+
+
+def test_a_line_that_a_crash_cut_short(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.note("latch", 1.0, why="cap")
+    whole = journal.path.read_bytes()
+    for kept in range(1, len(whole) - 1, 37):
+        journal.path.write_bytes(whole + whole[:kept])
+        assert [entry.action for entry in journal.entries()] == ["latch"]
+        journal.note("reset_latch", 2.0)
+        journal.note("latch", 3.0, why="again")
+        assert [entry.action for entry in journal.entries()] == ["latch", "reset_latch", "latch"]
+        assert journal.path.read_bytes().startswith(whole + whole[:kept]), "it is only ever added to"
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", "nonsense", '{"schema": "nearfar-act-log/2", "time": "2026-11-21T19:21:18.1Z"}', "[1]"]
+)
+def test_a_damaged_log_is_no_log(tmp_path: Path, line: str) -> None:
+    journal = Journal(tmp_path)
+    journal.note("latch", 1.0)
+    with open(journal.path, "a") as stream:
+        stream.write(line + "\n")
+    with pytest.raises(CouldNotJudge, match=r"log\.jsonl:2: not a line of this log"):
+        journal.entries()
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    Journal(tmp_path).note("latch", 2_000_000.0)
+    with pytest.raises(CouldNotJudge, match="later than this host's clock"):
+        act.look(act.Order(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
+
+
+ACTIONS = st.sampled_from(["drain", "resume", "clear", "comment", "latch", "reset_latch", "drain_again", "release"])
+
+
+@given(
+    st.lists(st.tuples(ACTIONS, st.sampled_from(["n1", "n2"]), st.sampled_from(["done", "refused", "unclear", None])))
+)
+def test_only_a_person_opens_the_latch(actions: list[tuple[str, str, str | None]]) -> None:
+    entries = []
+    for index, (action, node, outcome) in enumerate(actions):
+        begun = Entry(action, "begun", float(index), str(index), node, REASON)
+        entries += [begun, *([] if outcome is None else [Entry(action, outcome, index + 0.5, str(index), node)])]
+    closed = False
+    for action, _, outcome in actions:
+        if action in ("latch", "reset_latch") and outcome != "refused":
+            closed = action == "latch"
+    assert (past(entries).latched is not None) == closed
