@@ -27,6 +27,7 @@ COMMANDS = {
     "schema": "the JSON schemas of nearfar's files, for editors",
     "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
     "spack": "the pack through Spack: plan, externals, install, mirror",
+    "tune": "references from a site's own runs, as a diff",
     "validate": "run the checks (what ./validate does once all is set up)",
 }
 #: The exit code of a command that Ctrl-C ended, as shells have it.

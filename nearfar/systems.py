@@ -170,6 +170,16 @@ def _node_set(pattern: str) -> Any:
     return NodeSet(pattern, resolver=RESOLVER_NOGROUP)
 
 
+def expand(patterns: str, option: str) -> tuple[str, ...]:
+    """The hosts of a list such as ``gpu001,gpu[004-032]``. Raises ``NearfarError`` that names the ``option``."""
+    from ClusterShell.NodeSet import NodeSetException
+
+    try:
+        return tuple(map(str, _node_set(patterns)))
+    except NodeSetException as error:
+        raise NearfarError(f"{option} {patterns}: not a host pattern such as kid[001-120]: {error}") from None
+
+
 def _check_host_patterns(file: SiteFile, patterns: list[str]) -> None:
     from ClusterShell.NodeSet import NodeSetException
 

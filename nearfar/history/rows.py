@@ -166,6 +166,7 @@ def _row(
         "low": ci[0],
         "high": ci[1],
         "n": _count(result, metric.get("flow")),
+        "ceiling": metric.get("ceiling"),
         "reference": reference.get("value"),
         "lower": reference.get("lower"),
         "upper": reference.get("upper"),

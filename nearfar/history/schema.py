@@ -42,6 +42,7 @@ COLUMNS: dict[str, pl.DataType] = {
     "low": pl.Float64(),
     "high": pl.Float64(),
     "n": pl.Int32(),
+    "ceiling": pl.Float64(),  # what its link can carry of payload
     "reference": pl.Float64(),
     "lower": pl.Float64(),
     "upper": pl.Float64(),

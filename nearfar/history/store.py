@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -119,18 +119,26 @@ class History:
             path.name for path in (self.directory / VERSION / f"system={word(system)}" / "sequence").glob("*")
         )
 
-    def aggregated(self, question: Question, by: Sequence[str], *figures: pl.Expr) -> pl.DataFrame:
-        """Figures over the rows that are asked for, without having them all in memory. Rows that compaction is about
-        to take away may count twice."""
+    def aggregated(
+        self,
+        question: Question,
+        by: Sequence[str],
+        *figures: pl.Expr,
+        where: pl.Expr | None = None,
+        made: Mapping[str, pl.Expr] | None = None,
+    ) -> pl.DataFrame:
+        """Figures over the rows that are asked for (and fit ``where``), without having them all in memory; ``made`` are columns
+        to group by beside those that there are. Rows that compaction is about to take away may count twice."""
         files = [path for path in self.files(question) if path not in self._told]
         if not files:
-            return pl.DataFrame(schema={name: COLUMNS[name] for name in by})
-        found = scan(files).filter(question.predicate).group_by(by).agg(*figures)
+            return pl.DataFrame(schema={name: COLUMNS.get(name, pl.String()) for name in by})
+        wanted = question.predicate if where is None else question.predicate & where
+        found = scan(files).filter(wanted).with_columns(**(made or {})).group_by(by).agg(*figures)
         try:
             return found.sort(by).collect(engine="streaming")
         except (OSError, pl.exceptions.PolarsError) as error:
             if self.unreadable(files):
-                return self.aggregated(question, by, *figures)
+                return self.aggregated(question, by, *figures, where=where, made=made)
             words = str(error).splitlines()[0]
             raise CouldNotJudge(f"{self.directory}: the history cannot be read: {words}") from None
 

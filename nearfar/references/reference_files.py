@@ -62,9 +62,14 @@ class ReferenceFile:
 
     def row(self, check: str, model: str | None, keys: Sequence[str]) -> list[Any] | None:
         """The first of ``keys`` that ``check`` has a row for, under the GPU model where the check is indexed."""
+        place = self.place(check, model, keys)
+        return None if place is None else list(self._at(place[:-1])[place[-1]])
+
+    def place(self, check: str, model: str | None, keys: Sequence[str]) -> tuple[str, ...] | None:
+        """Where that row stands: the check, the model's key where there is one, and the row's."""
         steps = self._rows(check, model)
         rows = self._at(steps)
-        return next((rows[key] for key in keys if key in rows and key != "$index"), None)
+        return next(((*steps, key) for key in keys if key in rows and key != "$index"), None)
 
     def _rows(self, check: str, model: str | None) -> tuple[str, ...]:
         rows = self.file.data.get(check, {})
@@ -100,23 +105,31 @@ class ReferenceFile:
                         words = f"{row[0]:g} GB/s is above the line rate of {nominal.link_words(link)}, {rate * ways:.1f} GB/s"
                         raise self.file.error(f"{check}: {key}: {words}", *steps, key)
 
-    def reference(self, row: Sequence[Any], stamp: Mapping[str, str]) -> Reference:
-        """A row as a reference; stale when the software differs from what the values were tuned with."""
+    def reference(
+        self, row: Sequence[Any], stamp: Mapping[str, str], place: tuple[str, ...] | None = None
+    ) -> Reference:
+        """A row as a reference; stale when the software differs from what the values were tuned with. ``place`` is the row's:
+        what the provenance says of it stands before what holds for the file."""
         value, lower, upper, unit = row
-        tuned = self.provenance.get("tuned", {})
+        whole = self.provenance.get("tuned", {})
+        tuned = {**whole, **(whole.get("rows") or {}).get("/".join(place or ()), {})}
         then = {key: str(version) for key, version in (tuned.get("stamp") or {}).items()}
         changed = [
             f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version
         ]
-        if self.origin == "tuned":
-            note = f"tuned {tuned['date']}, n = {tuned['n']}{', provisional' if tuned.get('provisional') else ''}"
-        else:
-            note = str(self.provenance["published"]["source"])
+        note = _tuned_note(tuned) if self.origin == "tuned" else str(self.provenance["published"]["source"])
         if changed:
             note += f"; stale: {', '.join(changed)}"
         return Reference(
             float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.file.path)
         )
+
+
+def _tuned_note(tuned: Mapping[str, Any]) -> str:
+    """``tuned 2026-11-20, n = 12, parametric, provisional``: what a reader of a verdict has to know of a limit."""
+    weak = [tuned["method"]] if tuned.get("method") in ("parametric", "slack") else []
+    weak += ["provisional"] if tuned.get("provisional") else []
+    return ", ".join([f"tuned {tuned['date']}", f"n = {tuned['n']}", *weak])
 
 
 def _directions(key: str) -> int:

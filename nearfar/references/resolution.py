@@ -112,7 +112,7 @@ def _from_files(
         if row is not None and row[3] != metric.unit:
             raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row[3]}'", check)
         if row is not None:
-            return file.reference(row, stamp)
+            return file.reference(row, stamp, file.place(check, model, row_keys(metric)))
     return None
 
 

@@ -11,7 +11,7 @@ from .figures import Figure, figures, parsed
 from .gaps import gaps, nothing
 from .matrices import cell_anchor, load_of
 from .rundir import VERDICTS, Check, NodeRun, Run
-from .wording import class_words, link_words, plural, shown_verdict, span
+from .wording import class_words, link_words, origin, plural, shown_verdict, span
 
 _TITLES = {
     "topology_check": "Topology",
@@ -167,7 +167,7 @@ def _expected(found: list[Figure]) -> str:
     known = [f for f in found if f.reference]
     if not known:
         return _NOT_JUDGED
-    origins = "/".join(_present((str(f.reference.get("origin")) for f in known if f.reference), ()))
+    origins = "/".join(_present((", ".join(origin(f.reference)) for f in known if f.reference), ()))
     least = [f.least for f in known if f.least is not None]
     return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"
 

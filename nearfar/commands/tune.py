@@ -1,0 +1,271 @@
+"""``nearfar tune``: references from a site's own healthy runs, as a diff that a person reviews."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fnmatch
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nearfar import history, references, systems
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.files import lock, write_atomically
+from nearfar.history import History, Question
+from nearfar.prediction import NodeType
+from nearfar.sitefile import nearest, site_directories, site_files
+from nearfar.systems import Partition
+from nearfar.tuning import proposal, reference_text, samples, tolerance
+from nearfar.tuning.proposal import How, Proposal, places_by_reason
+from nearfar.tuning.reference_text import key_of
+from nearfar.tuning.samples import Chosen
+
+_EPILOG = """\
+examples:
+  nearfar tune --system redwood --since 30d               what the references should be, as a diff of site/references/redwood.yaml
+  nearfar tune --system redwood --since 30d --apply       and write it
+  nearfar tune --system redwood --nodes 'gpu[001-032]' --runs '202611*'
+  nearfar tune --system redwood --coverage 0.999 --allow-looser --json
+
+From the history (nearfar history), pooled by GPU model, node type, path class and software. A limit is the lower of
+median × (1 − slack) and the one-sided tolerance limit of the nodes' medians; of times the mirrored. docs/tuning.md has
+the statistics. The diff goes to standard output, all that is said about it to standard error.
+
+exit codes: 0 proposed (or nothing to change), 2 wrong use, 3 nothing can be tuned from what there is
+"""
+#: Seconds to wait for another tune of the same file.
+_PATIENCE = 60.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "References from a site's own runs, as a diff of its reference file with where they come from."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--system", required=True, metavar="NAME", help="the system whose runs and references are meant"
+    )
+    parser.add_argument(
+        "--runs", nargs="+", metavar="RUN", help="these runs alone: names as in reports/NAME/, or patterns"
+    )
+    parser.add_argument(
+        "--since", metavar="DATE", help="runs from this day on (2026-11-01), or of the last 24h, 30d, 12w"
+    )
+    parser.add_argument("--nodes", metavar="LIST", help="these nodes alone: gpu001,gpu[004-032]")
+    parser.add_argument(
+        "--coverage", type=float, default=0.99, help="the part of healthy nodes that pass (default: 0.99)"
+    )
+    parser.add_argument("--confidence", type=float, default=0.95, help="how sure that is (default: 0.95)")
+    parser.add_argument("--apply", action="store_true", help="write the file")
+    parser.add_argument("--allow-looser", action="store_true", help="limits looser than today's, too")
+    parser.add_argument("--json", action="store_true", help="the proposal as JSON on standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Propose, show, and with ``--apply`` write."""
+    tolerance.check(args.coverage, args.confidence)
+    directories = site_directories()
+    files = _files(args.system, directories)
+    store = History(history.directory(), _say)
+    question = _question(args, store)
+    runs = None if args.runs is None else _runs(args.runs, store, question)
+    how = How(args.coverage, args.confidence, args.allow_looser, _command(args))
+    told: list[dict[str, Any]] = []
+    changed = False
+    for name, partitions in files.items():
+        path = _path(name, directories)
+        types = {partition.name: partition.node_type or "" for partition in partitions}
+        with _alone(path) if args.apply else contextlib.nullcontext():
+            chosen = samples.choose(store, question, runs, types, args.allow_looser)
+            if chosen is None or not chosen.pools:
+                _nothing(name, chosen, store, len(files))
+                continue
+            made = _proposal(path, chosen, partitions, directories, how)
+            if args.apply and made.tuned and made.diff:
+                write_atomically(path, made.text)
+        changed = changed or bool(made.tuned)
+        told.append(_as_json(made, chosen, args.apply))
+        if not args.json:
+            _show(made, chosen, args.apply)
+    if args.json:
+        print(
+            json.dumps({"schema": "nearfar-tune/1", "system": args.system, "files": told}, indent=1, ensure_ascii=False)
+        )
+    return EXIT_GOOD if changed else EXIT_COULD_NOT_JUDGE
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    """What the provenance says that was typed."""
+    words = ["nearfar", "tune", "--system", args.system]
+    for option, values in (("--runs", args.runs), ("--since", [args.since]), ("--nodes", [args.nodes])):
+        words += [option, *values] if values and values[0] is not None else []
+    for option, value, default in (("--coverage", args.coverage, 0.99), ("--confidence", args.confidence, 0.95)):
+        words += [option, f"{value:g}"] if value != default else []
+    return words + (["--allow-looser"] if args.allow_looser else [])
+
+
+def _say(words: str) -> None:
+    print(f"nearfar: {words}", file=sys.stderr, flush=True)
+
+
+def _files(name: str, directories: Sequence[Path]) -> dict[str, list[Partition]]:
+    """The names of the reference files of a system's real partitions."""
+    known = systems.load_all(list(directories))
+    if name == "local":
+        return {"local": list(systems.local_system(False, {}).partitions.values())}
+    if name not in known:
+        raise NearfarError(f"--system {name}: no system file of that name{nearest(name, ['local', *known])}")
+    found: dict[str, list[Partition]] = {}
+    for partition in known[name].partitions.values():
+        if not partition.modelled:
+            found.setdefault(partition.references or name, []).append(partition)
+    if not found:
+        raise NearfarError(f"--system {name}: all its partitions are modelled, and nothing modelled tunes a reference")
+    return found
+
+
+def _question(args: argparse.Namespace, store: History) -> Question:
+    if args.system not in store.systems():
+        known = ", ".join(store.systems()) or "no system"
+        raise CouldNotJudge(
+            f"{store.directory}: no history of {args.system} (there is of {known}); every real run is kept there"
+        )
+    now = datetime.now(timezone.utc)
+    try:
+        since = None if args.since is None else history.parse_since(args.since, now)
+    except ValueError:
+        raise NearfarError(f"--since {args.since}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
+    nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")
+    missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
+    if missing:
+        raise NearfarError(
+            f"--nodes: no history of {', '.join(missing[:5])}{nearest(missing[0], store.nodes(args.system))}"
+        )
+    return Question(args.system, nodes, since=since)
+
+
+def _runs(patterns: Sequence[str], store: History, question: Question) -> list[str]:
+    """The runs that the patterns name."""
+    known = store.aggregated(question, ["run"], pl.len())["run"].to_list()
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        own = fnmatch.filter(known, Path(pattern).name)
+        if not own:
+            raise NearfarError(
+                f"--runs {pattern}: no such run in the history{nearest(Path(pattern).name, known[-20:])}"
+            )
+        found.update(dict.fromkeys(own))
+    return list(found)
+
+
+def _path(name: str, directories: Sequence[Path]) -> Path:
+    """The reference file of that name; where there is none yet, in the site's first directory."""
+    return site_files("references", list(directories)).get(name, directories[0] / "references" / f"{name}.yaml")
+
+
+def _alone(path: Path) -> contextlib.AbstractContextManager[None]:
+    """One tune of a file at a time: a second waits, and proposes from what the first has written."""
+    return lock(path.with_name(f".{path.name}.lock"), limit=_PATIENCE)
+
+
+def _proposal(
+    path: Path, chosen: Chosen, partitions: Sequence[Partition], directories: Sequence[Path], how: How
+) -> Proposal:
+    node_types: dict[str, NodeType] = {}
+    for partition in partitions:
+        node_type = partition.load_node_type(list(directories))
+        if node_type is not None:
+            node_types[node_type.name] = node_type
+    published = [
+        file for name in node_types for file in references.find(None, name, directories) if file.origin == "published"
+    ]
+    return proposal.propose(chosen, reference_text.read(path), published, list(node_types.values()), how)
+
+
+def _nothing(name: str, chosen: Chosen | None, store: History, files: int) -> None:
+    left = "" if chosen is None else f"; left out: {_left_out(chosen.left_out)}"
+    words = f"{store.directory}: no figure that {name}.yaml could be tuned from{left}"
+    if files == 1:
+        raise CouldNotJudge(words)
+    _say(words)
+
+
+def _left_out(counts: Mapping[str, int]) -> str:
+    most = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count:,} {reason}" for reason, count in most) or "nothing"
+
+
+def _show(made: Proposal, chosen: Chosen, applied: bool) -> None:
+    path = made.today.path
+    stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
+    nodes = {node for pool in chosen.pools for node in pool.nodes}
+    _say(f"{chosen.figures:,} figures of {_count(len(nodes), 'node')} and {_count(len(chosen.runs), 'run')}, "
+         f"{chosen.first:%Y-%m-%d} to {chosen.last:%Y-%m-%d}, {stamp}")  # fmt: skip
+    _say(f"left out: {_left_out(chosen.left_out)}")
+    for word, reasons in (("refused", made.refused), ("kept", made.kept)):
+        for why, places in places_by_reason(reasons).items():
+            more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+            _say(f"{word}: {', '.join(places[:3])}{more}: {why}")
+    methods: dict[str, int] = {}
+    for limit in made.tuned.values():
+        method = f"{limit.method}{', provisional' if limit.provisional else ''} (n = {limit.n})"
+        methods[method] = methods.get(method, 0) + 1
+    for method, count in methods.items():
+        _say(f"{_count(count, 'limit')}: {method}")
+    sys.stdout.write(made.diff)
+    sys.stdout.flush()
+    for words in _budget(made):
+        _say(words)
+    if not made.tuned:
+        _say(f"{path}: nothing can be tuned")
+    elif not made.diff:
+        _say(f"{path}: as it is already")
+    elif applied:
+        _say(f"{path}: written; review it with your version control")
+    else:
+        _say(f"{path}: not written; review the diff, then say it again with --apply")
+
+
+def _budget(made: Proposal) -> list[str]:
+    """The alarm budget in lines."""
+    spent = made.budget
+    if not spent.figures:
+        return []
+    lines = [
+        f"alarm budget: {_count(spent.nodes, 'node')} × {_count(spent.figures, 'figure')} × {1 - spent.coverage:.4g} = "
+        f"{spent.alarms:.3g} false alarms in a run of all, were each figure at its coverage and alone"
+    ]
+    if spent.again is None or spent.confirmed is None:
+        lines.append("with a confirming run: not measured, too few low figures were measured again")
+    else:
+        lines.append(
+            f"with a confirming run: {spent.confirmed:.3g} (of {spent.lows:,} low figures {spent.again:.0%} were low again the "
+            "next time: spread between nodes does not go away)"
+        )
+    lines.append(f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits")
+    if spent.slow:
+        worst = sorted(spent.slow.items(), key=lambda item: -item[1])
+        named = ", ".join(f"{node} ({_count(count, 'limit')})" for node, count in worst[:5])
+        more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
+        lines.append(f"their medians lie outside: {named}{more}; look at them before these limits judge anything")
+    return lines
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _as_json(made: Proposal, chosen: Chosen, applied: bool) -> dict[str, Any]:
+    return {
+        "path": str(made.today.path), "applied": applied and bool(made.diff), "diff": made.diff,
+        "figures": chosen.figures, "runs": list(chosen.runs), "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
+        "tuned": {key_of(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
+        "refused": {key_of(place): why for place, why in made.refused.items()},
+        "kept": {key_of(place): why for place, why in made.kept.items()},
+        "budget": {**vars(made.budget), "alarms": made.budget.alarms, "confirmed": made.budget.confirmed},
+    }  # fmt: skip

@@ -1,0 +1,326 @@
+"""``nearfar tune`` as a user types it: what enters, what is refused, what is written, and that it is read as it was meant."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nearfar import cli, history, report
+from nearfar.commands import tune
+from nearfar.files import lock
+from nearfar.references import ReferenceFile
+from nearfar.references.reference_files import known_checks
+from tests.data.runs import nightly
+from tests.data.runs.nightly import Change
+
+SITE = (
+    "system: redwood\nhosts: ['gpu[001-064]']\npartitions:\n  - {name: gpu, node_type: h200-x4-vm, features: [gpu]}\n"
+)
+#: Ten nodes that differ a little.
+NODES = {f"gpu{n:03}": 1 + 0.0005 * n for n in range(10)}
+MODEL = "NVIDIA H200"
+
+
+#: The histories that tests asked for, by what was asked: judging documents takes longer than tuning from them.
+_MADE: dict[object, Path] = {}
+
+
+class World:
+    """A site and its history in a directory of their own."""
+
+    def __init__(
+        self, folder: Path, kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.folder, self._kept, self._capsys = folder, kept, capsys
+        self.site, self.history = folder / "site", folder / "history"
+        (self.site / "systems").mkdir(parents=True)
+        (self.site / "systems/redwood.yaml").write_text(SITE)
+        monkeypatch.setenv("NEARFAR_SITE", str(self.site))
+        monkeypatch.setenv("NEARFAR_HISTORY", str(self.history))
+        self.file = self.site / "references/redwood.yaml"
+
+    def nights(
+        self,
+        nodes: Mapping[str, float] = NODES,
+        days: int = 3,
+        change: Change | None = None,
+        checks: tuple[str, ...] = ("host_device_check",),
+    ) -> None:
+        """Add nights to the history."""
+        key = tuple(nodes.items()), days, change, checks
+        if key not in _MADE:
+            _MADE[key] = self._kept / f"{len(_MADE)}"
+            for day in range(1, days + 1):
+                varied = {node: factor * (1 + 0.0002 * (day % 2)) for node, factor in nodes.items()}
+                run = nightly.run(_MADE[key] / "reports", varied, f"2026-11-{day:02}", checks, change)
+                history.record(run, _MADE[key] / "history")
+        shutil.copytree(_MADE[key] / "history", self.history, dirs_exist_ok=True)
+
+    def tune(self, *words: str) -> tuple[int, str, str]:
+        code = cli.main(["tune", "--system", "redwood", *words])
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+    def proposal(self, *words: str) -> dict[str, Any]:
+        code, out, error = self.tune("--json", *words)
+        assert out, error
+        (one,) = json.loads(out)["files"]
+        return {**one, "code": code}
+
+
+@pytest.fixture
+def world(tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    return World(tmp_path, kept, monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+def row(key: str) -> str:
+    return f"host_device_check/{MODEL}/{key}"
+
+
+def test_a_diff_is_shown_and_nothing_written(world: World) -> None:
+    world.nights()
+    code, diff, said = world.tune()
+    assert code == 0
+    assert diff.startswith(f"--- /dev/null\n+++ {world.file}\n")
+    assert "+    sole.h2d: [55.6, -0.02, null, GB/s]\n" in diff
+    assert "10 nodes and 3 runs, 2026-11-01 to 2026-11-03, driver 580.159.04, cuda 13.0" in said
+    assert "5 limits: parametric, provisional (n = 10)" in said
+    assert "alarm budget: 10 nodes × 20 figures × 0.01 = 2 false alarms" in said
+    assert not world.file.exists()
+
+
+def test_what_is_written_is_read_as_it_was_meant(world: World) -> None:
+    world.nights(checks=("host_device_check", "host_memory_check"))
+    made = world.proposal()
+    assert world.tune("--apply")[0] == 0
+    file = ReferenceFile(world.file, known_checks())
+    assert file.origin == "tuned"
+    tuned = file.provenance["tuned"]
+    assert (str(tuned["date"]), str(tuned["first"]), tuned["n"], tuned["provisional"]) == (
+        "2026-11-03",
+        "2026-11-01",
+        10,
+        True,
+    )
+    assert tuned["stamp"] == {"driver": "580.159.04", "cuda": "13.0", "mps": "off"}
+    assert tuned["runs"] == ["20261101T020000", "20261102T020000", "20261103T020000"]
+    assert tuned["command"] == "nearfar tune --system redwood"
+    for key, limit in made["tuned"].items():
+        check, *model, name = key.split("/")
+        place = file.place(check, model[0] if model else None, [name])
+        assert "/".join(place or ()) == key
+        reference = file.reference(file.row(check, MODEL, [name]) or [], tuned["stamp"], place)
+        assert reference.value == limit["value"] and reference.lowest == pytest.approx(limit["bound"], rel=2e-4)
+        assert reference.note == "tuned 2026-11-03, n = 10, parametric, provisional"
+    assert "host_memory_check/local.triad" in made["tuned"], "a check without GPUs has no index"
+    code, diff, said = world.tune()
+    assert (code, diff) == (0, "") and "as it is already" in said
+
+
+def test_provisional_is_said_wherever_the_reference_is_used(world: World) -> None:
+    world.nights()
+    world.tune("--apply")
+    files = [ReferenceFile(world.file, known_checks())]
+    run = nightly.run(world.folder / "judged", {"gpu001": 0.9}, "2026-11-20", files=files)
+    judged = json.loads((run / "gpu001/host_device_check/verdict.json").read_text())
+    assert judged["verdict"] == "FAIL"
+    failed = next(m for m in judged["metrics"] if m["name"] == "sole.n0_g0")
+    assert "(tuned: 55.6; tuned 2026-11-03, n = 10, parametric, provisional)" in failed["reason"]
+    page = report.build(run).read_text()
+    assert "provisional" in page
+    assert "tuned, provisional" in report.summary(
+        nightly.run(world.folder / "good", {"gpu001": 1.0}, files=files), colour=False
+    )
+
+
+def held_down(raw: dict[str, Any]) -> None:
+    raw["gpus_under_load"][0]["throttle"] = ["hw_thermal"]
+
+
+def unconverged(raw: dict[str, Any]) -> None:
+    raw["results"][0]["converged"] = False
+
+
+def unverified(raw: dict[str, Any]) -> None:
+    raw["results"][0]["verified"] = False
+
+
+def quick(raw: dict[str, Any]) -> None:
+    raw["program"]["quick"] = True
+
+
+def disturbed(raw: dict[str, Any]) -> None:
+    raw["aggressor"] = ["n0:g1"]
+
+
+def newer_driver(raw: dict[str, Any]) -> None:
+    raw["node"]["software"]["driver"] = "590.1"
+
+
+@pytest.mark.parametrize(
+    "change, reason, count",
+    [
+        (held_down, "with clocks held down", 5 * 2),
+        (unconverged, "not converged", 1 * 2),
+        (unverified, "not verified", 1 * 2),
+        (quick, "of a quick look", 20 * 2),
+        (disturbed, "beside other traffic", 20 * 2),
+    ],
+)
+def test_what_never_enters(world: World, change: Callable[[dict[str, Any]], None], reason: str, count: int) -> None:
+    world.nights(days=1)
+    clean = world.proposal()
+    world.nights({"gpu050": 0.5, "gpu051": 0.5}, days=1, change=change)
+    made = world.proposal()
+    assert made["left_out"][reason] == count, made["left_out"]
+    # What is left of these nodes is half as fast, and failed.
+    assert sum(made["left_out"].values()) == 40
+    assert {key: limit["value"] for key, limit in made["tuned"].items()} == {
+        key: limit["value"] for key, limit in clean["tuned"].items()
+    }
+
+
+def test_only_the_newest_software_enters(world: World) -> None:
+    world.nights(days=2)
+    world.nights(dict.fromkeys(NODES, 0.97), days=3, change=newer_driver)
+    made = world.proposal()
+    assert made["stamp"]["driver"] == "590.1"
+    assert made["left_out"] == {"of other software": 2 * 10 * 20}
+    assert made["tuned"][row("sole.h2d")]["value"] == pytest.approx(53.8, abs=0.1)
+
+
+def test_two_groups_are_refused_by_name(world: World) -> None:
+    world.nights({node: 1.0 if n % 2 else 0.93 + 0.0001 * n for n, node in enumerate(NODES)}, days=1)
+    made = world.proposal()
+    assert made["tuned"] == {} and made["code"] == 3
+    why = made["refused"][row("sole.h2d")]
+    assert why.startswith("two groups of nodes: gpu000, gpu002, gpu004, gpu006 and 1 more at 51."), why
+
+
+def test_gpus_of_one_class_that_differ_are_refused_by_name(world: World) -> None:
+    world.nights(days=1, change=nightly.slow_gpu(2, 0.93))
+    why = world.proposal()["refused"][row("sole.h2d")]
+    assert why.startswith("two groups of figures: sole.n0_g2 at 51."), why
+
+
+def test_nothing_above_what_a_link_carries(world: World) -> None:
+    world.nights(dict.fromkeys(NODES, 1.1), days=1)
+    made = world.proposal()
+    assert "above what its link can carry, 58.4" in made["refused"][row("sole.h2d")]
+
+
+def test_never_looser_than_today_unless_allowed(world: World) -> None:
+    world.nights(days=1)
+    world.tune("--apply")
+    text = world.file.read_text().replace("sole.h2d: [55.61, -0.02", "sole.h2d: [55.61, -0.01")
+    assert "-0.01, null" in text
+    world.file.write_text("# Reviewed by Ada.\n" + text)
+    made = world.proposal()
+    assert made["kept"] == {row("sole.h2d"): "54.5 would be looser than today's 55.1"}
+    assert "sole.h2d: [55.61, -0.01, null" in world.file.read_text()
+    assert world.proposal("--allow-looser")["kept"] == {}
+    world.tune("--allow-looser", "--apply")
+    assert world.file.read_text().startswith("# Reviewed by Ada.\nprovenance:")
+    assert "sole.h2d: [55.61, -0.02, null" in world.file.read_text()
+
+
+def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) -> None:
+    world.nights(days=1, checks=("host_device_check", "host_memory_check"))
+    world.tune("--apply")
+    before = yaml.safe_load(world.file.read_text())
+    world.nights(days=3, checks=("host_device_check",))
+    world.tune("--apply", "--since", "2026-11-02")
+    after = yaml.safe_load(world.file.read_text())
+    assert after["host_memory_check"] == before["host_memory_check"]
+    own = after["provenance"]["tuned"]["rows"]["host_memory_check/local.triad"]
+    assert (own["date"], own["n"]) == ("2026-11-01", 10)
+    assert after["provenance"]["tuned"]["date"] == "2026-11-03"
+    file = ReferenceFile(world.file, known_checks())
+    note = file.reference([1.0, None, None, "GB/s"], {}, ("host_memory_check", "local.triad")).note
+    assert note.startswith("tuned 2026-11-01, n = 10")
+
+
+def test_published_files_and_templates_are_not_touched(world: World) -> None:
+    world.nights(days=1)
+    world.file.parent.mkdir()
+    world.file.write_text("provenance: {published: {source: a paper}}\n")
+    code, _, said = world.tune()
+    assert code == 2 and "holds published values; name another file with `references:`" in said
+    world.file.write_text("{# generated #}\nprovenance: {tuned: {date: 2026-11-01, n: 3}}\n")
+    code, _, said = world.tune()
+    assert code == 2 and "is a template" in said
+
+
+def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.nights(days=1)
+    world.file.parent.mkdir()
+    held = lock(world.file.with_name(".redwood.yaml.lock"))
+    held.__enter__()
+    monkeypatch.setattr(tune, "_PATIENCE", 0.1)
+    code, _, said = world.tune("--apply")
+    assert code == 3 and "held by another run" in said and not world.file.exists()
+    monkeypatch.setattr(tune, "_PATIENCE", 60.0)
+    second = threading.Timer(0.3, lambda: held.__exit__(None, None, None))
+    second.start()
+    assert world.tune("--apply")[0] == 0 and world.file.exists()
+
+
+@pytest.mark.parametrize(
+    "words, code, said",
+    [
+        (("--nodes", "gpu[001-003],gpu999"), 2, "no history of gpu999"),
+        (("--nodes", "gpu[001"), 2, "not a host pattern"),
+        (("--runs", "20251101T020000"), 2, "no such run in the history"),
+        (("--since", "tomorrow"), 2, "expected a day such as"),
+        (("--since", "2026-11-20"), 3, "no figure that redwood.yaml could be tuned from"),
+        (("--coverage", "99"), 2, "expected a part between"),
+        (("--system", "redwod"), 2, "did you mean 'redwood'?"),
+        (("--system", "keeneland"), 2, "all its partitions are modelled"),
+        (("--system", "local"), 3, "no history of local (there is of redwood)"),
+    ],
+)
+def test_wrong_words_are_told(world: World, words: tuple[str, ...], code: int, said: str) -> None:
+    world.nights({"gpu001": 1.0, "gpu002": 1.0, "gpu003": 1.0}, days=1)
+    found, out, error = world.tune(*words)
+    assert (found, out) == (code, "") and said in error and len(error.splitlines()) == 1, error
+
+
+def test_chosen_nodes_and_runs(world: World) -> None:
+    world.nights()
+    made = world.proposal("--nodes", "gpu[000-004]", "--runs", "20261101*", "reports/redwood/20261103T020000")
+    assert made["runs"] == ["20261101T020000", "20261103T020000"]
+    assert {limit["n"] for limit in made["tuned"].values()} == {5}
+    assert "reports/redwood/20261103T020000 --nodes 'gpu[000-004]'" in made["diff"], "the command is part of it"
+
+
+def test_few_nodes_have_the_slack_alone(world: World) -> None:
+    world.nights({"gpu001": 1.0})
+    limit = world.proposal()["tuned"][row("sole.h2d")]
+    assert (limit["n"], limit["method"], limit["provisional"]) == (1, "slack", True)
+    assert limit["bound"] == pytest.approx(0.98 * limit["value"])
+
+
+def test_a_slow_node_among_good_ones_is_named(world: World) -> None:
+    world.nights({**NODES, "gpu031": 0.95}, days=1)
+    _, _, said = world.tune()
+    assert "their medians lie outside: gpu031" in said
+
+
+def test_the_chance_to_be_low_again_is_measured(world: World) -> None:
+    """Nodes that differ and repeat themselves are low again; that is no reason to believe the first alarm less."""
+    world.nights({f"gpu{n:03}": 1 - 0.001 * n for n in range(16)}, days=4)
+    spent = world.proposal()["budget"]
+    assert spent["lows"] >= 10 and spent["again"] > 0.9
+    assert spent["confirmed"] == pytest.approx(spent["alarms"] * spent["again"])
