@@ -305,3 +305,24 @@ def test_the_same_file_serves_reframes_own_ref() -> None:
 )  # fmt: skip
 def test_row_keys(cell: str, path_class: str, flow: str | None, total: bool, key: str) -> None:
     assert row_keys(metric(cell, 1.0, path_class, flow, total))[-1] == key
+
+
+def test_rows_of_latencies_and_of_gpu_pairs_are_no_rates_of_a_host_link(tmp_path: Path) -> None:
+    rows = "    sole_latency_copy.h2d: [6.2, null, 0.1, us]\n    NV18.both.total: [780, -0.05, null, GB/s]\n"
+    head = "provenance: {tuned: {date: 2026-11-20, n: 4}}\nhost_device_check:\n  $index: [$dev.gpu.model]\n  H200:\n"
+    reference_file(tmp_path, head + rows).check_line_rates({"H200": GEN5})
+    with pytest.raises(NearfarError, match="sole_latency_copy.h2d: is in 'us', found 'GB/s'"):
+        reference_file(tmp_path, head + rows.replace("us]", "GB/s]"))
+    with pytest.raises(NearfarError, match="NV18.both.total: is in 'GB/s', found 'us'"):
+        reference_file(tmp_path, head + rows.replace("GB/s]", "us]"))
+
+
+def test_a_row_of_its_own_provenance_says_so(tmp_path: Path) -> None:
+    text = TUNED.replace(
+        "n: 4,", 'n: 4, rows: {"host_device_check/H200/near.h2d": {n: 12, method: parametric, provisional: true}},'
+    )
+    tuned = reference_file(tmp_path, text)
+    note = one(metric("n0:g0", 55.5), tuned).note
+    assert note == "tuned 2026-11-20, n = 12, parametric, provisional"
+    ratio = one(metric("n1:g0", 0.97, "off_socket_over_near"), tuned).note
+    assert ratio == "tuned 2026-11-20, n = 4"

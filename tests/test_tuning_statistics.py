@@ -22,7 +22,7 @@ COVERED = statistics.NormalDist().inv_cdf(0.01)
 def pool(values: dict[str, float] | list[float], kind: str = "windowed", unit: str = "GB/s") -> Pool:
     nodes = values if isinstance(values, dict) else {f"n{i:03}": value for i, value in enumerate(values)}
     figures = tuple(Figure(node, "m", (value,)) for node, value in nodes.items())
-    return Pool("host_device_check", "H200", "near.h2d", unit, kind, True, "", None, figures)
+    return Pool("host_device_check", "H200", "near.h2d", unit, kind, True, "", None, 0, figures)
 
 
 @pytest.mark.parametrize("n, k", [(10, 5.78), (20, 4.15), (30, 3.66), (100, 2.93)])
@@ -139,7 +139,7 @@ def test_gpus_that_differ_by_their_slot_are_named() -> None:
         for node in range(3)
         for gpu in range(4)
     )
-    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, figures), 0.99, 0.95)
+    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95)
     assert isinstance(found, Refusal)
     assert "near.n0_g2, near.n0_g3 at" in found.why and "near.n0_g0, near.n0_g1 at" in found.why, found.why
 
@@ -149,7 +149,7 @@ def test_nodes_that_merely_differ_are_no_groups_of_figures() -> None:
     figures = tuple(
         Figure(f"n{node}", f"g{gpu}", (55.0 - 2.2 * node - 0.01 * gpu,)) for node in range(2) for gpu in range(4)
     )
-    assert limits.two_groups(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, figures)) is None
+    assert limits.two_groups(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures)) is None
 
 
 @pytest.mark.parametrize("kind", SLACK)
@@ -203,5 +203,14 @@ def test_rows_are_never_tighter_than_their_limits(value: float, slack: float, le
 def test_no_node_counts_twice() -> None:
     """Sixteen figures of two nodes are two, whatever their number."""
     figures = tuple(Figure(f"n{i % 2}", f"g{i}", (55.0, 55.1)) for i in range(16))
-    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, figures), 0.99, 0.95)
+    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95)
     assert isinstance(found, Limit) and (found.n, found.method) == (2, "slack")
+
+
+def test_what_is_left_of_figures_that_did_not_settle_is_refused() -> None:
+    figures = (Figure("n0", "g0", (55.0, 55.1, 55.2)),)
+    for unreliable, refused in ((0, False), (1, True)):
+        made = Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, unreliable, figures)
+        found = limits.limit(made, 0.99, 0.95)
+        assert isinstance(found, Refusal) == refused
+    assert isinstance(found, Refusal) and found.why.startswith("1 of its 4 figures did not converge"), found

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import catalogue, nominal
+from nearfar.cells import split_class
 from nearfar.files import CHECKOUT
 from nearfar.prediction import NodeType, line_rate
 from nearfar.references.reference import Reference
@@ -50,7 +51,7 @@ class ReferenceFile:
             elif not indexed:
                 if not all(math.isfinite(each) for each in below[:3] if each is not None):
                     raise self.file.error(f"{key}: value and bounds are finite numbers, found {below[:3]}", *steps, key)
-                unit = "1" if key.split(".")[0].endswith("_over_near") else "GB/s" if _directions(key) else below[3]
+                unit = _unit(key) or below[3]
                 if below[3] != unit:
                     raise self.file.error(f"{key}: is in '{unit}', found '{below[3]}'", *steps, key)
 
@@ -132,18 +133,29 @@ def _tuned_note(tuned: Mapping[str, Any]) -> str:
     return ", ".join([f"tuned {tuned['date']}", f"n = {tuned['n']}", *weak])
 
 
+#: The classes of paths to the host: theirs is the link that a figure is the rate of.
+_HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")
+
+
+def _unit(key: str) -> str | None:
+    """The unit that a row's figure has; None where its name does not say."""
+    path_class, *words = key.split(".")
+    what = split_class(path_class)[1]
+    if what.startswith("latency"):
+        return "us"
+    return "1" if what == "over_near" else "GB/s" if not what and _ways(words) else None
+
+
 def _directions(key: str) -> int:
     """How many directions of a host link a row's figure is the sum of; 0 for ratios and other rows."""
-    words = key.split(".")
-    if words[0].endswith("_over_near"):
-        return 0
-    return (
-        2
-        if words[1:] == ["both", "total"]
-        else 1
-        if words[1:] in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"])
-        else 0
-    )
+    path_class, *words = key.split(".")
+    return _ways(words) if path_class in _HOST_CLASSES else 0
+
+
+def _ways(words: Sequence[str]) -> int:
+    if words == ["both", "total"]:
+        return 2
+    return 1 if words in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"]) else 0
 
 
 @cache

@@ -14,6 +14,8 @@ from nearfar.tuning.samples import SLACK, Pool
 
 #: A lone cell's limit below this part of its median would let a lost NVLink lane pass.
 LEAST_LONE = 0.95
+#: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them.
+MOST_UNRELIABLE = 0.2
 #: With fewer nodes a limit is provisional.
 SETTLED = 30
 
@@ -47,6 +49,12 @@ class Refusal:
 
 def limit(pool: Pool, coverage: float, confidence: float) -> Limit | Refusal:
     """The limit of a pool's nodes; ``n`` counts nodes, whatever their GPUs and runs. The median has four digits."""
+    entered = sum(len(each.values) for each in pool.figures)
+    if pool.unreliable > MOST_UNRELIABLE * (entered + pool.unreliable):
+        words = "did not converge, were not verified, or had clocks held down"
+        return Refusal(
+            f"{pool.unreliable} of its {entered + pool.unreliable} figures {words}; the others are the best of them"
+        )
     split = two_groups(pool)
     if split is not None:
         return Refusal(split)

@@ -15,6 +15,8 @@ from nearfar.history.series import LESS_IS_BETTER
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
+#: A program that does not say whether MPS ran saw none.
+_STAMPED = {"mps": pl.col("mps").fill_null("off")}
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "GFLOP/s", "TFLOP/s")
 #: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
@@ -39,7 +41,8 @@ class Figure:
 @dataclass(frozen=True)
 class Pool:
     """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
-    of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``."""
+    of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
+    ``unreliable`` how many figures of its own were left out because their measurement went wrong."""
 
     check: str
     model: str | None
@@ -49,6 +52,7 @@ class Pool:
     indexed: bool
     node_type: str
     ceiling: float | None
+    unreliable: int
     figures: tuple[Figure, ...] = field(repr=False)
 
     @property
@@ -91,12 +95,14 @@ def choose(
     if runs is not None:
         wanted &= pl.col("run").is_in(list(runs))
     stamps = store.aggregated(question, [*STAMP, "reason"], pl.len().alias("count"), pl.col("started").max().alias("last"),
-                              where=wanted, made={"reason": _reason(loosen)})  # fmt: skip
+                              where=wanted, made={"reason": _reason(loosen), **_STAMPED})  # fmt: skip
     usable = stamps.filter(pl.col("reason").is_null()).sort("last")
     if usable.is_empty():
         return _nothing(stamps)
     newest = usable.tail(1).select(STAMP).row(0)
-    same = pl.all_horizontal(pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest))
+    same = pl.all_horizontal(
+        _STAMPED.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest)
+    )
     figures = store.aggregated(
         question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"],
         pl.col("value").sort_by("started").alias("values"), pl.col("rows").first(), pl.col("quantity", "cell", "engine").first(),
@@ -104,8 +110,12 @@ def choose(
         pl.col("started").max().alias("last"),
         where=wanted & same & _reason(loosen).is_null(),
     )  # fmt: skip
+    unreliable = store.aggregated(
+        question, ["check", "metric", "gpu_model", "unit", "partition", "product"], pl.col("rows").first(), pl.len().alias("count"),
+        where=wanted & same & _reason(loosen).is_in(_UNRELIABLE),
+    )  # fmt: skip
     left_out = _left_out(stamps, newest)
-    pools = _pools(figures.to_dicts(), types, left_out)
+    pools = _pools(figures.to_dicts(), _by_pool(unreliable.to_dicts(), types), types, left_out)
     return Chosen(
         pools=tuple(pools),
         runs=tuple(sorted({run for found in figures["runs"].to_list() for run in found})),
@@ -115,6 +125,10 @@ def choose(
         left_out={reason: count for reason, count in left_out.items() if count},
         figures=int(figures["values"].list.len().sum()),
     )
+
+
+#: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
+_UNRELIABLE = ("with clocks held down", "not converged", "not verified")
 
 
 def _reason(loosen: bool) -> pl.Expr:
@@ -150,7 +164,26 @@ def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, i
     return found
 
 
-def _pools(figures: Iterable[Mapping[str, object]], types: Mapping[str, str], left_out: dict[str, int]) -> list[Pool]:
+def _key(figure: Mapping[str, object], types: Mapping[str, str]) -> tuple[object, ...]:
+    """What the figures of a pool have in common."""
+    node_type = types[str(figure["partition"])] or str(figure["product"] or "")
+    return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type  # type: ignore[index]
+
+
+def _by_pool(figures: Iterable[Mapping[str, object]], types: Mapping[str, str]) -> dict[tuple[object, ...], int]:
+    found: dict[tuple[object, ...], int] = {}
+    for figure in figures:
+        key = _key(figure, types)
+        found[key] = found.get(key, 0) + figure["count"]  # type: ignore[operator]
+    return found
+
+
+def _pools(
+    figures: Iterable[Mapping[str, object]],
+    unreliable: Mapping[tuple[object, ...], int],
+    types: Mapping[str, str],
+    left_out: dict[str, int],
+) -> list[Pool]:
     groups: dict[tuple[object, ...], list[Mapping[str, object]]] = {}
     newest_mpi = _newest_mpi(figures := list(figures))
     for figure in figures:
@@ -158,10 +191,12 @@ def _pools(figures: Iterable[Mapping[str, object]], types: Mapping[str, str], le
         if reason is not None:
             left_out[reason] = left_out.get(reason, 0) + len(figure["values"])  # type: ignore[arg-type]
             continue
-        node_type = types[str(figure["partition"])] or str(figure["product"] or "")
-        key = (figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type)  # type: ignore[index]
+        key = _key(figure, types)
         groups.setdefault(key, []).append(figure)
-    return [_pool(key, own) for key, own in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))]
+    return [
+        _pool(key, own, unreliable.get(key, 0))
+        for key, own in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
+    ]
 
 
 def _newest_mpi(figures: Sequence[Mapping[str, object]]) -> object:
@@ -179,13 +214,14 @@ def _not_tuned(figure: Mapping[str, object], mpi: object) -> str | None:
     return "of another MPI library" if figure["mpi"] not in (None, mpi) else None
 
 
-def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, object]]) -> Pool:
+def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, object]], unreliable: int) -> Pool:
     check, model, row, unit, node_type = key
     first = figures[0]
     ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]  # type: ignore[arg-type]
     return Pool(
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
+        unreliable=unreliable,
         figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures),  # type: ignore[arg-type]
     )  # fmt: skip
 

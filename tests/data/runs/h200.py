@@ -1,0 +1,50 @@
+"""The real runs on four H200s, as run directories and as a history: what ``site/references/h200-vm.yaml`` is tuned from.
+
+``python -m tests.data.runs.h200 DIRECTORY`` writes both. The three virtual machines were all called ``vm``; here each is named
+by the UUID of its first GPU. Nothing else is changed; they are judged anew, without any reference file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from nearfar import history, measurement, references, verdict
+from nearfar.measurement.document import from_raw
+from nearfar.verdict import Subject
+from tests.data.runs import golden
+from tests.data.runs.synthetic import Run
+
+SYSTEM = "h200-vm"
+DATA = Path(__file__).parents[1]
+FOLDERS = (DATA / "h200-x4-earlier" / "d347bcb8", DATA / "h200-x4-earlier" / "744da397", DATA / "h200-x4")
+
+
+def write(directory: Path) -> Path:
+    """The runs, and the history of them, which is returned."""
+    for folder in FOLDERS:
+        history.record(_run(folder, directory), directory / "history")
+    return directory / "history"
+
+
+def _run(folder: Path, directory: Path) -> Path:
+    raws = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*_check.json"))}
+    described = raws["host_device_check"]["node"]
+    name = f"h200-{described['gpus'][0]['uuid'].removeprefix('GPU-')[:8]}"
+    started = min(raw["started"] for raw in raws.values())
+    run = Run(directory / started.replace("-", "").replace(":", "").rstrip("Z"), SYSTEM, [SYSTEM], hostname=name)
+    for check, raw in raws.items():
+        raw["node"]["hostname"] = name
+        document = from_raw(raw)
+        run.node(name, {**described, "hostname": name})
+        metrics = measurement.metrics(document, document.node)
+        found = references.resolve(metrics, check, [], document.node)
+        subject = Subject(check, SYSTEM, "gpu", "system", name, raw["started"])
+        judged = verdict.judge(document, found, subject=subject, metrics=metrics)
+        run.check(name, judged, golden._Document(document.raw))  # type: ignore[arg-type]
+    return run.finish()
+
+
+if __name__ == "__main__":
+    print(write(Path(sys.argv[1])))
