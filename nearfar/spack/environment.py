@@ -66,7 +66,7 @@ def text(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> str:
     if wanted.cuda and wanted.cuda_arch:
         packages = content.setdefault("packages", {})
         packages["nearfar"] = {"require": [f"cuda_arch={wanted.cuda_arch}"]}
-        packages["all"] = {"prefer": [f"cuda_arch={wanted.cuda_arch}"]}
+        packages["all"] = {"variants": [f"cuda_arch={wanted.cuda_arch}"]}
     return yaml.safe_dump(whole, sort_keys=False)
 
 

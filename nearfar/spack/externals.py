@@ -66,7 +66,7 @@ def write(
     if mpi not in packages:
         packages.pop("mpi", None)
     if cuda_arch:
-        packages["all"] = {"prefer": [f"cuda_arch={cuda_arch}"]}
+        packages["all"] = {"variants": [f"cuda_arch={cuda_arch}"]}
     text = yaml.safe_dump({"packages": packages}, sort_keys=True)
     write_atomically(file, _HEADER.format(host=os.uname().nodename) + text, elsewhere="give --into a directory")
     found = {
