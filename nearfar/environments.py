@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearfar.spack.environment import site_of
+from nearfar.spack.site import site_of
 
 #: The programming environment that every partition has unless its file says otherwise: what the system offers.
 SYSTEM = "system"

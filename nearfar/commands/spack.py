@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     found = spack.find()
     if args.action == "externals":
         return _externals(found, args)
-    site = spack.folder_of(args.system)
+    site = spack.folder_of(args.system) if args.system else spack.site_of()
     wanted: dict[str, Any] = {"site": site, "mirror": args.mirror, "tree": args.tree, "again": args.again}
     if args.action == "install":
         installed = spack.ensure(found, args.cuda, args.cuda_arch, agree=agreement.agreement(args.yes), **wanted)

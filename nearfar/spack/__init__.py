@@ -6,6 +6,6 @@ A module here runs the ``spack`` command and reads its lock files; nothing impor
 from nearfar.spack.ensure import ensure, plan
 from nearfar.spack.found import LEAST_VERSION, Spack, find
 from nearfar.spack.installed import Installed, Package, Plan
-from nearfar.spack.site import folder_of
+from nearfar.spack.site import folder_of, site_of
 
-__all__ = ["LEAST_VERSION", "Installed", "Package", "Plan", "Spack", "ensure", "find", "folder_of", "plan"]
+__all__ = ["LEAST_VERSION", "Installed", "Package", "Plan", "Spack", "ensure", "find", "folder_of", "plan", "site_of"]

@@ -1,4 +1,4 @@
-"""Where a site keeps Spack's configuration for one of its systems: ``site/systems/NAME/``, beside ``NAME.yaml``."""
+"""Where a site keeps Spack's configuration: ``NEARFAR_SPACK_SITE``, or ``site/systems/NAME/`` beside ``NAME.yaml``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from nearfar.errors import NearfarError
 from nearfar.sitefile import site_directories
 
 
-def folder_of(system: str | None, environ: Mapping[str, str] | None = None) -> Path | None:
-    """The folder of Spack configuration that counts: ``NEARFAR_SPACK_SITE``, else the system's; None where neither is.
-
-    Raises ``NearfarError`` where the variable names no directory.
-    """
+def site_of(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The folder that ``NEARFAR_SPACK_SITE`` names, or None. Raises ``NearfarError`` where it is no directory."""
     named = (os.environ if environ is None else environ).get("NEARFAR_SPACK_SITE")
-    if named:
-        if not Path(named).is_dir():
-            words = f"`nearfar spack externals --into {named}` makes and fills it"
-            raise NearfarError(f"NEARFAR_SPACK_SITE={named}: no such directory; {words}")
-        return Path(named).absolute()
-    if system is None:
+    if not named:
         return None
+    if not Path(named).is_dir():
+        words = f"`nearfar spack externals --into {named}` makes and fills it"
+        raise NearfarError(f"NEARFAR_SPACK_SITE={named}: no such directory; {words}")
+    return Path(named).absolute()
+
+
+def folder_of(system: str, environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of Spack configuration of a system: the first of the site's directories that has ``systems/NAME/``.
+
+    Raises ``NearfarError`` where none has it.
+    """
     folders = [directory / "systems" / system for directory in site_directories(environ)]
-    return next((folder.absolute() for folder in folders if any(folder.glob("*.yaml"))), None)
+    found = next((folder for folder in folders if folder.is_dir()), None)
+    if found is None:
+        words = f"`nearfar spack externals --into {folders[0]}` makes and fills it"
+        raise NearfarError(f"--system {system}: no {' nor '.join(map(str, folders))}; {words}")
+    return found.absolute()
