@@ -220,3 +220,26 @@ def test_two_sweeps_at_once(slurm: PrivateSlurm, variables: dict[str, str], tmp_
     with session.lock(tmp_path):
         code, said = told(slurm, variables, "sweep", "-p", "all", f"--results={tmp_path}")
     assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
+
+
+def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    """One node has a user's job, one is drained; the exit code is that of what was measured."""
+    slurm.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad fan"])
+    slurm.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=loud"])
+    busy = slurm.run(
+        ["sbatch", "--parsable", "-w", "n1", "--exclusive", "--output=/dev/null", "--wrap=sleep 100"]
+    ).stdout
+    until(lambda: "ALLOCATED" in slurm.run(["scontrol", "show", "node", "n1"]).stdout, "n1 is in use")
+    words = ["nightly", "--partition=all", "--pack=quick", f"--results={tmp_path}", "--json"]
+    out, said = started(slurm, variables, *words, "--name=night").communicate(timeout=120)
+    told = json.loads(out)
+    assert {node["node"]: node["verdict"] for node in told["nodes"]} == {"n3": "PASS"}, said
+    assert told["left_out"]["n1"] == "allocated" and told["left_out"]["n4"].startswith("drained by root")
+    assert told["exit_code"] == 0
+    slurm.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=too"])
+    none = started(slurm, variables, *words[:-1], "--name=none")
+    out, said = none.communicate(timeout=60)
+    assert none.returncode == 3 and "0 of 4 nodes measured; not: 3 drained, 1 allocated" in out, out + said
+    slurm.run(["scancel", busy.strip()])
+    for name in ("n2", "n3", "n4"):
+        slurm.run(["scontrol", "update", f"nodename={name}", "state=resume"])

@@ -1,8 +1,8 @@
 """The history: every real run's figures as rows in Parquet, beside the documents that they come from."""
 
 from nearfar.history.compaction import compact
-from nearfar.history.places import directory
+from nearfar.history.places import VARIABLE, directory
 from nearfar.history.record import record
 from nearfar.history.store import History, Question, parse_since
 
-__all__ = ["History", "Question", "compact", "directory", "parse_since", "record"]
+__all__ = ["VARIABLE", "History", "Question", "compact", "directory", "parse_since", "record"]

@@ -74,11 +74,12 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print sweep-report.json on standard output")
 
 
-def orders(args: argparse.Namespace, pack: str) -> measure.Orders:
+def orders(args: argparse.Namespace) -> measure.Orders:
     """What the arguments ask for."""
     return measure.Orders(
-        partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=pack, window=args.window, results=args.results,
-        name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition, options=tuple(args.sbatch),
+        partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack, window=args.window,
+        results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
+        options=tuple(args.sbatch),
     )  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     results = measure.results_directory(args.results)
     controller = measure.controller()
     if args.dry_run:
-        planned = measure.make_plan(orders(args, args.pack), controller) if args.partition else session.resume(
+        planned = measure.make_plan(orders(args), controller) if args.partition else session.resume(
             results, args.resume, time.time()).plan  # fmt: skip
         measure.dry_run(planned, print)
         return 0
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         if args.resume is not None:
             journal = session.resume(results, args.resume, time.time())
         else:
-            journal = session.begin(results, measure.make_plan(orders(args, args.pack), controller))
+            journal = session.begin(results, measure.make_plan(orders(args), controller))
         return finish(journal, controller, results, Pace(settle=args.settle), args.json)
 
 

@@ -121,11 +121,11 @@ class Controller:
             raise CouldNotJudge(f"sbatch: said '{said.strip()[:80]}', not a job's number")
         return int(match[1])
 
-    def cancel(self, jobs: Iterable[int]) -> None:
-        """End jobs; those that have ended are no error."""
+    def cancel_pending(self, jobs: Iterable[int]) -> None:
+        """End jobs that have not started; for one that has meanwhile, this does nothing."""
         numbers = list(map(str, jobs))
         if numbers:
-            self._slurm.call("scancel", "--quiet", *numbers)
+            self._slurm.call("scancel", "--quiet", "--state=PENDING", *numbers)
 
 
 def _job(line: str) -> JobState:

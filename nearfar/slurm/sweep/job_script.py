@@ -71,8 +71,12 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
         raise CouldNotJudge(
             f"{programs}: no programs there, and jobs build nothing; build them first: ./validate --setup-only"
         )
+    from nearfar import history  # what it reads and writes with takes a second to load
+
     kept = {name: environ[name] for name in ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU") if environ.get(name)}
-    return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(files.CHECKOUT)}
+    # Each node keeps its own figures in the one history: its own reports are gone with its job.
+    return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(files.CHECKOUT),
+            history.VARIABLE: str(history.directory())}  # fmt: skip
 
 
 def for_sbatch(environ: Mapping[str, str]) -> dict[str, str]:

@@ -12,12 +12,15 @@ from nearfar.files import write_atomically
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
+#: How a nightly job ends that made way for others, or never had its turn.
+_MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 
 
 @dataclass(frozen=True)
 class Plan:
     """What is asked of which nodes. ``deadline`` is in seconds since 1970; ``gres`` is by node, as sbatch takes it;
-    ``options`` are sbatch's own, of the whole sweep; ``left_out`` says why a node that was named is not measured."""
+    ``options`` are sbatch's own, of the whole sweep. ``idle_only``: a nightly run, which takes idle nodes alone and makes
+    way; ``left_out`` says why it does not even try a node of the partition."""
 
     sweep: str
     pack: str
@@ -33,6 +36,8 @@ class Plan:
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
+    idle_only: bool = False
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def job_name(self) -> str:
@@ -40,7 +45,7 @@ class Plan:
         return f"nearfar-{self.sweep}"
 
 
-@dataclass
+@dataclass(eq=False)
 class Task:
     """How far a node has come. ``state`` is Slurm's word about its job; ``waiting`` and ``refused`` where it has none.
 
@@ -59,6 +64,11 @@ class Task:
     def outstanding(self) -> bool:
         """It has a job that may still leave a result."""
         return self.job is not None and not self.ended
+
+    @property
+    def made_way(self) -> bool:
+        """Its node was wanted by others: in a nightly run that is no finding."""
+        return self.ended and not self.has_result and self.state in _MADE_WAY
 
 
 @dataclass

@@ -17,7 +17,7 @@ from nearfar.slurm.node_state import NodeState
 from .controller import Controller, JobState, passing
 from .job_script import SCRIPT, output, submission
 from .journal import Journal, Task
-from .plan import refusal
+from .plan import occupation, refusal
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
@@ -41,8 +41,7 @@ class Pace:
 class Sweep:
     """A sweep as it goes on. ``tell`` is called with each task that comes to its end, ``say`` with words about the rest.
 
-    ``look_up`` is called at every look.
-    ``clock`` only grows, ``now`` is seconds since 1970, ``sleep`` waits: tests bring their own.
+    ``look_up`` is called at every look. ``clock`` only grows, ``now`` is seconds since 1970, ``sleep`` waits: tests bring their own.
     """
 
     journal: Journal
@@ -58,19 +57,25 @@ class Sweep:
 
     def __post_init__(self) -> None:
         """What it remembers between two looks."""
+        tasks = self.journal.tasks.values()
+        #: Tasks without a job, in their order, and those with one that may still leave a result.
+        self._waiting = [task for task in tasks if task.job is None and not task.ended]
+        self._outstanding = [task for task in tasks if task.outstanding]
         self._nodes: dict[str, NodeState] = {}
         self._nodes_at = self._asked_at = self._submitted_at = self._saved_at = float("-inf")
         self._interval = self.pace.ask_first
         self._away = False
         #: Tasks whose submission may or may not have been taken.
         self._doubtful: set[str] = set()
+        #: Why a job was taken out of the queue: a state and words.
+        self._withdrawn: dict[str, tuple[str, str]] = {}
         #: When a job was first seen at its end, or gone, without a result.
         self._gone: dict[str, float] = {}
 
     @property
     def done(self) -> bool:
         """Nothing more will come."""
-        return all(task.ended for task in self.journal.tasks.values())
+        return not self._waiting and not self._outstanding
 
     def run(self) -> None:
         """Until all tasks have ended. Raises ``NearfarError`` for orders that Slurm refuses for good."""
@@ -93,38 +98,41 @@ class Sweep:
         self._saved_at = self.clock()
         self.journal.save()
 
-    def _outstanding(self) -> list[Task]:
-        return [task for task in self.journal.tasks.values() if task.outstanding]
-
-    def _waiting(self) -> list[Task]:
-        return [task for task in self.journal.tasks.values() if task.job is None and not task.ended]
-
     def _end(self, task: Task, state: str, reason: str, has_result: bool = False) -> None:
         task.state, task.reason, task.ended, task.has_result = state, reason, True, has_result
         self._gone.pop(task.node, None)
+        (self._outstanding if task in self._outstanding else self._waiting).remove(task)
         self.tell(task)
+
+    def _has_job(self, task: Task, job: int) -> None:
+        task.job, task.state = job, "PENDING"
+        self._waiting.remove(task)
+        self._outstanding.append(task)
 
     # What the file system says.
 
     def _collect(self) -> None:
-        for task in self._outstanding():
-            place = result.place(self.results, self.journal.plan.sweep, task.node, task.attempt)
-            if (place / result.RESULT).exists():
+        for task in list(self._outstanding):
+            if self._has_result(task):
                 self._end(task, task.state, task.reason, has_result=True)
             elif self.clock() - self._gone.get(task.node, float("inf")) > self.pace.settle:
                 self._end(task, task.state, task.reason or "the job is gone, and left no result")
 
+    def _has_result(self, task: Task) -> bool:
+        place = result.place(self.results, self.journal.plan.sweep, task.node, task.attempt)
+        return (place / result.RESULT).exists()
+
     # What slurmctld says.
 
     def _ask(self) -> None:
-        if not (self._outstanding() or self._doubtful or self._needs_nodes()):
+        if not (self._outstanding or self._doubtful or self._needs_nodes()):
             return
         if self.clock() - self._asked_at < self._interval or not self.controller.may_ask():
             return
         self._asked_at = self.clock()
         try:
             changed = False
-            if self._outstanding() or self._doubtful:
+            if self._outstanding or self._doubtful:
                 changed = self._see(self.controller.jobs(self.journal.plan.job_name))
             if self._needs_nodes() and self.controller.may_ask():
                 self._nodes, self._nodes_at = self.controller.nodes(), self.clock()
@@ -152,8 +160,10 @@ class Sweep:
     def _needs_nodes(self) -> bool:
         """Before each submission the nodes' states are known, within limits; a job that is blocked asks for them sooner."""
         age = self.clock() - self._nodes_at
-        blocked = any(self._is_blocked(task) for task in self._outstanding())
-        return (bool(self._waiting()) and age >= self.pace.nodes) or (blocked and age >= self.pace.ask_last)
+        blocked = any(self._is_blocked(task) for task in self._outstanding)
+        if self.journal.plan.idle_only:
+            blocked = any(task.state == "PENDING" for task in self._outstanding)
+        return (bool(self._waiting) and age >= self.pace.nodes) or (blocked and age >= self.pace.ask_last)
 
     @staticmethod
     def _is_blocked(task: Task) -> bool:
@@ -168,10 +178,10 @@ class Sweep:
         for node in sorted(self._doubtful):
             job = latest.get(node)
             if job is not None and job.job not in known:
-                self.journal.tasks[node].job = job.job
+                self._has_job(self.journal.tasks[node], job.job)
                 changed = True
         self._doubtful.clear()
-        for task in self._outstanding():
+        for task in list(self._outstanding):
             job = by_number.get(task.job or 0)
             changed |= self._update(task, job)
         return changed
@@ -184,7 +194,7 @@ class Sweep:
         before = task.state, task.reason
         task.state, task.reason = job.state, "" if job.reason == "None" else job.reason
         if job.ended and not job.started:
-            self._end(task, job.state, task.reason)
+            self._end(task, *self._withdrawn.get(task.node, (job.state, task.reason)))
         elif job.ended:
             self._gone.setdefault(task.node, self.clock())
         else:
@@ -192,50 +202,57 @@ class Sweep:
         return before != (task.state, task.reason)
 
     def _refuse(self) -> None:
-        """End what waits for a node on which no job will start."""
-        for task in self._waiting():
-            why = refusal(self._nodes.get(task.node))
-            if why is not None:
-                self._end(task, "refused", why)
-        for task in self._outstanding():
-            why = refusal(self._nodes.get(task.node)) if self._is_blocked(task) else None
-            if why is not None and task.job is not None:
-                self.controller.cancel([task.job])
-                self._end(task, "refused", why)
+        """End what waits for a node on which no job will start; in a nightly run, also for one that is wanted by others."""
+        plan = self.journal.plan
+        for task in list(self._waiting):
+            node = self._nodes.get(task.node)
+            why = occupation(node) if plan.idle_only else refusal(node)
+            if why is not None and task.node not in self._doubtful:
+                self._end(task, "busy" if plan.idle_only and refusal(node) is None else "refused", why)
+        pending = [task for task in self._outstanding if task.state == "PENDING"]
+        for task in pending:
+            node = self._nodes.get(task.node)
+            if plan.idle_only and occupation(node) is not None:
+                self._withdraw(task, "busy" if refusal(node) is None else "refused", occupation(node) or "")
+            elif self._is_blocked(task) and refusal(node) is not None:
+                self._withdraw(task, "refused", refusal(node) or "")
+
+    def _withdraw(self, task: Task, state: str, why: str) -> None:
+        """Take a job out of the queue. It may have started meanwhile: whether it ended is what squeue says next."""
+        self._withdrawn[task.node] = state, why
+        self.controller.cancel_pending([task.job] if task.job is not None else [])
 
     def _overdue(self) -> None:
         if self.now() < self.journal.plan.deadline:
             return
-        for task in self._waiting():
+        for task in list(self._waiting):
             if task.node not in self._doubtful:
                 self._end(task, "waiting", "the sweep's deadline came before its turn")
         # Slurm itself ends what cannot end before the deadline; what it leaves (a held job) is ended here.
-        if self.now() > self.journal.plan.deadline + self.pace.settle:
-            late = [task for task in self._outstanding() if task.state == "PENDING"]
+        late = [task for task in self._outstanding if task.state == "PENDING" and task.node not in self._withdrawn]
+        if late and self.now() > self.journal.plan.deadline + self.pace.settle and not self._away:
             try:
-                self.controller.cancel([task.job for task in late if task.job is not None])
+                for task in late:
+                    self._withdraw(task, "DEADLINE", task.reason)
             except NearfarError as error:
                 self._passed(error)
-                return
-            for task in late:
-                self._end(task, "DEADLINE", task.reason)
 
     # What it is told.
 
     def _submit(self) -> None:
         """At most one job at a time, so that results and answers are seen between two."""
         plan = self.journal.plan
-        room = plan.window - len(self._outstanding()) - len(self._doubtful)
-        waiting = [task for task in self._waiting() if task.node not in self._doubtful]
+        room = plan.window - len(self._outstanding) - len(self._doubtful)
+        waiting = next((task for task in self._waiting if task.node not in self._doubtful), None)
         too_soon = self.clock() - self._submitted_at < self.pace.submit
-        if room <= 0 or not waiting or not self._nodes or self._away or too_soon or self.now() >= plan.deadline:
+        if room <= 0 or waiting is None or not self._nodes or self._away or too_soon or self.now() >= plan.deadline:
             return
-        task, self._submitted_at = waiting[0], self.clock()
+        task, self._submitted_at = waiting, self.clock()
         folder = self.journal.folder
         try:
             options = submission(plan, task.node, output(folder, task), self.now())
-            task.job = self.controller.submit(options, str(folder / SCRIPT), task.node, str(task.attempt))
-            task.state, self._interval = "PENDING", self.pace.ask_first
+            self._has_job(task, self.controller.submit(options, str(folder / SCRIPT), task.node, str(task.attempt)))
+            self._interval = self.pace.ask_first
         except NearfarError as error:
             self._not_taken(task, error)
 
@@ -246,7 +263,7 @@ class Sweep:
             self._passed(error)
         elif "Requested node configuration is not available" in words or "Invalid node name" in words:
             self._end(task, "refused", f"Slurm refuses the job: {words.rpartition(': ')[2]}")
-        elif "policy" in words.lower() and self._outstanding():
+        elif "policy" in words.lower() and self._outstanding:
             self._submitted_at = self.clock() + self.pace.ask_last  # a limit on jobs: as they end there is room
         else:
             raise error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from nearfar.slurm import hosts
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import own
 
-from . import job_script, plan
+from . import job_script, nightly, plan
 from .controller import Controller
 from .journal import Journal, Plan
 from .loop import Pace, Sweep
@@ -42,6 +42,7 @@ class Orders:
     hours: float | None = None
     site_partition: str | None = None
     options: tuple[str, ...] = ()
+    idle_only: bool = False
 
 
 def results_directory(wanted: Path | None) -> Path:
@@ -49,11 +50,15 @@ def results_directory(wanted: Path | None) -> Path:
     return (wanted or state_directory() / "sweeps").absolute()
 
 
-def make_plan(orders: Orders, controller: Controller, choose: Sequence[str] | None = None) -> Plan:
-    """The plan of a new sweep. ``choose``: the nodes, where they are known already."""
+def make_plan(orders: Orders, controller: Controller) -> Plan:
+    """The plan of a new sweep; of a nightly run without idle nodes it has none."""
     environment = job_script.environment(os.environ)
-    names = choose or plan.choose(controller, orders.partition, orders.nodes, orders.reservation)
-    known = controller.nodes()
+    names = plan.choose(controller, orders.partition, orders.nodes, orders.reservation)
+    known, left_out = controller.nodes(), {}
+    if orders.idle_only:
+        left_out = {name: why for name in names if (why := plan.occupation(known.get(name))) is not None}
+        idle = [name for name in names if name not in left_out]
+        names = nightly.longest_ago(results_directory(orders.results), idle)
     pack, now = PACKS[orders.pack], time.time()
     minutes = orders.minutes or pack.minutes
     hours = orders.hours if orders.hours is not None else pack.hours
@@ -64,7 +69,7 @@ def make_plan(orders: Orders, controller: Controller, choose: Sequence[str] | No
         partition=orders.partition, nodes=tuple(names), minutes=minutes, window=orders.window, started=now,
         gres={name: plan.gres(known[name]) for name in names if name in known and plan.gres(known[name])},
         deadline=now + hours * 3600, reservation=orders.reservation, site_partition=orders.site_partition,
-        options=orders.options, environment=environment, command=("nearfar", *sys.argv[1:]),
+        options=orders.options, idle_only=orders.idle_only, left_out=left_out, environment=environment, command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
 
 
@@ -91,5 +96,7 @@ def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
     print_line(
         f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {PACKS[planned.pack].words}"
     )
+    if not planned.nodes:
+        return
     said = Path(job_script.JOBS, f"{planned.nodes[0]}.1.out")
     print_line("the first: sbatch " + " ".join(job_script.submission(planned, planned.nodes[0], said, planned.started)))

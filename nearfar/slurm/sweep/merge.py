@@ -14,6 +14,7 @@ from nearfar.files import write_atomically
 from nearfar.slurm.trust import own
 from nearfar.verdict import ORDER
 
+from . import nightly
 from .journal import Journal
 from .outcome import Outcome, outcomes, verdict
 from .sweep_page import SweepPage
@@ -41,7 +42,7 @@ class Merged:
 
     @property
     def exit_code(self) -> int:
-        """Of the worst verdict."""
+        """Of the worst verdict; a nightly run that measured no node is never green."""
         return EXIT_CODES[self.verdict]
 
     def document(self) -> dict[str, Any]:
@@ -52,6 +53,7 @@ class Merged:
             "schema": SCHEMA, "sweep": plan.sweep, "pack": plan.pack, "partition": plan.partition, "reservation": plan.reservation,
             "started": _utc(plan.started), "command": list(plan.command), "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in ORDER}, "nodes": [_node(self.journal, one) for one in self.outcomes],
+            "left_out": nightly.left_out(self.journal),
         }  # fmt: skip
 
     def as_json(self) -> str:
@@ -63,7 +65,10 @@ class Merged:
         counts = Counter(one.verdict for one in self.outcomes)
         words = ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word])
         bad = [one for one in self.outcomes if one.verdict != "PASS"]
-        lines = [f"{self.verdict}: {len(self.outcomes)} nodes: {words}"]
+        lines = [
+            f"{self.verdict}: {len(self.outcomes)} nodes: {words}" if words else f"{self.verdict}: no node was measured"
+        ]
+        lines += [nightly.words(self.journal)] if self.journal.plan.idle_only else []
         lines += [f"  {one.verdict:13} {one.node}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
         return "\n".join([*lines, str(self.page)])

@@ -50,16 +50,17 @@ def run(order: Order) -> Path:
     began, started = time.monotonic(), time.time()
     with _own_disk() as disk:
         os.environ["NEARFAR_STATE"] = str(disk)
+        run_directory = disk / f"{order.sweep}.{order.node}.{order.attempt}"  # the history calls the run so
         os.environ[systems.JOB_PARTITION] = _partition(order.site_partition)
         with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
-            validation.run(_request(order.pack, disk / "run"))
+            validation.run(_request(order.pack, run_directory))
         perflogs = disk / "reports" / "perflogs"
         if perflogs.is_dir():
-            shutil.copytree(perflogs, disk / "run" / "perflogs")
+            shutil.copytree(perflogs, run_directory / "perflogs")
         # The clock may be set while we measure; what lies between the two times is how long it took.
         about = About(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
                       started=_utc(started), ended=_utc(started + time.monotonic() - began), job=_job())  # fmt: skip
-        return handover.leave(disk / "run", place, about)
+        return handover.leave(run_directory, place, about)
 
 
 def _check_programs() -> None:

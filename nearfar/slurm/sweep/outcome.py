@@ -32,10 +32,15 @@ class Outcome:
 def outcomes(
     journal: Journal, results: Path, trust: Trust, see: Callable[[NodeResult], None] = lambda _: None
 ) -> list[Outcome]:
-    """Every node of a sweep, worst first. ``see`` is called with each result as it is read; after that their verdict files
-    are not kept, which for a thousand nodes would fill the memory."""
+    """Every node of a sweep, worst first; in a nightly run without those that others had.
+
+    ``see`` is called with each result as it is read; after that their verdict files are not kept, which for a thousand
+    nodes would fill the memory.
+    """
     found = []
     for task in journal.tasks.values():
+        if journal.plan.idle_only and task.made_way:
+            continue
         one = outcome(journal, results, trust, task)
         if one.result is not None:
             see(one.result)

@@ -15,17 +15,24 @@ from .controller import Controller, NodeGroup
 _SHARED = ("mps", "shard")
 
 
+def usable_partition(controller: Controller, name: str) -> NodeGroup:
+    """A partition. Raises ``NearfarError`` for an unknown one, ``CouldNotJudge`` for one in which no job starts."""
+    group = controller.partition(name)
+    if group.state != "UP":
+        raise CouldNotJudge(
+            f"partition {name} is {group.state}: no job starts in it; scontrol update partition={name} state=up, or name another"
+        )
+    if not group.nodes:
+        raise CouldNotJudge(f"partition {name} has no nodes: nothing to measure")
+    return group
+
+
 def choose(controller: Controller, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
     """The names of the nodes: those of the list or of the reservation, else all of the partition.
 
-    Raises ``NearfarError`` for names that the partition lacks, ``CouldNotJudge`` for a partition where no job starts.
+    Raises ``NearfarError`` for names that the partition or reservation lacks, and what ``usable_partition`` raises.
     """
-    group = controller.partition(partition)
-    if group.state != "UP":
-        raise CouldNotJudge(
-            f"partition {partition} is {group.state}: no job starts in it; scontrol update partition={partition} state=up, or "
-            "name another"
-        )
+    group = usable_partition(controller, partition)
     reserved = None if reservation is None else _reserved(controller, reservation, group)
     if nodes is None:
         wanted = list(group.nodes) if reserved is None else reserved
@@ -34,8 +41,6 @@ def choose(controller: Controller, partition: str, nodes: str | None, reservatio
         _all_in(wanted, group.nodes, f"--nodes {nodes}", f"partition {partition}")
         if reserved is not None:
             _all_in(wanted, reserved, f"--nodes {nodes}", f"reservation {reservation}")
-    if not wanted:
-        raise CouldNotJudge(f"partition {partition} has no nodes: nothing to measure")
     return wanted
 
 
@@ -81,3 +86,14 @@ def refusal(node: NodeState | None) -> str | None:
     if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG"}:
         return f"{node.words.lower().replace('_', ' ')}{who}{when}{why}"
     return None
+
+
+def occupation(node: NodeState | None) -> str | None:
+    """Why a node is not exactly idle, in words; None where it is: up, no job, not planned for one, not reserved, not powered
+    down, and answering."""
+    if node is None or node.drain or node.down:
+        return refusal(node) or "not responding"
+    if node.idle:
+        return None
+    flags = ", ".join(sorted(node.flags)).lower().replace("_", " ")
+    return flags if node.base == "IDLE" else node.base.lower()

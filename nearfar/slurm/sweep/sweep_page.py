@@ -11,6 +11,7 @@ from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm import hosts
 from nearfar.slurm.result import NodeResult
 
+from . import nightly
 from .journal import Journal
 from .outcome import Outcome
 from .packs import PACKS
@@ -31,14 +32,22 @@ class SweepPage:
         """The page."""
         plan = self._journal.plan
         where = f"partition {plan.partition}" + (f", reservation {plan.reservation}" if plan.reservation else "")
+        kind = "Nightly run" if plan.idle_only else "Sweep"
         page = Batch(
-            title=f"Sweep {plan.sweep}", where=where, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(plan.started)),
+            title=f"{kind} {plan.sweep}", where=where, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(plan.started)),
             nodes=[self._node(one) for one in found], distributions=self._distributions,
-            about=[f"Pack {plan.pack}: {PACKS[plan.pack].words}"], command=shlex.join(plan.command),
+            about=self._about(), command=shlex.join(plan.command),
             notes=[note for one in found for note in one.notes],
             links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json")],
         )  # fmt: skip
         return batch.render(page, hosts.fold)
+
+    def _about(self) -> list[str]:
+        plan = self._journal.plan
+        return [
+            f"Pack {plan.pack}: {PACKS[plan.pack].words}",
+            *([nightly.words(self._journal)] if plan.idle_only else []),
+        ]
 
     def _node(self, one: Outcome) -> BatchNode:
         read = one.result

@@ -1,0 +1,56 @@
+"""``nearfar slurm nightly``: measure idle nodes, and make way for everybody."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from nearfar.slurm.sweep import measure, session
+from nearfar.slurm.sweep.loop import Pace
+from nearfar.slurm.sweep.packs import PACKS
+
+from . import sweep
+
+_EPILOG = """examples:
+  nearfar slurm nightly --partition gpu --results /shared/nearfar
+  nearfar slurm nightly --partition gpu --window 4 --sbatch=--qos=preemptible --deadline 5
+  nearfar slurm nightly --partition gpu --dry-run
+
+Only nodes that are exactly IDLE get a job: not powered down, planned, reserved, drained or in use; those that were
+measured longest ago come first. A job that has not started when its node is wanted is taken back. Make the jobs
+preemptible by a QOS or partition of yours (--sbatch). `nearfar slurm install` writes the timer.
+
+exit codes: 0 all measured nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, or none was
+measured; 130 interrupted
+"""
+#: Far below any user's job; Slurm takes at most 2147483645.
+_NICE = 100000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Measure the idle nodes of a partition with jobs of low priority, a few at once, until a deadline."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument("--partition", "-p", metavar="P", required=True, help="Slurm's partition")
+    parser.add_argument("--nodes", "-w", metavar="LIST", help="only these, as n[1-4,7] (default: all of the partition)")
+    parser.add_argument("--reservation", metavar="R", help=argparse.SUPPRESS)
+    sweep.add_common(parser)
+    parser.set_defaults(window=8)
+    parser.add_argument("--pack", choices=list(PACKS), default="nightly", help="what is measured (default: nightly)")
+    parser.add_argument("--nice", metavar="N", type=int, default=_NICE, help=f"how far below others (default: {_NICE})")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, measure, merge, and say what was found."""
+    orders = replace(sweep.orders(args), idle_only=True, options=(f"--nice={args.nice}", *args.sbatch))
+    results = measure.results_directory(args.results)
+    controller = measure.controller()
+    if args.dry_run:
+        measure.dry_run(measure.make_plan(orders, controller), print)
+        return 0
+    with session.lock(results):
+        journal = session.begin(results, measure.make_plan(orders, controller))
+        return sweep.finish(journal, controller, results, Pace(settle=args.settle), args.json)

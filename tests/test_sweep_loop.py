@@ -1,0 +1,240 @@
+"""The sweep's loop against a pretended controller and clock: how often it asks, what it does about each of Slurm's answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.sweep import controller, nightly, plan
+from nearfar.slurm.sweep.controller import Controller, JobState
+from nearfar.slurm.sweep.journal import Journal, Plan, Task, load
+from nearfar.slurm.sweep.loop import Pace, Sweep
+
+AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")
+
+
+@dataclass
+class PretendedSlurm:
+    """Stands in for slurmctld: jobs that take ``length`` seconds each and leave a result, unless ``fate`` says otherwise."""
+
+    results: Path
+    length: float = 300.0
+    fate: dict[str, str] = field(default_factory=dict)
+    states: dict[str, NodeState] = field(default_factory=dict)
+    away: tuple[float, float] = (0.0, 0.0)
+    now: float = 1000.0
+    asked: list[float] = field(default_factory=list)
+    submitted: list[float] = field(default_factory=list)
+    jobs: dict[int, tuple[str, float]] = field(default_factory=dict)
+    cancelled: set[int] = field(default_factory=set)
+    results_seen: set[str] = field(default_factory=set)
+
+    def call(self, *command: str) -> str:
+        """One of Slurm's commands."""
+        if self.away[0] <= self.now < self.away[1]:
+            raise AWAY
+        if command[0] == "sbatch":
+            return self._submit(command)
+        if command[0] == "scancel":
+            self.cancelled |= {int(word) for word in command if word.isdigit()}
+            return ""
+        self.asked.append(self.now)
+        return "".join(self._line(job, *about) for job, about in self.jobs.items())
+
+    def nodes(self) -> dict[str, NodeState]:
+        self.asked.append(self.now)
+        if self.away[0] <= self.now < self.away[1]:
+            raise AWAY
+        return self.states
+
+    def _submit(self, command: Sequence[str]) -> str:
+        node = next(word[len("--nodelist=") :] for word in command if word.startswith("--nodelist="))
+        self.submitted.append(self.now)
+        number = len(self.jobs) + 1
+        self.jobs[number] = node, self.now
+        return f"{number}\n"
+
+    def _line(self, job: int, node: str, began: float) -> str:
+        fate, over = self.fate.get(node, "COMPLETED"), self.now - began > self.length
+        if job in self.cancelled or fate == "blocked":
+            state = (
+                ("CANCELLED", "None")
+                if job in self.cancelled
+                else ("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{node}")
+            )
+            return f"{job}|{state[0]}|{node}||{state[1]}\n"
+        return f"{job}|{fate if over else 'RUNNING'}|{node}|{node}|{'None' if fate == 'COMPLETED' else 'Why'}\n"
+
+    def sleep(self, seconds: float) -> None:
+        """Time goes on, and results appear."""
+        self.now += seconds
+        self.results_seen |= {
+            node for node, began in self.jobs.values() if self.now - began > self.length and node not in self.fate
+        }
+
+
+def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> Sweep:
+    """A sweep over some nodes, its results empty files that the pretended Slurm leaves."""
+    names = tuple(nodes)
+    pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
+    made = Plan("s", "quick", "gpu", names, {}, 10, 32, 1000.0, 1000.0 + 400 * 3600, **more)
+    journal = Journal(pretended.results, made, {name: Task(name) for name in names})
+    found = Sweep(journal, Controller(pretended, lambda: pretended.now), pretended.results, pace=Pace(settle=5.0),  # type: ignore[arg-type]
+                  clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
+    monkeypatch.setattr(Sweep, "_has_result", lambda self, task: task.node in pretended.results_seen)
+    return found
+
+
+def most_within_a_minute(times: Sequence[float]) -> int:
+    window: deque[float] = deque()
+    most = 0
+    for time in times:
+        window.append(time)
+        while window[0] <= time - 60:
+            window.popleft()
+        most = max(most, len(window))
+    return most
+
+
+def test_fewer_than_twenty_questions_a_minute_at_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 nodes; every 10th ends without a result, so that there is much to ask."""
+    names = [f"n{number}" for number in range(300)]
+    pretended = PretendedSlurm(tmp_path, fate=dict.fromkeys(names[::10], "NODE_FAIL"))
+    running = sweep(pretended, names, monkeypatch)
+    monkeypatch.setattr(Journal, "save", lambda self: None)
+    running.run()
+    tasks = running.journal.tasks.values()
+    assert sum(task.has_result for task in tasks) == 270 and all(task.ended for task in tasks)
+    assert most_within_a_minute(pretended.asked) < 20
+    assert min(b - a for a, b in itertools.pairwise(pretended.submitted)) >= Pace.submit - 1e-6, "submissions are paced"
+
+
+def test_never_more_jobs_than_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended = PretendedSlurm(tmp_path, length=20.0)
+    running = sweep(pretended, [f"n{i}" for i in range(30)], monkeypatch)
+    running.journal.plan = replace(running.journal.plan, window=4)
+    most = 0
+
+    def look() -> None:
+        nonlocal most
+        most = max(most, sum(task.outstanding for task in running.journal.tasks.values()))
+
+    running.look_up = look
+    running.run()
+    assert most == 4 and len(pretended.jobs) == 30
+
+
+def test_a_submission_that_may_have_been_taken_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sbatch's answer is lost, and the job is there all the same."""
+    pretended = PretendedSlurm(tmp_path, length=5.0)
+    running = sweep(pretended, ["n1", "n2"], monkeypatch)
+    submit, lost = pretended._submit, [True]
+
+    def taken_and_lost(command: Sequence[str]) -> str:
+        said = submit(command)
+        if lost.pop() if lost else False:
+            raise CouldNotJudge("sbatch: Socket timed out on send/recv operation")
+        return said
+
+    monkeypatch.setattr(pretended, "_submit", taken_and_lost)
+    running.run()
+    assert [node for node, _ in pretended.jobs.values()] == ["n1", "n2"], "each once"
+    assert all(task.has_result for task in running.journal.tasks.values())
+
+
+def test_a_controller_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended = PretendedSlurm(tmp_path, away=(1010.0, 1400.0), fate={"n2": "NODE_FAIL"})
+    said: list[str] = []
+    running = sweep(pretended, ["n1", "n2"], monkeypatch)
+    running.say = said.append
+    running.run()
+    assert [task.has_result for task in running.journal.tasks.values()] == [True, False]
+    assert len(said) == 2 and "does not answer" in said[0] and "answers again" in said[1], "told once each"
+
+
+def test_an_order_that_slurm_refuses_for_good_ends_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended = PretendedSlurm(tmp_path)
+    running = sweep(pretended, ["n1"], monkeypatch)
+
+    def refuse(command: Sequence[str]) -> str:
+        raise CouldNotJudge(
+            "sbatch: error: Batch job submission failed: Invalid account or account/partition combination"
+        )
+
+    monkeypatch.setattr(pretended, "_submit", refuse)
+    with pytest.raises(NearfarError, match="Invalid account"):
+        running.run()
+    assert load(tmp_path).tasks["n1"].job is None, "what was known is kept, so that it resumes"
+
+
+def test_a_node_that_is_drained_while_its_job_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended = PretendedSlurm(tmp_path, fate={"n1": "blocked"})
+    running = sweep(pretended, ["n1"], monkeypatch)
+    drained = NodeState("n1", "IDLE", frozenset({"DRAIN"}), "bad fan", "alice")
+    running.look_up = lambda: pretended.states.update(n1=drained) if pretended.now > 1030 else None
+    running.run()
+    task = running.journal.tasks["n1"]
+    assert (task.state, task.reason, pretended.cancelled) == ("refused", "drained by alice: bad fan", {1})
+
+
+@pytest.mark.parametrize("state, words", [
+    (NodeState("n", "IDLE"), None), (NodeState("n", "ALLOCATED"), "allocated"), (NodeState("n", "MIXED"), "mixed"),
+    (NodeState("n", "IDLE", frozenset({"PLANNED"})), "planned"), (NodeState("n", "IDLE", frozenset({"POWERED_DOWN"})), "powered down"),
+    (NodeState("n", "IDLE", frozenset({"RESERVED"})), "reserved"), (NodeState("n", "IDLE", frozenset({"DRAIN"}), "x", "bob"),
+     "drained by bob: x"),
+    (NodeState("n", "IDLE", frozenset({"NOT_RESPONDING"})), "not responding"), (None, "Slurm shows no such node any more"),
+])  # fmt: skip
+def test_only_what_is_exactly_idle_is_taken_at_night(state: NodeState | None, words: str | None) -> None:
+    assert plan.occupation(state) == words
+
+
+def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """n1's job is queued when a user's job gets the node; n2 is taken before its turn; n3 is measured."""
+    pretended = PretendedSlurm(tmp_path, length=5.0, fate={"n1": "blocked"})
+    running = sweep(pretended, ["n1", "n2", "n3"], monkeypatch, idle_only=True)
+    taken = {name: NodeState(name, "ALLOCATED") for name in ("n1", "n2")}
+    submit = pretended._submit
+
+    def one(command: Sequence[str]) -> str:
+        pretended.states.update(taken)
+        return submit(command)
+
+    monkeypatch.setattr(pretended, "_submit", one)
+    running.journal.plan = replace(running.journal.plan, window=1)
+    running.run()
+    assert nightly.left_out(running.journal) == {"n1": "busy: allocated", "n2": "busy: allocated"}
+    assert nightly.words(running.journal) == "1 of 3 nodes measured; not: 2 busy"
+    assert pretended.cancelled == {1}
+
+
+@given(
+    st.lists(
+        st.sampled_from(["gpu:h100:8(S:0-1)", "gpu:4", "nvme:2", "shard:64(S:0)", "craynetwork:1:no_consume"]),
+        unique=True,
+    )
+)
+def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
+    """But shares of a GPU: who has the GPUs cannot have these too."""
+    asked = plan.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
+    kinds = [entry.split(":")[0] for entry in listed if not entry.startswith("shard")]
+    assert [entry.split(":")[0] for entry in asked.split(",") if entry] == kinds
+    assert "(" not in asked and "no_consume" not in asked
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_whatever_squeue_says_is_a_job_or_an_error(line: str) -> None:
+    try:
+        job = controller._job(line)
+    except CouldNotJudge:
+        return
+    assert isinstance(job, JobState) and str(job.job).isdigit()
