@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -14,6 +15,9 @@ from typing import Any
 
 import pytest
 
+from nearfar import files
+from nearfar.cli import main
+from nearfar.files import CHECKOUT
 from nearfar.slurm.sweep import session
 from tests import sweeping
 from tests.private_slurm import PrivateSlurm, missing
@@ -159,10 +163,21 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
 # Wrong use and bad input
 
 
-def told(slurm: PrivateSlurm, variables: dict[str, str], *words: str, **more: str) -> tuple[int, str]:
-    done = slurm.run(command(*words), **variables, **more)
-    assert "Traceback" not in done.stderr and not done.stdout, done.stdout + done.stderr
-    return done.returncode, done.stderr.strip()
+@pytest.fixture
+def told(
+    slurm: PrivateSlurm, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
+    """Runs the command within this process; its exit code and what it said on standard error, where alone it speaks."""
+    for name, value in {**slurm.environment, **variables}.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(["slurm", *words])
+        out, said = capsys.readouterr()
+        assert not out, out
+        return code, said.strip()
+
+    return run
 
 
 WRONG: dict[str, tuple[list[str], int, str]] = {
@@ -191,35 +206,59 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_wrong_use_is_one_line(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path, what: str) -> None:
+def test_wrong_use_is_one_line(told: Any, tmp_path: Path, what: str) -> None:
     words, code, line = WRONG[what]
-    found, said = told(slurm, variables, *words, f"--results={tmp_path}")
+    found, said = told(*words, f"--results={tmp_path}")
     assert (found, len(said.splitlines())) == (code, 1) and line in said, said
 
 
-def test_without_slurm_or_programs(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+def test_without_slurm_or_programs(told: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["sweep", "-p", "all", f"--results={tmp_path}"]
-    code, said = told(slurm, variables, *words, PATH="/nowhere")
-    assert code == 2 and "scontrol: not found" in said
-    (tmp_path / "empty").mkdir()
-    code, said = told(slurm, {**variables, "NEARFAR_PROGRAMS": str(tmp_path / "none")}, *words)
+    monkeypatch.setenv("NEARFAR_PROGRAMS", str(tmp_path / "none"))
+    code, said = told(*words)
     assert code == 3 and "jobs build nothing; build them first: ./validate --setup-only" in said
+    monkeypatch.setenv("PATH", "/nowhere")
+    code, said = told(*words)
+    assert code == 2 and "scontrol: not found" in said
     assert not list(tmp_path.glob("2*")), "nothing was begun"
 
 
-def test_a_partition_that_is_down(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+def test_a_partition_that_is_down(told: Any, slurm: PrivateSlurm, tmp_path: Path) -> None:
     slurm.run(["scontrol", "update", "partitionname=all", "state=down"])
     try:
-        code, said = told(slurm, variables, "sweep", "-p", "all", f"--results={tmp_path}")
+        code, said = told("sweep", "-p", "all", f"--results={tmp_path}")
     finally:
         slurm.run(["scontrol", "update", "partitionname=all", "state=up"])
     assert code == 3 and "partition all is DOWN: no job starts in it" in said
 
 
-def test_two_sweeps_at_once(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+def test_two_sweeps_at_once(told: Any, tmp_path: Path) -> None:
     with session.lock(tmp_path):
-        code, said = told(slurm, variables, "sweep", "-p", "all", f"--results={tmp_path}")
+        code, said = told("sweep", "-p", "all", f"--results={tmp_path}")
     assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
+
+
+def test_a_results_directory_that_cannot_be_written(told: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, said = told("sweep", "-p", "all", f"--results={tmp_path}/file/results")
+    assert code == 3 and f"{tmp_path}/file/results: cannot be written: Not a directory" in said
+
+
+def test_a_results_directory_on_a_full_disk(told: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.os, "replace", full)
+    code, said = told("sweep", "-p", "all", "--name=full", f"--results={tmp_path}")
+    assert code == 3 and "the disk is full; make room, or name another --results DIR on another disk" in said
+    assert not list(tmp_path.rglob("*.json")), "nothing half"
+
+
+def test_half_a_journal(told: Any, tmp_path: Path) -> None:
+    (tmp_path / "s5").mkdir()
+    (tmp_path / "s5/sweep.json").write_text('{"schema": "nearfar-sweep/1", "tas')
+    code, said = told("sweep", "--resume=s5", f"--results={tmp_path}")
+    assert code == 3 and "s5/sweep.json: cannot be read: " in said
 
 
 def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
@@ -243,3 +282,24 @@ def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str
     slurm.run(["scancel", busy.strip()])
     for name in ("n2", "n3", "n4"):
         slurm.run(["scontrol", "update", f"nodename={name}", "state=resume"])
+
+
+def test_reframes_own_distribute_finds_the_same(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    """The same checks by ReFrame's scheduler and `--distribute`: same names, same verdicts, one page."""
+    slurm.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=x"])
+    environment = {**variables, "NEARFAR_RUN_DIR": str(tmp_path / "run"), "NEARFAR_STATE": str(tmp_path / "state")}
+    reframe = [
+        sys.executable,
+        "-c",
+        "from reframe.frontend.cli import main; main()",
+        "-C",
+        f"{CHECKOUT}/reframe_config.py",
+    ]
+    checks = ["-c", f"{CHECKOUT}/checks/quick", "--system=mine", "--distribute=idle", "-r"]
+    done = slurm.run([*reframe, *checks], **environment)
+    assert "Ran 3/3 test case(s)" in done.stdout and done.returncode == 1, done.stdout[-2000:] + done.stderr
+    page = slurm.run([sys.executable, "-m", "nearfar", "report", str(tmp_path / "run")], **environment)
+    assert page.returncode == 0, page.stderr
+    found = json.loads((tmp_path / "run/report.json").read_text())
+    assert {node["node"]: node["verdict"] for node in found["nodes"]} == {"n1": "PASS", "n2": "FAIL"}
+    assert {check["check"] for node in found["nodes"] for check in node["checks"]} == {"quick_check"}
