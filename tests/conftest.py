@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nearfar import spack
+from nearfar.errors import NearfarError
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
@@ -22,8 +25,21 @@ def gpus() -> int:
         return 0
 
 
+def why_no_spack() -> str | None:
+    """What keeps the tests marked ``spack`` from running, or None."""
+    try:
+        spack.find()
+    except NearfarError as error:
+        return f"needs a real Spack: {error}"
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked ``gpu`` where there is none."""
+    """Skip the tests marked ``gpu`` and ``spack`` where there is none."""
+    with_spack = [item for item in items if item.get_closest_marker("spack")]
+    if with_spack and (reason := why_no_spack()) is not None:
+        for item in with_spack:
+            item.add_marker(pytest.mark.skip(reason=reason))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and not gpus():
         for item in marked:

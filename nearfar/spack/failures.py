@@ -11,33 +11,29 @@ _NO_LOCKS = (
     "its file system has no locks (NFS without them?): put the tree elsewhere (NEARFAR_SPACK_TREE=/a/folder), or set"
     " `config: {locks: false}` in a config.yaml that Spack reads and run one installation at a time"
 )
-#: Patterns of Spack's messages, the first that matches counts; ``{0}`` is the pattern's group.
+#: Patterns of Spack's messages, the first that matches counts; ``{}`` is what the pattern's group found.
 _KNOWN = (
     (
-        r"(?:Failed to clone|unable to access|fatal: repository).*?(\S*spack-packages\S*)",
-        "Spack's package recipes are not on this machine and {0} cannot be reached: name a checkout of them in repos.yaml"
-        " (`repos: {{builtin: /its/repos/spack_repo/builtin}}`)",
+        r"(?:Failed to clone|unable to access|fatal: repository)[^\n]*?(https?://[^\s']*spack-packages[^\s']*)",
+        "Spack's package recipes are not on this machine and {} cannot be reached: name a checkout of them in a repos.yaml"
+        " that Spack reads (`repos: {builtin: /its/repos/spack_repo/builtin}`)",
     ),
     (
-        r"(?i)(?:cannot bootstrap|failed to bootstrap|bootstrapp?ing?.*)\W+.*?(clingo)",
-        "Spack cannot bring its solver {0}: `pip install clingo` into a Python and name that in SPACK_PYTHON",
+        r"(?i)bootstrap[^\n]*(clingo)",
+        "Spack cannot bring its solver {}: `pip install clingo` into a Python and name that in SPACK_PYTHON",
     ),
     (
-        r"ChecksumError:? .*?for (\S+)|(?:sha256|checksum) (?:checksum )?(?:failed|mismatch)[^\n]*?(\S+)",
-        "{0}: the source differs from the recipe's checksum; make the mirror again (nearfar spack mirror DIR)",
+        r"ChecksumError[^\n]*?for (\S+)",
+        "the source {} differs from the recipe's checksum; make the mirror again (nearfar spack mirror DIR)",
     ),
     (
-        r"All fetchers failed for (?:spack-stage-)?(\S+)|FetchError: .*?(\S+)",
-        "Spack cannot fetch {0}: without a network it needs a source mirror, `nearfar spack mirror DIR` on a host that has one,"
-        " then `--mirror DIR` here",
+        r"All fetchers failed for (?:spack-stage-)?(\S+?)(?:-[a-z0-9]{32})?(?:\s|$)",
+        "Spack cannot fetch {}: without a network it needs a source mirror: `nearfar spack mirror DIR` on a host that has one,"
+        " then --mirror DIR here (or mirrors.yaml in the site's folder)",
     ),
-    (
-        r"(?:No locks available|Errno 37|Function not implemented)(\b)",
-        f"Spack cannot lock its install tree: {_NO_LOCKS}",
-    ),
-    (r"(?:Can't|Cannot) (?:take|create) \w+ ?lock[^\n]*?:? (/\S+)", "{0}: Spack may not write there"),
-    (r"(?:Failed to install|Error: ProcessError[^\n]*?) (\S+) due to", "{0} does not build"),
-    (r"(?:failed to concretize|cannot (?:satisfy|concretize)|No version exists)([^\n]*)", "Spack finds no solution{0}"),
+    (r"(No locks available|Errno 37)", f"Spack cannot lock its install tree ({{}}): {_NO_LOCKS}"),
+    (r"(?:Can't|Cannot) (?:take|create) [^\n]*?lock[^\n]*? (/\S+)", "{}: Spack may not write there"),
+    (r"Failed to install (\S+) due to", "{} does not build"),
 )
 
 
@@ -47,8 +43,7 @@ def failed(what: str, output: str, log: Path | None = None) -> NearfarError:
     for pattern, words in _KNOWN:
         found = re.search(pattern, output)
         if found:
-            named = next((group for group in found.groups() if group), "")
-            return CouldNotJudge(f"{what}: {words.format(named.rstrip(':.,'))}{kept}")
+            return CouldNotJudge(f"{what}: {words.replace('{}', found[1])}{kept}")
     errors = [line.removeprefix("==> ").strip() for line in output.splitlines() if line.startswith("==> Error")]
     last = errors[0] if errors else (output.strip().splitlines() or ["it said nothing"])[-1]
     return CouldNotJudge(f"{what}: {last}{kept}")
