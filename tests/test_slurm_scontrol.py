@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm import outside
 from nearfar.slurm.hosts import expand, fold
 from nearfar.slurm.node_state import parse_nodes
 from nearfar.slurm.scontrol import Refused, Slurm
@@ -175,3 +176,21 @@ def test_a_slurmctld_that_is_away_is_no_answer(private: PrivateSlurm) -> None:
     slurm = Slurm({**private.environment, "SLURM_CONF": "/nonexistent/slurm.conf"}, limit=1)
     with pytest.raises(CouldNotJudge):
         slurm.nodes()
+
+
+@pytest.mark.slurm
+def test_a_node_that_may_be_measured_without_a_job(private: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
+    slurm = Slurm(private.environment)
+    host = slurm.node("n1").fields["NodeHostName"]
+    monkeypatch.setattr("socket.gethostname", lambda: f"{host}.site.example")
+    with pytest.raises(NearfarError, match="not drained: jobs could start"):
+        outside.refuse_unless_free("n1", slurm)
+    slurm.update("n1", lambda node: None, state="drain", reason="repaired")
+    outside.refuse_unless_free("n1", slurm)
+    monkeypatch.setattr("socket.gethostname", lambda: "login")
+    with pytest.raises(NearfarError, match="this host is login; run this on the node itself"):
+        outside.refuse_unless_free("n1", slurm)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    with pytest.raises(NearfarError, match="this is a job of Slurm"):
+        outside.refuse_unless_free("n1", slurm)
+    slurm.update("n1", lambda node: None, state="resume")

@@ -39,6 +39,12 @@ class Order:
     health: Path | None
     state: Path = STATE
 
+    def __post_init__(self) -> None:
+        """What is logged names whole paths."""
+        for name in ("results", "health", "state"):
+            path = getattr(self, name)
+            object.__setattr__(self, name, None if path is None else path.absolute())
+
 
 @dataclass(frozen=True)
 class View:

@@ -93,6 +93,8 @@ def objection_to_resume(state: NodeState, reason: str) -> str | None:
         return f"it is not drained but {state.words}"
     if state.reason != reason:
         return f"its reason has changed to '{state.reason}'"
+    if state.base == "DOWN":
+        return f"it is {state.words}"
     return None
 
 

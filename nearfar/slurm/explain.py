@@ -25,8 +25,9 @@ def all_nodes(view: View, policy: Policy, done: Sequence[tuple[Decision, str | N
     lines += [f"blamed on no node: {blame.words}" for blame in view.decisions.blamed]
     closed = view.decisions.latch or view.past.latched
     if closed:
+        word = "would close" if done is None and view.past.latched is None else "is closed"
         lines.append(
-            f"the latch is closed: {closed}; nothing is drained until a person says: nearfar slurm act --reset-latch"
+            f"the latch {word}: {closed}; nothing is drained until a person says: nearfar slurm act --reset-latch"
         )
     return "\n".join(lines) or f"{policy.system}: nothing to do"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -54,8 +55,10 @@ def _results(
 ) -> tuple[list[CheckRun], list[str]]:
     _listed(folder)
     trust = Trust(folder, users)
-    runs: dict[tuple[str, str], result.NodeResult] = {}
-    refused, twice = [], set()
+    # Only what is decided on is kept of each: a week of many nodes' verdicts is more than a host's memory.
+    runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
+    said: dict[tuple[str, str], object] = {}
+    refused, twice = [], {}
     for place in result.folders(folder, sweep):
         try:
             if place.lstat().st_mtime < oldest:
@@ -67,14 +70,14 @@ def _results(
         except (CouldNotJudge, OSError) as error:
             refused.append(str(error))
             continue
-        known = runs.setdefault((one.node, one.run), one)
-        if _said(known) != _said(one):
-            twice.add((one.node, one.run))
-    for key in sorted(twice):
-        refused.append(
-            f"{runs.pop(key).folder}: run {key[1]} of node {key[0]} is there twice, and not alike; neither is counted"
-        )
-    return [run for one in runs.values() for run in _check_runs(one)], refused
+        key = one.node, one.run
+        if said.setdefault(key, _said(one)) != _said(one):
+            twice[key] = place
+        runs.setdefault(key, tuple(_check_runs(one)))
+    for (node, run), place in sorted(twice.items()):
+        del runs[node, run]
+        refused.append(f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted")
+    return [run for these in runs.values() for run in these], refused
 
 
 def _said(one: result.NodeResult) -> object:
@@ -100,7 +103,7 @@ def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
         yield CheckRun(
             node=one.node, check=check.check, run=one.run, started=_seconds(one.started), ended=_seconds(one.ended),
             verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
-            passed=frozenset(m["name"] for m in figures if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference")),
+            passed=frozenset(sys.intern(m["name"]) for m in figures if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference")),
             part=one.blamed[0] if one.blamed else None, source=str(check.folder),
         )  # fmt: skip
 

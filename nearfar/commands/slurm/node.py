@@ -6,11 +6,14 @@ import argparse
 from pathlib import Path
 
 from nearfar.errors import EXIT_GOOD
+from nearfar.slurm import outside
+from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.sweep import node_run
 from nearfar.slurm.sweep.packs import PACKS
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
+  nearfar slurm node --outside-slurm --results /shared/nearfar --sweep after-repair --node n1      docs/slurm-act.md
 
 exit codes: 0 a result was left, whatever its verdict; 2 wrong use; 3 none was left
 """
@@ -28,12 +31,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
     parser.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(
+        "--outside-slurm", action="store_true",
+        help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",
+    )  # fmt: skip
+    parser.add_argument(
         "--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and say where."""
+    if args.outside_slurm:
+        outside.refuse_unless_free(args.node, Slurm())
     order = node_run.Order(args.results.absolute(), args.sweep, args.node, args.attempt, args.pack, args.site_partition)
     print(node_run.run(order))
     return EXIT_GOOD
