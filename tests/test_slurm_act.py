@@ -211,6 +211,23 @@ def test_a_clock_ahead_another_system_and_the_same_run_twice(
     assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n3"]
 
 
+def test_a_comment_comes_and_goes(site: Site) -> None:
+    site.private.run(["scontrol", "update", "nodename=n5", "comment=mine"])
+    for node in ("n1", "n5"):
+        leave(site.results, node, f"0000000{node[1]}", at=site.now - 7200, speed=27.0, check="saturation_check")
+        leave(site.results, node, f"0000001{node[1]}", at=site.now - 60, speed=27.0, check="saturation_check")
+    assert site.act() == 0 and site.act() == 0
+    expected = "nearfar: FAIL saturation d2h g2 27<52.6 GB/s run=00000011"
+    assert (site.node("n1").comment, site.node("n5").comment) == (expected, "mine")
+    leave(site.results, "n1", "00000021", at=time.time() + 30, check="saturation_check")
+    assert site.act() == 0
+    assert (site.node("n1").comment, site.node("n5").comment, site.node("n1").drain) == (None, "mine", False)
+    assert [entry for entry in site.log() if entry[1] == "done"] == [
+        ("comment", "done", "n1"),
+        ("uncomment", "done", "n1"),
+    ]
+
+
 def test_without_the_right_to(site: Site) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")

@@ -215,6 +215,22 @@ def test_the_worst_come_first_under_the_cap_and_the_latch_closes() -> None:
     assert "a person resets it" in latched.nodes[0].why
 
 
+def test_the_share_of_a_partition_is_a_cap_too() -> None:
+    nodes = {f"n{i}": replace(state(f"n{i}"), partitions=("big", "small") if i < 5 else ("big",)) for i in range(1, 21)}
+    policy = replace(POLICY, per_day=Share(8, 0.25), in_all=Share(8, 0.5))
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
+    decisions = decide(runs, nodes, policy, Past(), NOW)
+    assert [d.action for d in decisions.nodes] == [DRAIN, NOTHING, NOTHING, NOTHING]
+    assert decisions.latch == "more than 1 of the 4 nodes of partition small drained within a day"
+
+
+def test_what_was_found_on_a_drained_node_does_not_grow_old() -> None:
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    runs = [ran("n1", "r1", WRONG, hours_ago=45, check="peer_check"), ran("n1", "r2", passed=["sole.g2_n0"])]
+    action, why = of(decide(runs, nodes, POLICY, drained("n1", 50), NOW), "n1")
+    assert action == NOTHING and "but FAIL peer g2:n0 wrong_data run=r1" in why
+
+
 # What holds whatever comes: everything is drawn, the rules are stated anew.
 
 NAMES = [f"n{i}" for i in range(1, 9)]
