@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import floor
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.slurm import reasons
@@ -282,6 +282,7 @@ def pasts(draw: st.DrawFn) -> Past:
     )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(check_runs(), max_size=14), states(), pasts(), st.sampled_from([1, 2, 8]), st.sampled_from([0.1, 0.5, 1.0])
 )
@@ -319,12 +320,14 @@ def test_what_always_holds(
             assert before.comment is None or is_ours(before.comment), "a foreign comment overwritten"
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(check_runs(), max_size=14), states(), pasts())
 def test_runs_that_could_not_be_judged_never_act(runs: list[CheckRun], nodes: dict[str, NodeState], past: Past) -> None:
     unjudged = [replace(run, verdict="INDETERMINATE", failures=(), passed=frozenset()) for run in runs]
     assert {d.action for d in decide(unjudged, nodes, POLICY, past, NOW).nodes} <= {NOTHING}
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(check_runs(), max_size=14), states(), pasts())
 def test_a_site_that_says_nothing_is_only_observed(
     runs: list[CheckRun], nodes: dict[str, NodeState], past: Past

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.errors import CouldNotJudge
@@ -66,6 +66,7 @@ def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
 ACTIONS = st.sampled_from(["drain", "resume", "clear", "comment", "latch", "reset_latch", "drain_again", "release"])
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(ACTIONS, st.sampled_from(["n1", "n2"]), st.sampled_from(["done", "refused", "unclear", None])))
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.slurm import reasons
@@ -41,6 +41,7 @@ def test_what_a_technician_reads(check: str, finding: Finding, part: str | None,
     assert reasons.read(expected) == made
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     check=WORDS, what=WORDS, run=WORDS, unit=WORDS, code=st.none() | WORDS, part=st.none() | WORDS,
     figures=st.none() | st.tuples(FIGURE, FIGURE), cell=st.none() | WORDS,
@@ -61,6 +62,7 @@ def test_every_reason_is_read_back(
         assert (float(shown.figures[0]) < float(shown.figures[1])) == (value < limit), text
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=150))
 def test_foreign_words_are_never_taken_for_ours(text: str) -> None:
     found = reasons.read(text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.errors import CouldNotJudge, NearfarError
@@ -53,6 +53,7 @@ TRICKY = st.sampled_from(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(reasons=st.lists(st.one_of(LINE, TRICKY), min_size=1, max_size=4), comment=st.one_of(st.just(""), LINE, TRICKY))
 def test_every_reason_and_comment_is_read_back(reasons: list[str], comment: str) -> None:
     text = "".join(
