@@ -14,10 +14,11 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import ReframeError, SanityError
 
-from nearfar import casefiles, environments, origin, spack, systems
+from nearfar import casefiles, origin, spack, systems
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
 from nearfar.origin import Origin, Package
+from nearfar.spack import agreement, for_partition
 
 
 class programs(rfm.CompileOnlyRegressionTest):
@@ -83,14 +84,14 @@ class programs(rfm.CompileOnlyRegressionTest):
     def _ask_spack(self):
         """Have the environment installed, in a folder of its own that is kept between runs; ReFrame's Spack then builds
         what is left of it, which is nothing where all went well."""
-        site = systems.site()
         try:
             self.spack = spack.find()
-            self.installed = spack.ensure(
+            self.installed = for_partition.install(
                 self.spack,
-                **environments.spack_options(
-                    self.environment, self.current_partition.features, site.directories, self.current_system.name
-                ),
+                self.environment,
+                self.current_partition.features,
+                self.current_system.name,
+                agreement.unasked,
             )
         except NearfarError as error:
             raise ReframeError(str(error)) from None

@@ -6,13 +6,10 @@ environment (``features: [spack]``), a folder of programs that somebody installe
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from nearfar.spack.site import site_of
 
 #: The programming environment that every partition has unless its file says otherwise: what the system offers.
 SYSTEM = "system"
@@ -114,19 +111,3 @@ def chosen(names: Sequence[str], known: Mapping[str, Environment], way: str) -> 
 def shipped() -> dict[str, Environment]:
     """The environments that exist without a site's word: what the system offers, and the pack's Spack environment."""
     return {SYSTEM: Environment(SYSTEM), SPACK: Environment(SPACK, features=(SPACK,))}
-
-
-def spack_options(
-    environment: Environment, features: Iterable[str], directories: Iterable[Path], system: str
-) -> dict[str, Any]:
-    """What ``spack.ensure`` is asked for a partition with these features: CUDA where its nodes have GPUs (unless
-    ``NEARFAR_CUDA=none``), and the site's own Spack configuration, ``NEARFAR_SPACK_SITE`` or ``systems/SYSTEM/`` of the first
-    of the site's directories that has it."""
-    own = (directory / "systems" / system for directory in directories)
-    return {
-        "cuda": "gpu" in features and os.environ.get("NEARFAR_CUDA") != "none",
-        "cuda_arch": ",".join(environment.cuda_arch)
-        or os.environ.get("NEARFAR_CUDA_ARCH", "").replace(";", ",")
-        or None,
-        "site": site_of() or next((folder for folder in own if folder.is_dir()), None),
-    }

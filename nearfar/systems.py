@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import environments
-from nearfar.environments import SYSTEM, WAYS, Environment
+from nearfar.environments import SPACK, SYSTEM, WAYS, Environment
 from nearfar.errors import NearfarError
 from nearfar.expectations import filled, merge, overlaid
 from nearfar.prediction import NodeType, load_node_type
@@ -263,8 +263,10 @@ def site() -> Site:
         from nearfar.inventory import gpu_pci_devices
         from nearfar.osu import installed
 
-        ranks = all(map(shutil.which, ("mpicxx", "mpirun")))
-        systems["local"] = local_system(bool(gpu_pci_devices()), systems, installed.is_here(), ranks)
+        # Spack's environment brings OSU and an MPI, wherever the PATH leads.
+        brought = os.environ.get("NEARFAR_WITH") == SPACK
+        ranks = brought or all(map(shutil.which, ("mpicxx", "mpirun")))
+        systems["local"] = local_system(bool(gpu_pci_devices()), systems, brought or installed.is_here(), ranks)
     inside = os.environ.get(JOB_PARTITION)
     if inside:
         systems[wanted] = within_job(systems[wanted], inside)

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar import catalogue, environments, expected_cases, files, process, references, spack, systems
+from nearfar import catalogue, expected_cases, files, process, references, spack, systems
 from nearfar.catalogue import Check
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.expected_cases import Case, Ran
 from nearfar.sitefile import nearest
+from nearfar.spack import agreement, for_partition
 from nearfar.systems import System
 from nearfar.verdict import passes, worst
 
@@ -123,18 +124,20 @@ def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Pa
     what takes so long. ReFrame's own build then finds all of it there."""
     if os.environ.get("NEARFAR_PROGRAMS"):
         return []
-    directories = systems.site().directories
-    places = {
-        (case.partition, case.environ)
-        for case in cases
-        if system.environments[case.environ].spack and not case.modelled
-    }
-    folders = []
-    for partition, environ in sorted(places):
-        features = system.partitions[partition].features
-        options = environments.spack_options(system.environments[environ], features, directories, system.name)
-        folders.append(spack.ensure(spack.find(), **options).programs)
-    return folders
+    places = {(c.partition, c.environ) for c in cases if system.environments[c.environ].spack and not c.modelled}
+    if not places:
+        return []
+    found = spack.find()
+    return [
+        for_partition.install(
+            found,
+            system.environments[environ],
+            system.partitions[partition].features,
+            system.name,
+            agreement.agreement(request.yes),
+        ).programs
+        for partition, environ in sorted(places)
+    ]
 
 
 def _reframe(request: Request, system: System, folder: Path, progress: _Progress) -> process.Finished:

@@ -311,9 +311,9 @@ def test_rows_of_latencies_and_of_gpu_pairs_are_no_rates_of_a_host_link(tmp_path
     rows = "    sole_latency_copy.h2d: [6.2, null, 0.1, us]\n    NV18.both.total: [780, -0.05, null, GB/s]\n"
     head = "provenance: {tuned: {date: 2026-11-20, n: 4}}\nhost_device_check:\n  $index: [$dev.gpu.model]\n  H200:\n"
     reference_file(tmp_path, head + rows).check_line_rates({"H200": GEN5})
-    with pytest.raises(NearfarError, match="sole_latency_copy.h2d: is in 'us', found 'GB/s'"):
+    with pytest.raises(NearfarError, match=r"sole_latency_copy\.h2d: is in 'us', found 'GB/s'"):
         reference_file(tmp_path, head + rows.replace("us]", "GB/s]"))
-    with pytest.raises(NearfarError, match="NV18.both.total: is in 'GB/s', found 'us'"):
+    with pytest.raises(NearfarError, match=r"NV18\.both\.total: is in 'GB/s', found 'us'"):
         reference_file(tmp_path, head + rows.replace("GB/s]", "us]"))
 
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from nearfar.environments import Environment, spack_options
+from nearfar.environments import Environment
+from nearfar.spack.for_partition import architectures, wants_cuda
 
 
-def test_gpus_of_the_partition_decide_about_cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_gpus_of_the_partition_decide_about_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NEARFAR_CUDA", raising=False)
-    monkeypatch.delenv("NEARFAR_CUDA_ARCH", raising=False)
-    hopper = Environment("hopper", ("spack",), cuda_arch=("90", "100"))
-    options = spack_options(hopper, ("gpu",), [tmp_path], "lab")
-    assert options == {"cuda": True, "cuda_arch": "90,100", "site": None}
-    assert not spack_options(hopper, ("memory",), [tmp_path], "lab")["cuda"]
+    assert wants_cuda(("memory", "gpu")), "never silently without CUDA on nodes with GPUs"
+    assert not wants_cuda(("memory",))
     monkeypatch.setenv("NEARFAR_CUDA", "none")
-    assert not spack_options(hopper, ("gpu",), [tmp_path], "lab")["cuda"], "NEARFAR_CUDA=none: asked for without"
+    assert not wants_cuda(("gpu",)), "asked for without"
 
 
-def test_the_sites_own_configuration_is_found_by_the_systems_name(tmp_path: Path) -> None:
-    (tmp_path / "second" / "systems" / "lab").mkdir(parents=True)
-    directories = [tmp_path / "first", tmp_path / "second"]
-    assert (
-        spack_options(Environment("spack", ("spack",)), (), directories, "lab")["site"]
-        == tmp_path / "second/systems/lab"
-    )
+def test_the_environments_architectures_stand_before_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARFAR_CUDA_ARCH", "80;90")
+    assert architectures(Environment("hopper", ("spack",), cuda_arch=("90", "100"))) == "90,100"
+    assert architectures(Environment("spack", ("spack",))) == "80,90", "as Spack writes a list"
+    monkeypatch.delenv("NEARFAR_CUDA_ARCH")
+    assert architectures(Environment("spack", ("spack",))) is None

@@ -37,7 +37,8 @@ def count(plan: Plan) -> str:
     """``4 packages to build (nearfar, …), 9 of the system``."""
     names = [package.name for package in plan.to_build]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{len(names)} packages to build{f' ({shown})' if names else ''}, {len(plan.external)} of the system"
+    build = f"{len(names)} package{'' if len(names) == 1 else 's'} to build{f' ({shown})' if names else ''}"
+    return f"{build}, {len(plan.external)} of the system"
 
 
 def doubts(plan: Plan) -> list[str]:
@@ -77,3 +78,10 @@ def agreement(yes: bool) -> Callable[[Plan], bool]:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     return decide
+
+
+def unasked(plan: Plan) -> bool:
+    """For a place where nobody can be asked: goes on with a plan that raises no doubt. Raises ``NearfarError`` otherwise."""
+    if doubts(plan):
+        raise NearfarError(f"{count(plan)}: more than a run may start by itself; `nearfar spack install` first")
+    return True
