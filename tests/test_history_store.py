@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from datetime import datetime, timedelta, timezone
@@ -171,3 +172,17 @@ def test_since() -> None:
     for bad in ("yesterday", "30", "2026-13-01", "1e9d"):
         with pytest.raises(ValueError):
             parse_since(bad, now)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's file")
+def test_another_users_rows_are_shown_and_never_trusted(tmp_path: Path) -> None:
+    directory = kept(tmp_path, ["2026-11-01"])
+    forged = next(directory.rglob("gpu002.*.parquet"))
+    os.chown(forged, 12345, -1)
+    assert len(opened(directory)[0].rows(METRIC)) == 2
+    said: list[str] = []
+    store = History(directory, said.append, history.trusted(directory))
+    assert store.rows(METRIC)["node"].to_list() == ["gpu001"]
+    assert len(said) == 1 and "belongs to user 12345" in said[0]
+    history.compact(store)
+    assert forged.exists(), "nor is it merged with what is trusted"

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         return _record(args.record)
     if args.compact:
-        before, after = history.compact(store)
+        own = History(store.directory, _say, history.trusted(store.directory))
+        before, after = history.compact(own)
         print(
             f"{store.directory}: {before} files merged into {after}"
             if before

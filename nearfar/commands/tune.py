@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     tolerance.check(args.coverage, args.confidence)
     directories = site_directories()
     files = _files(args.system, directories)
-    store = History(history.directory(), _say)
+    store = History(history.directory(), _say, history.trusted(history.directory()))
     question = _question(args, store)
     runs = None if args.runs is None else _runs(args.runs, store, question)
     how = How(args.coverage, args.confidence, args.allow_looser, _command(args))

@@ -3,6 +3,6 @@
 from nearfar.history.compaction import compact
 from nearfar.history.places import VARIABLE, directory
 from nearfar.history.record import record
-from nearfar.history.store import History, Question, parse_since
+from nearfar.history.store import History, Question, parse_since, trusted
 
-__all__ = ["VARIABLE", "History", "Question", "compact", "directory", "parse_since", "record"]
+__all__ = ["VARIABLE", "History", "Question", "compact", "directory", "parse_since", "record", "trusted"]

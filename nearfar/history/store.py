@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,11 +53,15 @@ class Question:
 
 
 class History:
-    """A history's directory. ``say`` is told of each file that cannot be read; it is left out."""
+    """A history's directory. ``say`` is told of each file that cannot be read; it is left out.
 
-    def __init__(self, directory: Path, say: Callable[[str], None]) -> None:
+    ``owners``: files of other users are left out too (None: everybody's are read).
+    """
+
+    def __init__(self, directory: Path, say: Callable[[str], None], owners: frozenset[int] | None = None) -> None:
         self.directory = directory
         self._say = say
+        self._owners = owners
         self._told: set[Path] = set()
 
     def systems(self) -> list[str]:
@@ -79,6 +84,7 @@ class History:
         """Whether a file is Parquet to its end; one that vanished meanwhile was compacted."""
         try:
             with path.open("rb") as stream:
+                owner = os.fstat(stream.fileno()).st_uid
                 first = stream.read(4)
                 stream.seek(-4, 2)
                 whole = first == stream.read(4) == _MAGIC
@@ -88,6 +94,11 @@ class History:
             whole = False
         if not whole:
             self.leave_out(path, "not a whole Parquet file")
+        elif self._owners is not None and owner not in self._owners:
+            self.leave_out(
+                path, f"belongs to user {owner}, who does not own the history; its owner or root may adopt it"
+            )
+            return False
         return whole
 
     def leave_out(self, path: Path, why: str) -> None:
@@ -154,6 +165,14 @@ class History:
                 found.add(path)
                 self.leave_out(path, f"not a file of the history ({str(error).splitlines()[0]})")
         return found
+
+
+def trusted(directory: Path) -> frozenset[int]:
+    """Whose rows may tune a reference: root's, one's own, and those of the history's owner."""
+    try:
+        return frozenset({0, os.geteuid(), directory.stat().st_uid})
+    except OSError:
+        return frozenset({0, os.geteuid()})
 
 
 def _may_hold(path: Path, names: set[str] | None) -> bool:
