@@ -312,6 +312,17 @@ def test_few_nodes_have_the_slack_alone(world: World) -> None:
     assert limit["bound"] == pytest.approx(0.98 * limit["value"])
 
 
+def test_the_budget_counts_what_may_drain(world: World) -> None:
+    world.nights(days=1, checks=("host_device_check", "host_memory_check"))
+    spent = world.proposal()["budget"]
+    assert (spent["nodes"], spent["figures"], spent["draining"]) == (10, 21, 0)
+    assert "none may drain today" in world.tune()[2]
+    systems = world.site / "systems/redwood.yaml"
+    systems.write_text(SITE + "act: {default: observe, checks: {host_device_check: {evidence: drain, speed: drain}}}\n")
+    assert world.proposal()["budget"]["draining"] == 20
+    assert "10 nodes × 20 figures that may drain × 0.01 = 2 false alarms" in world.tune()[2]
+
+
 def test_a_slow_node_among_good_ones_is_named(world: World) -> None:
     world.nights({**NODES, "gpu031": 0.95}, days=1)
     _, _, said = world.tune()

@@ -7,7 +7,7 @@ import contextlib
 import fnmatch
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, Nearf
 from nearfar.files import lock, write_atomically
 from nearfar.history import History, Question
 from nearfar.prediction import NodeType
-from nearfar.sitefile import nearest, site_directories, site_files
+from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
+from nearfar.slurm import policy
 from nearfar.systems import Partition
 from nearfar.tuning import proposal, reference_text, samples, tolerance
 from nearfar.tuning.proposal import How, Proposal, places_by_reason
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     store = History(history.directory(), _say, history.trusted(history.directory()))
     question = _question(args, store)
     runs = None if args.runs is None else _runs(args.runs, store, question)
-    how = How(args.coverage, args.confidence, args.allow_looser, _command(args))
+    how = How(args.coverage, args.confidence, args.allow_looser, _command(args), _may_drain(args.system, directories))
     told: list[dict[str, Any]] = []
     changed = False
     for name, partitions in files.items():
@@ -127,6 +128,15 @@ def _files(name: str, directories: Sequence[Path]) -> dict[str, list[Partition]]
     if not found:
         raise NearfarError(f"--system {name}: all its partitions are modelled, and nothing modelled tunes a reference")
     return found
+
+
+def _may_drain(name: str, directories: Sequence[Path]) -> Callable[[str], bool]:
+    """Whether the site lets a check's slow figures drain a node."""
+    path = site_files("systems", list(directories)).get(name)
+    if path is None:
+        return lambda check: False
+    allowed = policy.of_system(SiteFile(path))
+    return lambda check: allowed.step(check, hard=False) == "drain"
 
 
 def _question(args: argparse.Namespace, store: History) -> Question:
@@ -236,9 +246,11 @@ def _budget(made: Proposal) -> list[str]:
     spent = made.budget
     if not spent.figures:
         return []
+    what = f"{spent.draining:,} figures that may drain" if spent.draining else _count(spent.figures, "figure")
     lines = [
-        f"alarm budget: {_count(spent.nodes, 'node')} × {_count(spent.figures, 'figure')} × {1 - spent.coverage:.4g} = "
+        f"alarm budget: {_count(spent.nodes, 'node')} × {what} × {1 - spent.coverage:.4g} = "
         f"{spent.alarms:.3g} false alarms in a run of all, were each figure at its coverage and alone"
+        + ("" if spent.draining else "; none may drain today")
     ]
     if spent.again is None or spent.confirmed is None:
         lines.append("with a confirming run: not measured, too few low figures were measured again")

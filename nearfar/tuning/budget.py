@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.tuning.limits import Limit
@@ -16,7 +16,8 @@ _LEAST_AGAIN = 10
 
 @dataclass(frozen=True)
 class Budget:
-    """``figures`` is how many of a node's figures a limit judges, ``alarms`` the expected false ones of a run of all nodes.
+    """``figures`` is how many of a node's figures a limit judges, ``draining`` how many of them may drain it; ``alarms`` are the
+    expected false ones in a run of all nodes, of those that may drain (of all, where none may).
 
     ``again`` is the measured chance that a low figure is low the next time too, from ``lows`` of them (None: too few).
     ``outside`` of ``judged`` figures that entered lie outside of the new limits, ``slow`` has the nodes whose median does and
@@ -25,6 +26,7 @@ class Budget:
 
     nodes: int
     figures: int
+    draining: int
     coverage: float
     again: float | None
     lows: int
@@ -35,7 +37,7 @@ class Budget:
     @property
     def alarms(self) -> float:
         """Expected in one run of all nodes, if the limits cover what they are meant to."""
-        return self.nodes * self.figures * (1 - self.coverage)
+        return self.nodes * (self.draining or self.figures) * (1 - self.coverage)
 
     @property
     def confirmed(self) -> float | None:
@@ -43,9 +45,10 @@ class Budget:
         return None if self.again is None else self.alarms * self.again
 
 
-def budget(limits: Mapping[Pool, Limit], coverage: float) -> Budget:
-    """The budget of these limits."""
+def budget(limits: Mapping[Pool, Limit], coverage: float, may_drain: Callable[[str], bool]) -> Budget:
+    """The budget of these limits; ``may_drain`` says of a check whether a slow figure of it may drain its node."""
     per_node: dict[str, int] = {}
+    draining: dict[str, int] = {}
     slow: dict[str, int] = {}
     outside = judged = lows = again = 0
     for pool, limit in limits.items():
@@ -55,12 +58,14 @@ def budget(limits: Mapping[Pool, Limit], coverage: float) -> Budget:
                 slow[node] = slow.get(node, 0) + 1
         for figure in pool.figures:
             per_node[figure.node] = per_node.get(figure.node, 0) + 1
+            draining[figure.node] = draining.get(figure.node, 0) + may_drain(pool.check)
             judged += len(figure.values)
             outside += sum(sign * value < sign * limit.bound for value in figure.values)
         more, of_them = _again([[sign * value for value in figure.values] for figure in pool.figures])
         lows, again = lows + more, again + of_them
     chance = again / lows if lows >= _LEAST_AGAIN else None
-    return Budget(len(per_node), max(per_node.values(), default=0), coverage, chance, lows, outside, judged, slow)
+    most = max(per_node.values(), default=0)
+    return Budget(len(per_node), most, max(draining.values(), default=0), coverage, chance, lows, outside, judged, slow)
 
 
 def _again(figures: Sequence[Sequence[float]]) -> tuple[int, int]:

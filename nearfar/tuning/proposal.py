@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,13 @@ _ABOVE = 1.005
 
 @dataclass(frozen=True)
 class How:
-    """What a user chose."""
+    """What a user chose, and which checks the site lets drain a node for speed."""
 
     coverage: float
     confidence: float
     allow_looser: bool
     command: Sequence[str]
+    may_drain: Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def propose(
         text = reference_text.text(today.head, _about(chosen, own, how), rows, own)
         for node_type in node_types:
             reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
-    spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage)
+    spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage, how.may_drain)
     return Proposal(today, text, tuned, refused, kept, spent)
 
 
