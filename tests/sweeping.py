@@ -37,12 +37,15 @@ def site(place: Path, slurm: PrivateSlurm) -> dict[str, str]:
     hardware = f"{slurm.node}/{HARDWARE}"
     program.write_text(
         f"#!/bin/sh\nwhile [ $(cat {hardware}) = busy ]; do sleep 0.1; done\n"
-        f'FAKE_CASE=$(cat {hardware}) exec {sys.executable} {fake_quick.__file__} "$@"\n'
+        f'FAKE_HOSTNAME=$(hostname) FAKE_CASE=$(cat {hardware}) exec {sys.executable} {fake_quick.__file__} "$@"\n'
     )
     program.chmod(0o755)
     for name in slurm.names:
         build(slurm, name, "good")
-    return {"NEARFAR_SITE": str(place / "site"), "NEARFAR_PROGRAMS": str(place / "bin"), "PYTHONPATH": str(CHECKOUT)}
+    return {
+        "NEARFAR_SITE": str(place / "site"), "NEARFAR_PROGRAMS": str(place / "bin"), "PYTHONPATH": str(CHECKOUT),
+        "NEARFAR_STATE": str(place / "state"),
+    }  # fmt: skip
 
 
 def build(slurm: PrivateSlurm, node: str, hardware: str) -> None:

@@ -117,6 +117,11 @@ def test_a_node_leaves_one_whole_result_and_none_of_its_own_files(swept: Any) ->
     assert (left["hostname"], left["system"], left["slurm"]["partition"]) == ("n1", "mine", "all")
 
 
+def test_each_node_keeps_its_figures_in_the_one_history(swept: Any, variables: dict[str, str]) -> None:
+    kept = {path.name.split(".")[0] for path in Path(variables["NEARFAR_STATE"]).rglob("*.parquet")}
+    assert {"n1", "n2"} <= kept, (swept[-1] / "s1/jobs/n1.1.out").read_text()
+
+
 def test_what_has_no_result_has_its_turn_again(slurm: PrivateSlurm, variables: dict[str, str], swept: Any) -> None:
     *_, results = swept
     before = (results / "s1/nodes/n1/1/result.json").read_bytes()
@@ -263,8 +268,8 @@ def test_half_a_journal(told: Any, tmp_path: Path) -> None:
 
 def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
     """One node has a user's job, one is drained; the exit code is that of what was measured."""
-    slurm.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad fan"])
-    slurm.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=loud"])
+    slurm.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=bad fan"])
+    sweeping.build(slurm, "n2", "good")
     busy = slurm.run(
         ["sbatch", "--parsable", "-w", "n1", "--exclusive", "--output=/dev/null", "--wrap=sleep 100"]
     ).stdout
@@ -272,16 +277,16 @@ def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str
     words = ["nightly", "--partition=all", "--pack=quick", f"--results={tmp_path}", "--json"]
     out, said = started(slurm, variables, *words, "--name=night").communicate(timeout=120)
     told = json.loads(out)
-    assert {node["node"]: node["verdict"] for node in told["nodes"]} == {"n3": "PASS"}, said
+    assert {node["node"]: node["verdict"] for node in told["nodes"]} == {"n2": "PASS"}, said
     assert told["left_out"]["n1"] == "allocated" and told["left_out"]["n4"].startswith("drained by root")
     assert told["exit_code"] == 0
-    slurm.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=too"])
+    slurm.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=too"])
     none = started(slurm, variables, *words[:-1], "--name=none")
     out, said = none.communicate(timeout=60)
     assert none.returncode == 3 and "0 of 4 nodes measured; not: 3 drained, 1 allocated" in out, out + said
     slurm.run(["scancel", busy.strip()])
-    for name in ("n2", "n3", "n4"):
-        slurm.run(["scontrol", "update", f"nodename={name}", "state=resume"])
+    slurm.run(["scontrol", "update", "nodename=n2", "state=resume"])
+    sweeping.build(slurm, "n2", "slow")
 
 
 def test_reframes_own_distribute_finds_the_same(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:

@@ -84,7 +84,8 @@ def refusal(node: NodeState | None) -> str | None:
     if node.drain:
         return f"drained{who}{when}{why}"
     if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG"}:
-        return f"{node.words.lower().replace('_', ' ')}{who}{when}{why}"
+        state = "down" if node.base == "DOWN" else "failing" if "FAIL" in node.flags else "wrongly registered"
+        return f"{state}{who}{when}{why}"
     return None
 
 
