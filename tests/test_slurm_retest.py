@@ -98,7 +98,9 @@ def test_in_use_again_only_after_it_passed(
     assert site.act() == 0 and not site.node("n2").drain, "what was found before has been answered"
 
 
-@pytest.mark.parametrize("trouble", ["no result", "not judged", "an interrupt", "by hand", "a power cut"])
+@pytest.mark.parametrize(
+    "trouble", ["no result", "not judged", "an interrupt", "by hand", "a power cut", "known to be down"]
+)
 def test_whatever_happens_it_is_drained_again(site: Site, monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
     reason = drained_for_speed(site, "n2")
 
@@ -111,22 +113,27 @@ def test_whatever_happens_it_is_drained_again(site: Site, monkeypatch: pytest.Mo
                 ["sbatch", "-w", "n2", f"--reservation={reservation}", "--output=/dev/null", "--wrap", "sleep 100"]
             )
             raise KeyboardInterrupt
-        if trouble == "a power cut":
+        if trouble in ("a power cut", "known to be down"):
             site.private.kill_node("n2")
+        if trouble == "known to be down":
+            site.private.run(["scontrol", "update", "nodename=n2", "state=down", "reason=Not responding"])
         if trouble == "by hand":
             site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=I am looking at it"])
 
     measuring(site, monkeypatch, measured)
     assert site.act("--retest", "n2") == {"an interrupt": 130}.get(trouble, 1)
-    expected = "I am looking at it" if trouble == "by hand" else reason
+    expected = {"by hand": "I am looking at it", "known to be down": "Not responding"}.get(trouble, reason)
     assert (site.node("n2").drain, site.node("n2").reason) == (True, expected)
     assert reservations.show(site.slurm) == []
     assert site.private.run(["squeue", "-h", "-t", "PD,R"]).stdout == ""
-    if trouble == "a power cut":
+    if trouble in ("a power cut", "known to be down"):
         site.private.start_node("n2")
+        site.slurm.wait("n2", lambda node: "NOT_RESPONDING" not in node.flags, 30)
+        assert site.node("n2").drain, "it is up again, and still nobody's"
 
 
-def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("reserved", [True, False], ids=["still reserved", "somebody freed it"])
+def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch, reserved: bool) -> None:
     reason = drained_for_speed(site, "n2")
 
     def killed(site: Site, names: Sequence[str], reservation: str) -> None:
@@ -138,7 +145,10 @@ def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pyte
         assert site.act("--retest", "n2") == 130
     assert not site.node("n2").drain
     site.slurm.wait("n2", lambda node: not node.down, 20)
-    assert job(site, "n2") != 0, "the reservation keeps jobs off"
+    if reserved:
+        assert job(site, "n2") != 0, "the reservation keeps jobs off"
+    else:
+        site.private.run(["scontrol", "delete", f"reservationname={reservations.show(site.slurm)[0].name}"])
     assert site.act() == 0
     assert (site.node("n2").drain, site.node("n2").reason) == (True, reason)
     assert reservations.show(site.slurm) == []
@@ -183,6 +193,16 @@ def test_delivered_nodes_are_accepted_alike(
     assert reservations.show(site.slurm) == []
     assert site.act("--retest", "n2") == 2
     assert "hard evidence; once it has been seen to: nearfar slurm act --clear n2" in capsys.readouterr().err
+
+
+def test_a_persons_word_outlasts_a_retest_that_said_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(site.results, "n2", "00000103", at=site.now - 60, wrong="wrong data")
+    assert site.act() == 0
+    assert site.act("--clear", "n2", "--because", "GPU 2 replaced") == 0
+    measuring(site, monkeypatch, lambda site, names, reservation: None)
+    assert site.act("--retest", "n2") == 1 and site.node("n2").drain
+    measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
+    assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
 
 
 def test_nodes_that_are_not_resumed(

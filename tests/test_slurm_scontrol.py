@@ -195,3 +195,21 @@ def test_a_node_that_may_be_measured_without_a_job(private: PrivateSlurm, monkey
     with pytest.raises(NearfarError, match="this is a job of Slurm"):
         outside.refuse_unless_free("n1", slurm)
     slurm.update("n1", lambda node: None, state="resume")
+
+
+def test_a_record_of_a_recent_slurm() -> None:
+    """What Slurm 25 shows beside: how it came to be reserved, when it is resumed, which instance it is."""
+    text = shown("n1", "IDLE+DRAIN+RESERVED", "nearfar: FAIL health g2 run=8f3a51c0", "spare").rstrip("\n")
+    text = text.replace(
+        "SlurmdStartTime=2026-11-21T19:21:17",
+        "SlurmdStartTime=2026-11-21T19:21:17\n   LastBusyTime=Unknown ResumeAfterTime=None",
+    )
+    text += "\n   Extra={}\n   InstanceId=i-1 InstanceType=x\n   ReservationName=nearfar-retest-1\n\n"
+    node = parse_nodes(text + shown("n2"))["n1"]
+    assert (node.reason, node.comment, node.words) == (
+        "nearfar: FAIL health g2 run=8f3a51c0",
+        "spare",
+        "IDLE+DRAIN+RESERVED",
+    )
+    assert node.fields["ReservationName"] == "nearfar-retest-1" and node.fields["ResumeAfterTime"] == "None"
+    assert node.free_of_jobs

@@ -113,15 +113,32 @@ def prepare(state: Path) -> Path:
         ) from None
     if place.stat().st_mode & 0o022:
         raise NearfarError(f"{place}: others can write to it; the log decides over nodes: name another --state DIR")
+    if not os.access(place, os.W_OK):
+        raise NearfarError(f"{place}: this user cannot write there, or nobody can; name another --state DIR")
     return place
 
 
-def run(order: Order, slurm: Slurm) -> tuple[View, list[tuple[Decision, str | None]]]:
-    """Decide and do it: every decision that was to be carried out, with why it was not (None: it was)."""
+@dataclass(frozen=True)
+class Done:
+    """Every decision that was to be carried out, with why it was not (None: it was). ``recovered``: interrupted retests that
+    were ended; ``unclear``: those that could not be."""
+
+    decisions: Sequence[tuple[Decision, str | None]]
+    recovered: Sequence[str] = ()
+    unclear: Sequence[str] = ()
+
+    @property
+    def problems(self) -> dict[str, str | None]:
+        """By node."""
+        return {decision.node: problem for decision, problem in self.decisions}
+
+
+def run(order: Order, slurm: Slurm) -> tuple[View, Done]:
+    """End what an earlier process left open, decide, and do it."""
     state = prepare(order.state)
     with locked(state):
         journal = Journal(state)
-        recover(past(journal.entries()), slurm, journal)
+        recovered, unclear = recover(past(journal.entries()), slurm, journal)
         view = look(order, slurm)
         done = []
         for decision in view.decisions.nodes:
@@ -129,7 +146,7 @@ def run(order: Order, slurm: Slurm) -> tuple[View, list[tuple[Decision, str | No
                 done.append((decision, carry_out(decision, slurm, journal)))
         if view.decisions.latch is not None:
             journal.note("latch", time.time(), why=view.decisions.latch)
-    return view, done
+    return view, Done(done, recovered, unclear)
 
 
 @contextmanager

@@ -70,9 +70,13 @@ def _write(decision: Decision) -> Write:
     return Write({"comment": ""}, decide.objection_to_comment, lambda node: node.comment is None)
 
 
-def draining(reason: str, objection: Objection = decide.objection_to_drain) -> Write:
+def draining(reason: str) -> Write:
     """Drain a node with a reason."""
-    return Write({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
+    return Write(
+        {"state": "drain", "reason": reason},
+        decide.objection_to_drain,
+        lambda node: node.drain and node.reason == reason,
+    )
 
 
 def resuming(reason: str) -> Write:

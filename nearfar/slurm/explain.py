@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from nearfar.errors import NearfarError
-from nearfar.slurm.act import View
+from nearfar.slurm.act import Done, View
 from nearfar.slurm.decide import NOTHING, Decision
 from nearfar.slurm.policy import Policy
 from nearfar.slurm.standing import evidence
 
 
-def all_nodes(view: View, policy: Policy, done: Sequence[tuple[Decision, str | None]] | None, why: bool) -> str:
+def all_nodes(view: View, policy: Policy, done: Done | None, why: bool) -> str:
     """A line for each decision, then what is blamed on references, then the latch. ``why``: nodes without an action
     too."""
-    problems = {} if done is None else {decision.node: problem for decision, problem in done}
-    lines = []
+    problems = {} if done is None else done.problems
+    lines = [] if done is None else [*done.recovered, *done.unclear]
     for decision in view.decisions.nodes:
         if decision.action == NOTHING and not why and decision.evidence is None:
             continue
@@ -86,9 +85,9 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
 
 
-def document(view: View, done: Sequence[tuple[Decision, str | None]] | None) -> dict[str, Any]:
+def document(view: View, done: Done | None) -> dict[str, Any]:
     """``nearfar-act/1``."""
-    problems = {} if done is None else {decision.node: problem for decision, problem in done}
+    problems = {} if done is None else done.problems
     return {
         "schema": "nearfar-act/1",
         "dry_run": done is None,
@@ -100,4 +99,6 @@ def document(view: View, done: Sequence[tuple[Decision, str | None]] | None) -> 
         ],
         "blamed": [{"check": b.check, "metric": b.metric, "nodes": list(b.nodes), "tested": b.tested} for b in view.decisions.blamed],
         "refused": list(view.refused),
+        "recovered": [] if done is None else list(done.recovered),
+        "unclear": [] if done is None else list(done.unclear),
     }  # fmt: skip

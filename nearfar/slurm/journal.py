@@ -82,8 +82,9 @@ class Journal:
                 raise ValueError("another schema")
             return Entry(raw.pop("action"), raw.pop("outcome"), at, raw.pop("id"), raw.pop("node", None), raw)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            why = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CouldNotJudge(
-                f"{self.path}:{number}: not a line of this log ({error}); mend it, or move the file away: nodes drained "
+                f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: nodes drained "
                 f"earlier then wait for a person"
             ) from None
 
@@ -151,6 +152,10 @@ class _Reader:
             self.latched, self.drains = None, []
         elif entry.action == "quarantine":
             self.quarantines[entry.more["reservation"]] = entry.more["nodes"]
+        elif entry.action == "quarantine_over":
+            self.quarantines[
+                entry.more["reservation"]
+            ] = {}  # all are drained or have passed; the reservation may be left
         elif entry.action == "quarantine_end":
             self.quarantines.pop(entry.more["reservation"], None)
         elif entry.node is not None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import decide, reservations
-from nearfar.slurm.carry_out import draining, resuming, write
+from nearfar.slurm.carry_out import Write, draining, resuming, write
 from nearfar.slurm.journal import Journal
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun, Drained, Past
@@ -152,13 +152,8 @@ def _known(suspect: Suspect) -> dict[str, Any]:
 def _found(worst: Evidence) -> dict[str, Any]:
     reason = str(decide.reason_of(worst))
     what = None if worst.finding.value is None else worst.finding.what
-    return {
-        "reason": reason,
-        "check": worst.found.check,
-        "what": what,
-        "hard": worst.finding.hard,
-        "run": worst.found.run,
-    }
+    found = worst.found
+    return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
 
 
 def close(
@@ -168,38 +163,43 @@ def close(
 
     Raises ``CouldNotJudge`` where a node could not be drained: the reservation then stays.
     """
-    left = []
-    for node, known in again.items():
-        state = slurm.node(node)
-        if state.drain:
-            continue  # it never was resumed, or somebody has drained it since
-        reason = str(known["reason"])
-        more = {key: value for key, value in known.items() if key != "reason"}
-        how = draining(reason, lambda now: f"it was drained by others: '{now.reason}'" if now.drain else None)
-        action = "drain_again" if decide.is_ours(reason) else "redrain_delivered"
-        if (
-            write(action, node, how, slurm, journal, reason=reason, reservation=name, **more) is not None
-            and not slurm.node(node).drain
-        ):
-            left.append(node)
+    left = [node for node, known in again.items() if not _drained_again(name, node, known, slurm, journal)]
     if left:
-        raise CouldNotJudge(
-            f"{', '.join(left)}: not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
-        )
+        words = f"not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
+        raise CouldNotJudge(f"{', '.join(left)}: {words}")
+    journal.note("quarantine_over", time.time(), reservation=name)
     reservations.remove(slurm, name)
     for node in passed:
         journal.note("release", time.time(), node, reservation=name)
     journal.note("quarantine_end", time.time(), reservation=name)
 
 
-def recover(past: Past, slurm: Slurm, journal: Journal) -> list[str]:
-    """End the quarantines that an earlier process left open: one line for each."""
-    lines = []
-    there = {r.name for r in reservations.show(slurm)} if past.quarantines else set()
+def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm, journal: Journal) -> bool:
+    """Whether a node is drained now; by whom does not matter: it never was resumed, or somebody else was here."""
+    state = slurm.node(node)
+    if state.drain:
+        return True
+    if state.base == "DOWN" and state.reason is not None and not decide.is_ours(state.reason):
+        # It died. Slurm would take it back when it comes up: drained with Slurm's own reason it waits for a person.
+        down = Write({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
+        return write("drain_as_before", node, down, slurm, journal, reason=state.reason, reservation=name) is None
+    more = {key: value for key, value in known.items() if key != "reason"}
+    # Found anew, it is another drain; else the one before goes on, and so does what a person has said about it.
+    action = "drain_again" if "run" in known else "drain_as_before"
+    how = draining(str(known["reason"]))
+    problem = write(action, node, how, slurm, journal, reason=known["reason"], reservation=name, **more)
+    return problem is None or slurm.node(node).drain
+
+
+def recover(past: Past, slurm: Slurm, journal: Journal) -> tuple[list[str], list[str]]:
+    """End the quarantines that an earlier process left open: a line for each that is ended, and for each that is not."""
+    ended, still = [], []
     for name, nodes in past.quarantines.items():
-        if name in there:
+        try:
             close(name, nodes, slurm, journal)
-            lines.append(f"{name}: an interrupted retest; its nodes are drained as before: {', '.join(sorted(nodes))}")
-        else:
-            journal.note("quarantine_end", time.time(), reservation=name)
-    return lines
+        except NearfarError as error:
+            still.append(f"{name}: an interrupted retest: {error}")
+            continue
+        if nodes:
+            ended.append(f"{name}: an interrupted retest; its nodes are drained as before: {', '.join(sorted(nodes))}")
+    return ended, still

@@ -82,6 +82,8 @@ def verify(slurm: Slurm, name: str, nodes: Sequence[str], user: str) -> None:
 
 def remove(slurm: Slurm, name: str) -> None:
     """Cancel this user's jobs in a reservation and delete it; one that is not there is no error."""
+    if not any(r.name == name for r in show(slurm)):
+        return
     slurm.call("scancel", "--quiet", f"--reservation={name}", "--me")
     end = time.monotonic() + _PATIENCE
     while True:

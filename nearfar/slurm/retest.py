@@ -43,8 +43,9 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
     state = act.prepare(order.state)
     with act.locked(state):
         journal = Journal(state)
-        for line in quarantine.recover(past(journal.entries()), slurm, journal):
-            tell(line)
+        for lines in quarantine.recover(past(journal.entries()), slurm, journal):
+            for line in lines:
+                tell(line)
         before, nodes = past(journal.entries()), slurm.nodes()
         these = quarantine.suspects(hosts.expand(asked.nodes), nodes, before, asked.delivered)
         partition = asked.partition or _partition([nodes[suspect.node] for suspect in these])

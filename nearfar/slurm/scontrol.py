@@ -44,7 +44,7 @@ class Slurm:
         Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``CouldNotJudge`` for every other
         failure.
         """
-        shown = " ".join(command[:3])
+        shown = " ".join([word for word in command if not word.startswith("-")][:3])
         if process.find_program(command[0], self.environ.get("PATH")) is None:
             raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
         answer = process.run(command, self.limit, env=self.environ)

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         print(explain.one(view, order.policy, args.explain))
     else:
         print(explain.all_nodes(view, order.policy, done, why=args.explain is not None))
-    waits = view.decisions.latch or view.past.latched or any(problem for _, problem in done or ())
+    waits = view.decisions.latch or view.past.latched or (done and (done.unclear or any(done.problems.values())))
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 
