@@ -197,6 +197,10 @@ def test_without_a_network_the_mirror_is_named(tmp_path: Path) -> None:
             "/opt/spack/db: Spack may not write there",
         ),
         ("==> Error: Failed to install nearfar due to ChildError: x\n", "nearfar does not build"),
+        (
+            f"==> Error: nearfar-main-{'a' * 32}: ProcessError: Command exited with status 1:\n",
+            "nearfar-main does not build",
+        ),
         ("==> Error: something new\n==> Error: and more\n", "Error: something new"),
         ("", "it said nothing"),
     ],
@@ -209,6 +213,18 @@ def test_what_spack_says_becomes_one_line(output: str, words: str) -> None:
         and said.endswith("(log: /state/spack.log)")
     )
     assert "\n" not in said
+
+
+def test_a_build_that_failed_leaves_nothing_for_cmake_to_believe(tmp_path: Path) -> None:
+    stage = tmp_path / "stage" / "spack-stage-nearfar-main-abc"
+    broken = """'-e '*' install --only-concrete') mkdir -p "STAGE/spack-build-abc"; echo > "STAGE/spack-build-abc/CMakeCache.txt"
+    echo > "STAGE/spack-build-out.txt"; ln -sfn "STAGE" "$2/src/build-linux-abc"
+    printf '==> Error: nearfar-main-%032d: ProcessError: x\\nSee build log for details:\\n  STAGE/spack-build-out.txt\\n' 0 >&2; exit 1 ;;
+"""
+    machine = Machine(tmp_path, install=broken.replace("STAGE", str(stage)))
+    with pytest.raises(NearfarError, match=rf"nearfar-main does not build \(log: {stage}/spack-build-out\.txt\)"):
+        machine.ensure()
+    assert [path.name for path in stage.iterdir()] == ["spack-build-out.txt"], "the log stays, the cache goes"
 
 
 def test_a_tree_without_locks_is_refused_unless_spack_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,9 +59,9 @@ def left_in_checkout() -> set[str]:
     return {*status.splitlines(), *map(str, (CHECKOUT / "src").glob("build-*")), *map(str, CHECKOUT.glob(".spack-env"))}
 
 
-def test_spack_knows_the_recipe(found: spack.Spack) -> None:
-    repository = RECIPE.parents[2]
-    done = found.run(["--config", f"repos:nearfar:{repository}", "info", "--all", "nearfar"])
+def test_spack_knows_the_recipe(found: spack.Spack, tmp_path: Path) -> None:
+    (tmp_path / "repos.yaml").write_text(f"repos: {{nearfar: '{RECIPE.parents[2]}'}}\n")
+    done = found.run(["-C", str(tmp_path), "info", "--all", "nearfar"])
     assert done.returncode == 0, done.stderr
     for word in ("main", "0.1.0", "mpi", "cuda", "cuda_arch", "hwloc"):
         assert re.search(rf"^\s+{re.escape(word)}\b", done.stdout, re.MULTILINE), (

@@ -108,7 +108,11 @@ def _solve(spack: Spack, wanted: Wanted, folder: Path, again: bool) -> Plan:
 
 def _install(spack: Spack, folder: Path, sources: str) -> Installed:
     began = time.monotonic()
-    _spack(spack, folder, ["install", "--only-concrete"], "Spack did not install the environment")
+    try:
+        _spack(spack, folder, ["install", "--only-concrete"], "Spack did not install the environment")
+    except NearfarError:
+        environment.forget_build(folder)
+        raise
     found = [package._replace(there=True) for package in packages(folder / "spack.lock")]
     view = _view(folder)
     if not (view / "bin" / "nearfar-stream").exists():

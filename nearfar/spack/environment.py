@@ -135,3 +135,12 @@ def stage(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> None:
                 shutil.copyfile(source / name, target / name)
     except OSError as error:
         raise cannot_write(target, error) from None
+
+
+def forget_build(folder: Path) -> None:
+    """Remove what a build that failed has configured: Spack keeps it for the sources that it develops, and CMake would
+    believe its cache (an MPI not found) the next time. Spack's own logs stay."""
+    for stage in (folder / "src").glob("build-*"):
+        for build in stage.glob("spack-build-*"):
+            if build.is_dir() and not build.is_symlink():
+                shutil.rmtree(build, ignore_errors=True)

@@ -33,17 +33,18 @@ _KNOWN = (
     ),
     (r"(No locks available|Errno 37)", f"Spack cannot lock its install tree ({{}}): {_NO_LOCKS}"),
     (r"(?:Can't|Cannot) (?:take|create) [^\n]*?lock[^\n]*? (/\S+)", "{}: Spack may not write there"),
-    (r"Failed to install (\S+) due to", "{} does not build"),
+    (r"Error: (\S+?)-[a-z0-9]{32}: ProcessError|Failed to install (\S+) due to", "{} does not build"),
 )
 
 
 def failed(what: str, output: str, log: Path | None = None) -> NearfarError:
     """The user's error for a failed ``spack`` command: ``what`` it was to do, its whole output, and where that is kept."""
-    kept = f" (log: {log})" if log else ""
+    build = re.search(r"See build log for details:\s+(/\S+)", output)
+    kept = f" (log: {build[1] if build else log})" if build or log else ""
     for pattern, words in _KNOWN:
         found = re.search(pattern, output)
         if found:
-            return CouldNotJudge(f"{what}: {words.replace('{}', found[1])}{kept}")
+            return CouldNotJudge(f"{what}: {words.replace('{}', found[found.lastindex or 0])}{kept}")
     errors = [line.removeprefix("==> ").strip() for line in output.splitlines() if line.startswith("==> Error")]
     last = errors[0] if errors else (output.strip().splitlines() or ["it said nothing"])[-1]
     return CouldNotJudge(f"{what}: {last}{kept}")
