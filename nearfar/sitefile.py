@@ -26,6 +26,19 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 SCHEMAS = Path(__file__).with_name("schemas")
 
 
+class SiteFileError(NearfarError):
+    """What is wrong at one place of a site's file: its ``line`` (None: the file as a whole), ``where`` that is no line of
+    the file as it stands, and the ``steps`` that lead to it."""
+
+    def __init__(self, path: Path, line: int | None, words: str, where: str = "", steps: tuple[Step, ...] = ()) -> None:
+        super().__init__(f"{path}:{line}{where}: {words}" if line is not None else f"{path}: {words}")
+        self.path = path
+        self.line = line
+        self.words = words
+        self.where = where
+        self.steps = steps
+
+
 def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
     """A site's own directories (``NEARFAR_SITE``, separated by ``:``) first, then the checkout's ``site/``."""
     own = (os.environ if environ is None else environ).get("NEARFAR_SITE", "")
@@ -51,10 +64,13 @@ class SiteFile:
 
     def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
         self.path = path
+        self._sound: set[str] = set()
+        self._lines: dict[int, dict[str, tuple[int, Any]]] = {}
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+            words = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            raise SiteFileError(path, None, words) from None
         text = _render(path, source, os.environ if environ is None else environ)
         # A loop makes the rendered text longer than the file; the line is then one of what `nearfar` read.
         self._where = "" if text.count("\n") == source.count("\n") else " of the rendered text"
@@ -66,9 +82,10 @@ class SiteFile:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark is not None else 1
-            raise NearfarError(f"{path}:{line}{self._where}: not YAML: {error.problem or error.context}") from None
+            words = f"not YAML: {error.problem or error.context}"
+            raise SiteFileError(path, line, words, self._where) from None
         except yaml.YAMLError as error:
-            raise NearfarError(f"{path}: not YAML: {error}") from None
+            raise SiteFileError(path, None, f"not YAML: {error}") from None
         finally:
             loader.dispose()
 
@@ -80,9 +97,7 @@ class SiteFile:
         for step in steps:
             below = None
             if isinstance(node, yaml.MappingNode):
-                for key, value in node.value:
-                    if key.value == str(step):
-                        line, below = key.start_mark.line + 1, value
+                line, below = self._keys(node).get(str(step), (line, None))
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
                 below = node.value[step]
                 line = below.start_mark.line + 1
@@ -91,19 +106,56 @@ class SiteFile:
             node = below
         return line
 
-    def error(self, words: str, *steps: Step) -> NearfarError:
+    def _keys(self, node: yaml.MappingNode) -> dict[str, tuple[int, Any]]:
+        """The line and the value of each key of a mapping, looked through once."""
+        if id(node) not in self._lines:
+            self._lines[id(node)] = {key.value: (key.start_mark.line + 1, value) for key, value in node.value}
+        return self._lines[id(node)]
+
+    def error(self, words: str, *steps: Step) -> SiteFileError:
         """A user's error that names this file and the line of the part that ``steps`` lead to."""
-        return NearfarError(f"{self.path}:{self.line(*steps)}{self._where}: {words}")
+        return SiteFileError(self.path, self.line(*steps), words, self._where, steps)
 
     def check(self, schema_name: str) -> None:
         """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest
         known key."""
-        problem = next(_by_line(_validator(schema_name).iter_errors(self.data), self), None)
-        if problem is not None:
+        if problems := self.problems(schema_name):
+            raise problems[0]
+
+    def problems(self, schema_name: str) -> list[SiteFileError]:
+        """All that ``schemas/<schema_name>.json`` complains of, in the order of lines; what is missing comes last."""
+        found: dict[str, SiteFileError] = {}
+        if schema_name in self._sound:
+            return []
+        for problem in _by_line(_validator(schema_name).iter_errors(self.data), self):
             steps = list(problem.absolute_path)
-            words, more = _explain(problem)
             place = ".".join(str(step) for step in steps)
-            raise self.error(f"{place}: {words}" if place else words, *steps, *more)
+            for words, more in _explain(problem):
+                error = self.error(f"{place}: {words}" if place else words, *steps, *more)
+                found.setdefault(str(error), error)
+        if not found:
+            self._sound.add(schema_name)
+        return list(found.values())
+
+    def take_out(self, *steps: Step) -> bool:
+        """Remove from ``data`` the last key on the way of ``steps``: never an item of a list, whose others keep their
+        positions. False where there is nothing to remove."""
+        data, place = self.data, None
+        for step in steps:
+            if isinstance(data, dict):
+                key = next((key for key in data if str(key) == str(step)), None)
+                if key is None:
+                    return False  # it is gone already
+                place, data = (data, key), data[key]
+            elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+                data = data[step]
+            else:
+                break
+        if place is None:
+            return False
+        del place[0][place[1]]
+        self._sound.clear()
+        return True
 
     def _refuse_repeated_keys(self, node: Any) -> None:
         if isinstance(node, yaml.MappingNode):
@@ -111,9 +163,8 @@ class SiteFile:
             for key, value in node.value:
                 if key.value in seen and key.value != "<<":
                     line = key.start_mark.line + 1
-                    raise NearfarError(
-                        f"{self.path}:{line}{self._where}: the key '{key.value}' is there twice; remove one"
-                    )
+                    words = f"the key '{key.value}' is there twice; remove one"
+                    raise SiteFileError(self.path, line, words, self._where)
                 seen.add(key.value)
                 self._refuse_repeated_keys(value)
         elif isinstance(node, yaml.SequenceNode):
@@ -131,7 +182,7 @@ def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:
     try:
         return environment.from_string(source).render(env=dict(environ))
     except jinja2.TemplateSyntaxError as error:
-        raise NearfarError(f"{path}:{error.lineno}: template: {error.message}") from None
+        raise SiteFileError(path, error.lineno, f"template: {error.message}") from None
     except Exception as error:
         # Jinja2 rewrites its frames so that they carry the template's own lines.
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<template>"]
@@ -142,7 +193,7 @@ def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:
             if isinstance(error, jinja2.UndefinedError)
             else ""
         )
-        raise NearfarError(f"{path}:{line}: template: {words}{hint}") from None
+        raise SiteFileError(path, line, f"template: {words}{hint}") from None
 
 
 @cache
@@ -170,26 +221,27 @@ _TYPES = {"object": "a mapping", "array": "a list", "string": "a text", "integer
           "boolean": "true or false", "null": "null"}  # fmt: skip
 
 
-def _explain(problem: Any) -> tuple[str, list[Step]]:
-    """What is wrong in a user's words, and the steps from the problem's place to the culprit."""
+def _explain(problem: Any) -> list[tuple[str, list[Step]]]:
+    """What is wrong in a user's words, each with the steps from the problem's place to the culprit."""
     if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
         known = list(problem.schema.get("properties", {}))
-        wrong = next(str(key) for key in problem.instance if key not in known)
-        return f"unknown key '{wrong}'{nearest(wrong, known)}", [wrong]
+        wrong = [str(key) for key in problem.instance if key not in known]
+        return [(f"unknown key '{key}'{nearest(key, known)}", [key]) for key in wrong]
     if problem.validator == "required":
-        missing = next(key for key in problem.validator_value if key not in problem.instance)
-        return f"the key '{missing}' is missing", []
+        missing = [key for key in problem.validator_value if key not in problem.instance]
+        return [(f"the key '{key}' is missing", []) for key in missing]
     if problem.validator == "type":
         wanted = problem.validator_value if isinstance(problem.validator_value, list) else [problem.validator_value]
-        return f"expected {' or '.join(_TYPES[name] for name in wanted)}, found {_shown(problem.instance)}", []
+        return [(f"expected {' or '.join(_TYPES[name] for name in wanted)}, found {_shown(problem.instance)}", [])]
     if problem.validator == "enum":
-        return f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}" \
-               f"{nearest(str(problem.instance), [str(v) for v in problem.validator_value])}", []  # fmt: skip
+        return [(f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}"
+                 f"{nearest(str(problem.instance), [str(v) for v in problem.validator_value])}", [])]  # fmt: skip
+    words = problem.schema.get("errorMessage")
     if problem.validator in ("pattern", "propertyNames", "anyOf", "oneOf", "minItems", "maxItems", "not"):
-        words = problem.schema.get("errorMessage") or problem.schema.get("description")
-        if words:
-            return f"{_shown(problem.instance)}: expected {words[0].lower()}{words[1:]}", []
-    return str(problem.message), []
+        words = words or problem.schema.get("description")
+    if words:
+        return [(f"{_shown(problem.instance)}: expected {words[0].lower()}{words[1:]}", [])]
+    return [(str(problem.message), [])]
 
 
 def _shown(value: Any) -> str:

@@ -105,7 +105,12 @@ def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] |
 
 def load(path: Path, node_types: Mapping[str, Path], environ: Mapping[str, str] | None = None) -> System:
     """One system file, checked against its schema and the names that exist."""
-    file = SiteFile(path, environ)
+    return from_file(SiteFile(path, environ), node_types)
+
+
+def from_file(file: SiteFile, node_types: Mapping[str, Path]) -> System:
+    """The system that a file describes; ``load`` without the reading."""
+    path = file.path
     file.check("system-1")
     data = file.data
     if data["system"] != path.stem:
@@ -207,6 +212,13 @@ def claims(hostname: str, product: str | None, systems: Mapping[str, System]) ->
         if found:
             return found[0]
     return None
+
+
+def shared_hosts(one: System, other: System) -> str:
+    """The hosts that both name, in bracket form; empty where there are none."""
+    if not one.hosts or not other.hosts:
+        return ""
+    return str(_node_set(",".join(one.hosts)) & _node_set(",".join(other.hosts)))
 
 
 def dmi_product() -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar import catalogue, expected_cases, files, process, references, spack, systems
+from nearfar import catalogue, expected_cases, files, lint, process, references, spack, systems
 from nearfar.catalogue import Check
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.expected_cases import Case, Ran
@@ -58,6 +58,7 @@ def plan(request: Request) -> tuple[System, list[Case]]:
         raise NearfarError(
             f"NEARFAR_PROGRAMS: {ready} is not the absolute path of a directory; mend or unset the variable"
         )
+    lint.before_measuring()
     site = systems.site()
     if request.quick and request.checks:
         raise NearfarError("--quick is a check of its own: leave out --check, or --quick")

@@ -71,9 +71,14 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     if name not in files:
         hint = nearest(name, list(files))
         raise NearfarError(f"unknown node type '{name}'{hint}: node types are files of site/nodes/")
-    file = SiteFile(files[name])
+    return from_file(SiteFile(files[name]))
+
+
+def from_file(file: SiteFile) -> NodeType:
+    """The node type that a file describes; ``load_node_type`` without the search."""
     file.check("node-type-1")
     data = file.data
+    name = file.path.stem
     if data["node_type"] != name:
         words = f"node_type: '{data['node_type']}' in a file called {name}.yaml: use one name for both"
         raise file.error(words, "node_type")

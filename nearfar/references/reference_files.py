@@ -19,10 +19,10 @@ from nearfar.topology import Link, Node
 
 
 class ReferenceFile:
-    """One file of ``site/references/``: ReFrame's ``$ref`` form and a ``provenance``."""
+    """One file of ``site/references/`` (or one that was read already): ReFrame's ``$ref`` form and a ``provenance``."""
 
-    def __init__(self, path: Path, checks: Iterable[str]) -> None:
-        self.file = SiteFile(path)
+    def __init__(self, file: Path | SiteFile, checks: Iterable[str]) -> None:
+        self.file = SiteFile(file) if isinstance(file, Path) else file
         self.file.check("references-1")
         known = list(checks)
         for name in self._checks:
@@ -68,11 +68,12 @@ class ReferenceFile:
 
     def place(self, check: str, model: str | None, keys: Sequence[str]) -> tuple[str, ...] | None:
         """Where that row stands: the check, the model's key where there is one, and the row's."""
-        steps = self._rows(check, model)
+        steps = self.table(check, model)
         rows = self._at(steps)
         return next(((*steps, key) for key in keys if key in rows and key != "$index"), None)
 
-    def _rows(self, check: str, model: str | None) -> tuple[str, ...]:
+    def table(self, check: str, model: str | None) -> tuple[str, ...]:
+        """The keys that lead to the rows of ``check`` for a GPU model."""
         rows = self.file.data.get(check, {})
         if "$index" not in rows:
             return (check,)
@@ -97,7 +98,7 @@ class ReferenceFile:
         for check in self._checks:
             for model, link in links.items():
                 rate = line_rate(link)
-                steps = self._rows(check, model)
+                steps = self.table(check, model)
                 for key, row in self._at(steps).items():
                     ways = _directions(key)
                     if rate is None or not ways or not isinstance(row, list) or row[3] != "GB/s":

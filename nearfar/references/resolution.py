@@ -104,7 +104,7 @@ def resolve(
 def _from_files(
     metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str]
 ) -> Reference | None:
-    model = _model(metric, node)
+    model = model_of(metric, node)
     for file in files:
         if kind == "modelled" and file.origin != "published":
             continue
@@ -116,7 +116,8 @@ def _from_files(
     return None
 
 
-def _model(metric: AnyMetric, node: Node) -> str | None:
+def model_of(metric: AnyMetric, node: Node) -> str | None:
+    """The GPU model whose rows speak of a figure: that of the first GPU that takes part, else of the node's first."""
     gpus = () if isinstance(metric, SubjectMetric) else metric.cell.flows[0].gpus
     gpu = node.gpu(gpus[0]) if gpus else next(iter(node.gpus), None)
     return None if gpu is None else gpu.name

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from nearfar import history, measurement, references, verdict
+from nearfar.lint import questions
 from nearfar.measurement.document import from_raw
 from nearfar.verdict import Subject
 from tests.data.runs import golden
@@ -38,7 +39,10 @@ def _run(folder: Path, directory: Path) -> Path:
         raw["node"]["hostname"] = name
         document = from_raw(raw)
         run.node(name, {**described, "hostname": name})
-        metrics = measurement.metrics(document, document.node)
+        figures = (
+            questions.rows(check, document.node, frozenset()) or {}
+        )  # what the check itself judges of its document
+        metrics = [metric for metric in measurement.metrics(document, document.node) if metric.name in figures]
         found = references.resolve(metrics, check, [], document.node)
         subject = Subject(check, SYSTEM, "gpu", "system", name, raw["started"])
         judged = verdict.judge(document, found, subject=subject, metrics=metrics)

@@ -1,0 +1,79 @@
+"""``nearfar lint``: a site's files against their schemas, the checks, the hardware's limits and each other."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nearfar import lint
+from nearfar.errors import EXIT_GOOD, EXIT_WRONG_USE, NearfarError
+from nearfar.sitefile import site_directories
+
+_EPILOG = """examples:
+  nearfar lint                             the site of NEARFAR_SITE, then the checkout's own
+  nearfar lint /our/site                   another site directory
+  nearfar lint site/references/mine.yaml   what concerns one file
+  nearfar lint --strict --json             for CI
+
+exit codes: 0 nothing, or warnings alone; 2 errors (with --strict: or warnings)
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Look for slips in a site's files: every complaint as FILE:LINE: LEVEL: WORDS. Measures nothing."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", type=Path, help="site directories, or files in them (default: all)"
+    )
+    parser.add_argument("--strict", action="store_true", help="warnings are errors")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, tell, and say by the exit code whether there are errors."""
+    directories, wanted = chosen(args.paths)
+    looked = lint.lint(directories)
+    found = [
+        c for c in looked.complaints if not wanted or any(path == c.file or path in c.file.parents for path in wanted)
+    ]
+    if args.strict:
+        found = lint.sorted_once(lint.strict(found))
+    if args.json:
+        entries = [complaint.entry() for complaint in found]
+        print(
+            json.dumps(
+                {"schema": "nearfar-lint/1", "files": looked.files, "complaints": entries}, indent=1, ensure_ascii=False
+            )
+        )
+    else:
+        for complaint in found:
+            print(replace(complaint, file=_near(complaint.file)))
+        print(lint.summary(found, looked.files))
+    return EXIT_WRONG_USE if any(complaint.level == lint.ERROR for complaint in found) else EXIT_GOOD
+
+
+def chosen(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The site directories to look through, and what is asked about (empty: everything). A directory that is named comes
+    first, and so does the one that holds a file that is named."""
+    directories = site_directories()
+    wanted = []
+    for path in reversed([path.absolute() for path in paths]):
+        if not path.exists():
+            raise NearfarError(f"{path}: no such file or directory")
+        home = path if path.is_dir() else path.parent.parent
+        if not any(home == each or each in home.parents for each in directories):
+            directories.insert(0, home)
+        wanted.append(path)
+    return directories, wanted
+
+
+def _near(path: Path) -> Path:
+    """A file as it is called from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if here in path.parents else path

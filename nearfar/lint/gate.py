@@ -1,0 +1,59 @@
+"""What a run asks of its files before it measures: errors end it, warnings are told in a few lines."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nearfar import systems
+from nearfar.errors import NearfarError
+from nearfar.lint.complaints import ERROR, WARNING, Complaint, sorted_once
+from nearfar.lint.reading import Reading
+from nearfar.lint.whole import known_checks, of_node_types, of_references, of_systems
+from nearfar.sitefile import site_directories
+
+#: So many warnings are told, and so many errors; then where the others are.
+_TOLD, _ERRORS_TOLD = 3, 12
+
+
+def before_measuring() -> None:
+    """Look at the files that a run on this system uses: all system files, and the node types and references of the
+    partitions at hand. Warnings go to standard error. Raises ``NearfarError`` with every error's line."""
+    directories = site_directories()
+    reading = Reading(directories).add("systems").add("gpus")
+    _stop_on_errors(reading.complaints)  # before one of them is chosen
+    found = used_by(reading, systems.site().systems[systems.site().here], directories)
+    _stop_on_errors(found)
+    warnings = [complaint for complaint in found if complaint.level == WARNING]
+    for complaint in warnings[:_TOLD]:
+        print(f"nearfar: {complaint}", file=sys.stderr)
+    if (more := len(warnings) - _TOLD) > 0:
+        print(f"nearfar: {more} more warning{'s' if more > 1 else ''}; nearfar lint shows all", file=sys.stderr)
+
+
+def used_by(reading: Reading, system: systems.System, directories: Sequence[Path]) -> list[Complaint]:
+    """The complaints about what one system's partitions use, the system's own file among them."""
+    partitions = system.partitions.values()
+    node_types = sorted({p.node_type for p in partitions if p.node_type})
+    wanted = sorted({name for p in partitions for name in (p.references, p.node_type) if name})
+    reading.add("nodes", node_types).add("references", wanted)
+    checks = known_checks()
+    mine = {system.file, *(read.file.path for read in reading.node_types.values())}
+    mine |= {read.file.path for read in reading.references.values()}
+    every = [
+        *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
+        *of_references(reading, checks, datetime.date.today()),
+    ]  # fmt: skip
+    return sorted_once(complaint for complaint in every if complaint.file in mine or complaint.level == ERROR)
+
+
+def _stop_on_errors(found: Sequence[Complaint]) -> None:
+    errors = [
+        str(complaint).replace(": error: ", ": ", 1) for complaint in sorted_once(found) if complaint.level == ERROR
+    ]
+    if len(errors) > _ERRORS_TOLD:
+        errors[_ERRORS_TOLD:] = [f"{len(errors) - _ERRORS_TOLD} more errors; nearfar lint shows all"]
+    if errors:
+        raise NearfarError("\nnearfar: ".join(errors))

@@ -1,0 +1,69 @@
+"""Run as a program: which rows the checks that a real ReFrame loads can have on some nodes, as JSON.
+
+The checks' own ``cells`` and ``figures`` answer; only the documents in between are imagined.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import reframe.core.runtime as rt
+from reframe.core.config import load_config
+from reframe.frontend.loader import RegressionCheckLoader
+
+from nearfar.files import CHECKOUT
+from nearfar.lint import imagined
+from nearfar.osu.cases import Case
+from nearfar.references import row_keys
+from nearfar.topology import Node, parse_hwloc_xml
+
+FEATURES = ("gpu", "two_nodes")
+
+
+def answered(check: Any, asked: list[Any], node: Node) -> Any:
+    """The document of the check's program."""
+    if any(isinstance(each, Case) for each in asked):
+        return imagined.of_mpi(asked, node)
+    if check.program == "nearfar-contention":
+        return imagined.of_contention(asked, node)
+    if check.program == "nearfar-saxpy":
+        return imagined.of_saxpy(node)
+    options = check.program_options()
+    quantities = (
+        imagined.LATENCIES
+        if "--latency" in options
+        else ("stream",)
+        if check.program == "nearfar-stream"
+        else ("copy",)
+    )
+    return imagined.of_cells(asked, node, quantities, curves="--sizes" in options)
+
+
+def rows(check: Any, node: Node) -> list[str]:
+    """Every row that a figure of the check takes on the node."""
+    check.expected = node
+    asked, _ = check.cells(node)
+    figures = check.figures(answered(check, list(asked), node)) if asked else []
+    return sorted({key for metric in figures for key in row_keys(metric)})
+
+
+def main(topologies: list[str]) -> None:
+    """Print rows by check and topology."""
+    site_config = load_config(str(CHECKOUT / "reframe_config.py"))
+    site_config.select_subconfig("summit")
+    rt.init_runtime(site_config)
+    folders = [str(CHECKOUT / "checks"), str(CHECKOUT / "checks" / "long")]
+    loader = RegressionCheckLoader(folders, skip_system_check=True, skip_prgenv_check=True)
+    checks = [check for check in loader.load_all() if not check.is_fixture()]
+    nodes = {path: parse_hwloc_xml(Path(path).read_text()) for path in topologies}
+    for check in checks:
+        type(check).partition = SimpleNamespace(features=FEATURES)
+    print(json.dumps({check.name: {path: rows(check, node) for path, node in nodes.items()} for check in checks}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
