@@ -104,6 +104,10 @@ def generate(directory: Path, nodes: int, count: int) -> int:
         rows += len(frame)
         print(f"\r{rows:,} rows", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
+    counters = directory / VERSION / f"system={SYSTEM}" / "sequence"
+    counters.mkdir(parents=True, exist_ok=True)
+    for n in range(nodes):
+        (counters / f"gpu{n:04}").write_text(f"{count}\n")
     return rows
 
 
@@ -141,7 +145,8 @@ def main() -> None:
         size = sum(file.stat().st_size for file in files)
         last = f"gpu{args.nodes - 1:04}"
         answers = [ask(directory, "--system", SYSTEM, *words) for words in (
-            ("--node", last, "--metric", "sole.n0_g0"), ("--node", last), ("--metric", "sole.n0_g0", "--since", "2026-12-01"),
+            ("--node", last, "--check", "host_device_check", "--metric", "sole.n0_g0"),
+            ("--node", last), ("--metric", "sole.n0_g0", "--since", "2026-12-01"),
             ("--metric", "sole.n0_g0"),
         )]  # fmt: skip
         if args.json:

@@ -249,14 +249,14 @@ def _budget(made: Proposal) -> list[str]:
     what = f"{spent.draining:,} figures that may drain" if spent.draining else _count(spent.figures, "figure")
     lines = [
         f"alarm budget: {_count(spent.nodes, 'node')} × {what} × {1 - spent.coverage:.4g} = "
-        f"{spent.alarms:.3g} false alarms in a run of all, were each figure at its coverage and alone"
+        f"{_expected(spent.alarms)} false alarms in a run of all, were each figure at its coverage and alone"
         + ("" if spent.draining else "; none may drain today")
     ]
     if spent.again is None or spent.confirmed is None:
         lines.append("with a confirming run: not measured, too few low figures were measured again")
     else:
         lines.append(
-            f"with a confirming run: {spent.confirmed:.3g} (of {spent.lows:,} low figures {spent.again:.0%} were low again the "
+            f"with a confirming run: {_expected(spent.confirmed)} (of {spent.lows:,} low figures {spent.again:.0%} were low again the "
             "next time: spread between nodes does not go away)"
         )
     lines.append(f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits")
@@ -266,6 +266,10 @@ def _budget(made: Proposal) -> list[str]:
         more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
         lines.append(f"their medians lie outside: {named}{more}; look at them before these limits judge anything")
     return lines
+
+
+def _expected(alarms: float) -> str:
+    return f"{alarms:,.0f}" if alarms >= 100 else f"{alarms:.3g}"
 
 
 def _count(count: int, noun: str) -> str:

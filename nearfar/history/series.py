@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import comb
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,8 +19,7 @@ _VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One run. ``low`` and ``high`` are the interval of its median, None where there is none."""
 
     started: datetime

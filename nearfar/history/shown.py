@@ -80,7 +80,7 @@ def as_json(found: Sequence[Series]) -> list[dict[str, object]]:
             "node": each.node, "check": each.check, "metric": each.metric, "unit": each.unit,
             "n": len(each.points), "median": each.median, "interval": list(each.interval), "last": each.last.value,
             "verdict": each.last.verdict, "clock_set_back": bool(each.last.epoch),
-            "points": [{**vars(point), "started": time(point.started)} for point in each.points],
+            "points": [{**point._asdict(), "started": time(point.started)} for point in each.points],
         }
         for each in found
     ]  # fmt: skip
