@@ -191,6 +191,7 @@ def test_without_a_network_the_mirror_is_named(tmp_path: Path) -> None:
     [
         ('==> Error: cannot bootstrap the "clingo" module from any source\n', "cannot bring its solver"),
         ("fatal: unable to access 'https://github.com/spack/spack-packages.git/'\n", "repos.yaml"),
+        ("==> Error: cannot load package 'nearfar': No module named 'spack_repo.builtin'\n", "repos.yaml"),
         ("OSError: [Errno 37] No locks available\n", "config: {locks: false}"),
         (
             "==> Error: Can't take write lock on read-only file: /opt/spack/db\n",

@@ -14,8 +14,9 @@ _NO_LOCKS = (
 #: Patterns of Spack's messages, the first that matches counts; ``{}`` is what the pattern's group found.
 _KNOWN = (
     (
-        r"(?:Failed to clone|unable to access|fatal: repository)[^\n]*?(https?://[^\s']*spack-packages[^\s']*)",
-        "Spack's package recipes are not on this machine and {} cannot be reached: name a checkout of them in a repos.yaml"
+        r"(spack-packages\.git)[^\n]*(?:failed|unable|not resolve)|(?:Failed to clone|unable to access)[^\n]*(spack-packages)"
+        r"|No module named '(spack_repo\.builtin)",
+        "Spack's package recipes ({}) are neither on this machine nor can they be fetched: name a checkout of them in a repos.yaml"
         " that Spack reads (`repos: {builtin: /its/repos/spack_repo/builtin}`)",
     ),
     (
