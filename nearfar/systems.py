@@ -294,7 +294,11 @@ def within_job(system: System, partition: str) -> System:
         raise NearfarError(
             f"{JOB_PARTITION}: system '{system.name}' has no partition '{partition}'{nearest(partition, names)}"
         )
-    here = replace(system.partitions[partition], scheduler="local", launcher="local")
+    found = system.partitions[partition]
+    # What takes two nodes is asked in a job that has them.
+    alone = os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
+    features = tuple(name for name in found.features if not (alone and name == "two_nodes"))
+    here = replace(found, scheduler="local", launcher="local", features=features)
     return replace(system, partitions={partition: here})
 
 

@@ -27,6 +27,7 @@ _TITLES = {
     "contention_check": "MPI beside transfers",
     "thread_split_check": "Threads together and split",
     "quick_check": "A quick look",
+    "mpi_pairs": "MPI between nodes",
 }
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _NOT_JUDGED = "not judged: no reference"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nearfar.slurm.sweep import measure, session
 from nearfar.slurm.sweep.loop import Pace
-from nearfar.slurm.sweep.packs import PACKS
+from nearfar.slurm.sweep.packs import CHOICES
 
 from . import sweep
 
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reservation", metavar="R", help=argparse.SUPPRESS)
     sweep.add_common(parser)
     parser.set_defaults(window=8)
-    parser.add_argument("--pack", choices=list(PACKS), default="nightly", help="what is measured (default: nightly)")
+    parser.add_argument("--pack", choices=CHOICES, default="nightly", help="what is measured (default: nightly)")
     parser.add_argument("--nice", metavar="N", type=int, default=_NICE, help=f"how far below others (default: {_NICE})")
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
 

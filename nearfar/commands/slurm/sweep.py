@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 
 from nearfar.errors import NearfarError
-from nearfar.slurm.sweep import measure, merge, session
+from nearfar.slurm.sweep import measure, merge, pairs, session
 from nearfar.slurm.sweep.controller import Controller
 from nearfar.slurm.sweep.journal import Journal
 from nearfar.slurm.sweep.loop import Pace
-from nearfar.slurm.sweep.packs import PACKS
+from nearfar.slurm.sweep.packs import CHOICES, PACKS
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted
@@ -41,8 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_common(parser)
     parser.add_argument(
-        "--pack", choices=list(PACKS), default="accept",
-        help="what is measured: " + "; ".join(f"{name}: {pack.words}" for name, pack in PACKS.items()) + " (default: accept)",
+        "--mpi-pairs", action="store_true",
+        help="then MPI (osu_check) between pairs of nodes that passed; each suspect again with one that is well",
+    )  # fmt: skip
+    packs = "; ".join(f"{name}: {PACKS[name].words}" for name in CHOICES)
+    parser.add_argument(
+        "--pack", choices=CHOICES, default="accept",
+        help=f"what is measured: {packs} (default: accept)",
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
 
@@ -80,6 +85,7 @@ def orders(args: argparse.Namespace) -> measure.Orders:
         partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack, window=args.window,
         results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
         options=tuple(args.sbatch),
+        mpi_pairs=getattr(args, "mpi_pairs", False),
     )  # fmt: skip
 
 
@@ -105,7 +111,9 @@ def run(args: argparse.Namespace) -> int:
 def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
     """Measure and merge; an interrupt merges what is there, and says how to go on."""
     try:
-        measure.carry_out(journal, controller, results, pace)
+        found = measure.carry_out(journal, controller, results, pace)
+        if journal.plan.mpi_pairs:
+            pairs.carry_out(journal, controller, found, pace)
     except (KeyboardInterrupt, NearfarError):
         merge.merge(journal, results)
         _how_to_go_on(journal, results)
@@ -116,13 +124,16 @@ def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, 
 
 
 def _how_to_go_on(journal: Journal, results: Path) -> None:
-    outstanding = sum(task.outstanding for task in journal.tasks.values())
-    name = shlex.quote(journal.plan.sweep)
-    left = f"{outstanding} jobs stay in Slurm and leave their results" if outstanding else "no job is left in Slurm"
-    print(f"nearfar: {left}; continue: nearfar slurm sweep --resume {name} --results {shlex.quote(str(results))}",
+    left = [
+        each for each in (journal, *pairs.journals(journal)) if any(task.outstanding for task in each.tasks.values())
+    ]
+    count = sum(task.outstanding for each in left for task in each.tasks.values())
+    jobs = f"{count} job{'s' if count > 1 else ''} stay{'' if count > 1 else 's'} in Slurm and leave results"
+    name, where = shlex.quote(journal.plan.sweep), shlex.quote(str(results))
+    print(f"nearfar: {jobs if left else 'no job is left in Slurm'}; continue: nearfar slurm sweep --resume {name} --results {where}",
           file=sys.stderr)  # fmt: skip
-    if outstanding:
-        print(f"nearfar: or end them: scancel --name={journal.plan.job_name}", file=sys.stderr)
+    if left:
+        print(f"nearfar: or end them: scancel --name={','.join(each.plan.job_name for each in left)}", file=sys.stderr)
 
 
 def _positive(text: str) -> int:

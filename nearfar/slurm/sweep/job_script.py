@@ -37,14 +37,15 @@ def write(folder: Path, plan: Plan, results: Path) -> None:
     files.write_atomically(folder / SCRIPT, templates.render("job.sh", values), "name another --results DIR")
 
 
-def submission(plan: Plan, node: str, said: Path, now: float) -> list[str]:
-    """sbatch's options for the job of one node: all of that node, only that node, never again, not for ever."""
-    gres = plan.gres.get(node)
+def submission(plan: Plan, task: Task, said: Path, now: float) -> list[str]:
+    """sbatch's options for a task's job: all of its node (or pair), only that, never again, not for ever."""
+    gres, count = plan.gres.get(task.node), len(task.hosts)
     # Slurm refuses a deadline that the time limit does not fit before.
     deadline = max(plan.deadline, now + plan.minutes * 60 + 60)
     return [
-        f"--job-name={plan.job_name}", f"--partition={plan.partition}", f"--nodelist={node}", "--nodes=1", "--ntasks=1",
-        "--exclusive", "--mem=0", *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={plan.minutes}",
+        f"--job-name={plan.job_name}", f"--partition={plan.partition}", f"--nodelist={','.join(task.hosts)}",
+        f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--exclusive", "--mem=0",
+        *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={plan.minutes}",
         f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={said}", "--chdir=/",
         *([f"--reservation={plan.reservation}"] if plan.reservation else []), *plan.options,
     ]  # fmt: skip

@@ -20,7 +20,8 @@ _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 class Plan:
     """What is asked of which nodes. ``deadline`` is in seconds since 1970; ``gres`` is by node, as sbatch takes it;
     ``options`` are sbatch's own, of the whole sweep. ``idle_only``: a nightly run, which takes idle nodes alone and makes
-    way; ``left_out`` says why it does not even try a node of the partition."""
+    way; ``left_out`` says why it does not even try a node of the partition. ``mpi_pairs``: MPI between nodes follows, in
+    sweeps that are ``part_of`` this one."""
 
     sweep: str
     pack: str
@@ -38,18 +39,21 @@ class Plan:
     command: tuple[str, ...] = ()
     idle_only: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
+    part_of: str | None = None
+    mpi_pairs: bool = False
 
     @property
     def job_name(self) -> str:
         """What all its jobs are called: ``scancel --name`` takes it."""
-        return f"nearfar-{self.sweep}"
+        return f"nearfar-{f'{self.part_of}.' if self.part_of else ''}{self.sweep}"
 
 
 @dataclass(eq=False)
 class Task:
     """How far a node has come. ``state`` is Slurm's word about its job; ``waiting`` and ``refused`` where it has none.
 
-    ``ended``: nothing more comes of this attempt. ``has_result``: a result was renamed into place.
+    ``pair``: two nodes that are measured together, which ``node`` is then the name of. ``ended``: nothing more comes of
+    this attempt. ``has_result``: a result was renamed into place.
     """
 
     node: str
@@ -59,6 +63,12 @@ class Task:
     reason: str = ""
     ended: bool = False
     has_result: bool = False
+    pair: tuple[str, ...] = ()
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The nodes that its job is for."""
+        return self.pair or (self.node,)
 
     @property
     def outstanding(self) -> bool:
@@ -99,7 +109,7 @@ def load(folder: Path) -> Journal:
         raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
     try:
         plan = Plan(**{f.name: _tuple(raw[f.name]) for f in fields(Plan)})
-        tasks = [Task(**{f.name: entry[f.name] for f in fields(Task)}) for entry in raw["tasks"]]
+        tasks = [Task(**{f.name: _tuple(entry[f.name]) for f in fields(Task)}) for entry in raw["tasks"]]
     except (KeyError, TypeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
     return Journal(folder, plan, {task.node: task for task in tasks})

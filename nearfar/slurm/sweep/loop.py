@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nearfar.errors import NearfarError
-from nearfar.slurm import result
+from nearfar.slurm import hosts, result
 from nearfar.slurm.node_state import NodeState
 
 from .controller import Controller, JobState, passing
@@ -172,11 +172,11 @@ class Sweep:
     def _see(self, jobs: Iterable[JobState]) -> bool:
         """Take over what squeue says; whether anything is new."""
         by_number = {job.job: job for job in jobs}
-        latest = {job.wanted: job for _, job in sorted(by_number.items())}
+        latest = {frozenset(hosts.expand(job.wanted)): job for _, job in sorted(by_number.items()) if job.wanted}
         known = {task.job for task in self.journal.tasks.values()}
         changed = False
         for node in sorted(self._doubtful):
-            job = latest.get(node)
+            job = latest.get(frozenset(self.journal.tasks[node].hosts))
             if job is not None and job.job not in known:
                 self._has_job(self.journal.tasks[node], job.job)
                 changed = True
@@ -205,17 +205,23 @@ class Sweep:
         """End what waits for a node on which no job will start; in a nightly run, also for one that is wanted by others."""
         plan = self.journal.plan
         for task in list(self._waiting):
-            node = self._nodes.get(task.node)
-            why = occupation(node) if plan.idle_only else refusal(node)
+            refused = self._why(task, refusal)
+            why = self._why(task, occupation) if plan.idle_only else refused
             if why is not None and task.node not in self._doubtful:
-                self._end(task, "busy" if plan.idle_only and refusal(node) is None else "refused", why)
+                self._end(task, "refused" if refused else "busy", why)
         pending = [task for task in self._outstanding if task.state == "PENDING"]
         for task in pending:
-            node = self._nodes.get(task.node)
-            if plan.idle_only and occupation(node) is not None:
-                self._withdraw(task, "busy" if refusal(node) is None else "refused", occupation(node) or "")
-            elif self._is_blocked(task) and refusal(node) is not None:
-                self._withdraw(task, "refused", refusal(node) or "")
+            refused, busy = self._why(task, refusal), self._why(task, occupation)
+            if plan.idle_only and busy is not None:
+                self._withdraw(task, "refused" if refused else "busy", busy)
+            elif self._is_blocked(task) and refused is not None:
+                self._withdraw(task, "refused", refused)
+
+    def _why(self, task: Task, objection: Callable[[NodeState | None], str | None]) -> str | None:
+        """The first objection to a node of the task, with its name where there are two."""
+        said = {name: objection(self._nodes.get(name)) for name in task.hosts}
+        told = [words if len(said) == 1 else f"{name}: {words}" for name, words in said.items() if words is not None]
+        return told[0] if told else None
 
     def _withdraw(self, task: Task, state: str, why: str) -> None:
         """Take a job out of the queue. It may have started meanwhile: whether it ended is what squeue says next."""
@@ -250,7 +256,7 @@ class Sweep:
         task, self._submitted_at = waiting, self.clock()
         folder = self.journal.folder
         try:
-            options = submission(plan, task.node, output(folder, task), self.now())
+            options = submission(plan, task, output(folder, task), self.now())
             self._has_job(task, self.controller.submit(options, str(folder / SCRIPT), task.node, str(task.attempt)))
             self._interval = self.pace.ask_first
         except NearfarError as error:

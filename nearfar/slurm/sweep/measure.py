@@ -17,7 +17,7 @@ from nearfar.slurm.trust import own
 
 from . import job_script, nightly, plan
 from .controller import Controller
-from .journal import Journal, Plan
+from .journal import Journal, Plan, Task
 from .loop import Pace, Sweep
 from .outcome import Outcome, outcomes
 from .packs import PACKS
@@ -43,6 +43,7 @@ class Orders:
     site_partition: str | None = None
     options: tuple[str, ...] = ()
     idle_only: bool = False
+    mpi_pairs: bool = False
 
 
 def results_directory(wanted: Path | None) -> Path:
@@ -69,7 +70,8 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
         partition=orders.partition, nodes=tuple(names), minutes=minutes, window=orders.window, started=now,
         gres={name: plan.gres(known[name]) for name in names if name in known and plan.gres(known[name])},
         deadline=now + hours * 3600, reservation=orders.reservation, site_partition=orders.site_partition,
-        options=orders.options, idle_only=orders.idle_only, left_out=left_out, environment=environment, command=("nearfar", *sys.argv[1:]),
+        options=orders.options, idle_only=orders.idle_only, mpi_pairs=orders.mpi_pairs, left_out=left_out,
+        environment=environment, command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
 
 
@@ -99,4 +101,6 @@ def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
     if not planned.nodes:
         return
     said = Path(job_script.JOBS, f"{planned.nodes[0]}.1.out")
-    print_line("the first: sbatch " + " ".join(job_script.submission(planned, planned.nodes[0], said, planned.started)))
+    print_line(
+        "the first: sbatch " + " ".join(job_script.submission(planned, Task(planned.nodes[0]), said, planned.started))
+    )

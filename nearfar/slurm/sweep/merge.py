@@ -15,8 +15,10 @@ from nearfar.slurm.trust import own
 from nearfar.verdict import ORDER
 
 from . import nightly
+from . import pairs as second_stage
 from .journal import Journal
-from .outcome import Outcome, outcomes, verdict
+from .outcome import Outcome, outcomes, verdict, worst_first
+from .pairs import Pairs
 from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"
@@ -34,6 +36,7 @@ class Merged:
     journal: Journal
     outcomes: list[Outcome]
     page: Path
+    pairs: Pairs | None = None
 
     @property
     def verdict(self) -> str:
@@ -54,6 +57,7 @@ class Merged:
             "started": _utc(plan.started), "command": list(plan.command), "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in ORDER}, "nodes": [_node(self.journal, one) for one in self.outcomes],
             "left_out": nightly.left_out(self.journal),
+            "pairs": self.pairs.as_json(self.journal.folder) if self.pairs else [],
         }  # fmt: skip
 
     def as_json(self) -> str:
@@ -71,6 +75,7 @@ class Merged:
         lines += [nightly.words(self.journal)] if self.journal.plan.idle_only else []
         lines += [f"  {one.verdict:13} {one.node}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
+        lines += self.pairs.notes() if self.pairs else []
         return "\n".join([*lines, str(self.page)])
 
 
@@ -78,9 +83,12 @@ def merge(journal: Journal, results: Path) -> Merged:
     """Read a sweep's results and write its report and page into its directory."""
     page = SweepPage(journal)
     found = outcomes(journal, results, own(results), page.add)
-    merged = Merged(journal, found, journal.folder / "index.html")
+    pairs = second_stage.read(journal, found)
+    if pairs is not None:
+        found = worst_first(journal, second_stage.with_pairs(found, pairs))
+    merged = Merged(journal, found, journal.folder / "index.html", pairs)
     write_atomically(journal.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
-    write_atomically(merged.page, page.render(found), _ELSEWHERE)
+    write_atomically(merged.page, page.render(found, pairs.notes() if pairs else []), _ELSEWHERE)
     return merged
 
 

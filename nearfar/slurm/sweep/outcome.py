@@ -14,11 +14,13 @@ from nearfar.verdict import ORDER, worst
 
 from . import job_script
 from .journal import Journal, Task
+from .pairing import Judged
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One node's. ``state`` is Slurm's last word about its job; ``notes`` are lines about results that were not believed."""
+    """One node's. ``state`` is Slurm's last word about its job; ``notes`` are lines about results that were not believed,
+    ``pairs`` is what MPI with other nodes says of it."""
 
     node: str
     verdict: str
@@ -27,6 +29,7 @@ class Outcome:
     job: int | None = None
     state: str = ""
     notes: tuple[str, ...] = ()
+    pairs: Judged | None = None
 
 
 def outcomes(
@@ -47,6 +50,11 @@ def outcomes(
             checks = tuple(replace(check, raw={}) for check in one.result.checks)
             one = replace(one, result=replace(one.result, checks=checks))
         found.append(one)
+    return worst_first(journal, found)
+
+
+def worst_first(journal: Journal, found: Iterable[Outcome]) -> list[Outcome]:
+    """Outcomes by verdict, then in the sweep's order."""
     places = {node: position for position, node in enumerate(journal.tasks)}
     return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.node]))
 

@@ -18,6 +18,8 @@ class Pack:
     quick: bool = False
 
 
+#: The second stage of a sweep; nobody asks for it alone.
+PAIR = "mpi-pair"
 PACKS = {
     "accept": Pack("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True),
     "nightly": Pack(
@@ -25,4 +27,8 @@ PACKS = {
         checks=("topology_check", "host_memory_check", "host_device_check", "peer_check"),
     ),
     "quick": Pack("a quick look at every path", minutes=10, hours=2, quick=True),
+    PAIR: Pack("MPI between two nodes, through every NIC", minutes=60, hours=24, checks=("osu_check",)),
 }  # fmt: skip
+
+#: What a user can ask for.
+CHOICES = tuple(name for name in PACKS if name != PAIR)

@@ -50,8 +50,9 @@ def lock(results: Path) -> Iterator[None]:
             stream.truncate(0)
 
 
-def begin(results: Path, plan: Plan) -> Journal:
-    """Make a sweep's directory. Raises ``NearfarError`` where there is one of that name."""
+def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Journal:
+    """Make a sweep's directory; ``tasks`` where they are not one for each node. Raises ``NearfarError`` where there is one
+    of that name."""
     if not hosts.NAME.fullmatch(plan.sweep):
         raise NearfarError(
             f"--name {plan.sweep}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs"
@@ -66,7 +67,7 @@ def begin(results: Path, plan: Plan) -> Journal:
     for name in (job_script.JOBS, "nodes"):
         files.make_directory(folder / name, _ELSEWHERE)
     job_script.write(folder, plan, results)
-    made = Journal(folder, plan, {node: Task(node) for node in plan.nodes})
+    made = Journal(folder, plan, tasks or {node: Task(node) for node in plan.nodes})
     made.save()
     return made
 
@@ -81,7 +82,7 @@ def resume(results: Path, name: str, now: float) -> Journal:
         if task.has_result:
             task.ended = True
         elif task.ended:
-            kept.tasks[task.node] = Task(task.node, task.attempt + (task.job is not None))
+            kept.tasks[task.node] = Task(task.node, task.attempt + (task.job is not None), pair=task.pair)
     if plan.deadline <= now or any(task.job is None for task in kept.tasks.values()):
         plan = replace(plan, started=now, deadline=now + (plan.deadline - plan.started))
     return Journal(kept.folder, plan, kept.tasks)

@@ -28,8 +28,8 @@ class SweepPage:
         """Take over a result's figures."""
         self._distributions.add(result.node, [check.raw for check in result.checks])
 
-    def render(self, found: Sequence[Outcome]) -> str:
-        """The page."""
+    def render(self, found: Sequence[Outcome], notes: Sequence[str] = ()) -> str:
+        """The page; ``notes`` concern no single node."""
         plan = self._journal.plan
         where = f"partition {plan.partition}" + (f", reservation {plan.reservation}" if plan.reservation else "")
         kind = "Nightly run" if plan.idle_only else "Sweep"
@@ -37,7 +37,7 @@ class SweepPage:
             title=f"{kind} {plan.sweep}", where=where, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(plan.started)),
             nodes=[self._node(one) for one in found], distributions=self._distributions,
             about=self._about(), command=shlex.join(plan.command),
-            notes=[note for one in found for note in one.notes],
+            notes=[*notes, *(note for one in found for note in one.notes)],
             links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json")],
         )  # fmt: skip
         return batch.render(page, hosts.fold)
@@ -56,9 +56,10 @@ class SweepPage:
         findings = tuple(
             (check.check, finding.what) for check, finding in read.findings if finding.verdict == one.verdict
         )
+        between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
         aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
         aside += [f"run {read.run}"] if one.verdict != "PASS" else []
         return BatchNode(
             one.node, one.verdict, one.reason, f"{read.folder.relative_to(self._journal.folder)}/index.html",
-            {check.check: check.verdict for check in read.checks}, findings, ", ".join(aside),
+            {**{check.check: check.verdict for check in read.checks}, **between}, findings, ", ".join(aside),
         )  # fmt: skip

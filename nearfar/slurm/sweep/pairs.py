@@ -1,0 +1,117 @@
+"""The second stage of a sweep: MPI between two nodes, on disjoint pairs, and each suspect again with a node that passed.
+
+Each round is a sweep of its own in the sweep's directory (``pairs-1``, ``pairs-2``), whose "nodes" are pairs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nearfar.slurm.trust import own
+from nearfar.verdict import worst
+
+from . import journal, measure, pairing, session
+from .controller import Controller
+from .journal import Journal, Task
+from .loop import Pace
+from .outcome import Outcome, outcomes
+from .packs import PACKS, PAIR
+from .pairing import Judged, Pair
+
+_ROUNDS = ("pairs-1", "pairs-2")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What the rounds found: outcomes by pair, and what to think of each node."""
+
+    rounds: tuple[dict[Pair, Outcome], ...]
+    judged: dict[str, Judged]
+
+    @property
+    def verdicts(self) -> list[dict[Pair, str]]:
+        """The rounds' verdicts by pair."""
+        return [{pair: one.verdict for pair, one in found.items()} for found in self.rounds]
+
+    def notes(self) -> list[str]:
+        """What concerns no single node."""
+        return [f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: look at what lies "
+                "between them" for pair in pairing.together_alone(self.judged, self.verdicts)]  # fmt: skip
+
+    def as_json(self, folder: Path) -> list[dict[str, Any]]:
+        """For ``sweep-report.json``; results are relative to the sweep's directory."""
+        return [
+            {"nodes": list(pair.nodes), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job,
+             "result": None if one.result is None else str(one.result.folder.relative_to(folder))}
+            for number, found in enumerate(self.rounds, 1) for pair, one in found.items()
+        ]  # fmt: skip
+
+
+def candidates(sweep: Journal, found: Sequence[Outcome]) -> list[str]:
+    """The nodes that are well by themselves, in the sweep's order: a node that is not is no partner."""
+    well = {one.node for one in found if one.verdict in ("PASS", "DEGRADED")}
+    return [node for node in sweep.tasks if node in well]
+
+
+def carry_out(sweep: Journal, controller: Controller, found: Sequence[Outcome], pace: Pace) -> None:
+    """Measure both rounds, or what is left of them."""
+    nodes = candidates(sweep, found)
+    first = _round(sweep, controller, _ROUNDS[0], pairing.first(nodes), pace)
+    verdicts = {pair: one.verdict for pair, one in first.items()}
+    _round(sweep, controller, _ROUNDS[1], pairing.again(nodes, verdicts), pace)
+
+
+def read(sweep: Journal, found: Sequence[Outcome]) -> Pairs | None:
+    """What the rounds found so far; None where there were none."""
+    begun = journals(sweep)
+    if not begun:
+        return None
+    rounds = [_outcomes(each) for each in begun]
+    verdicts = [{pair: one.verdict for pair, one in each.items()} for each in rounds]
+    return Pairs(tuple(rounds), pairing.judge(candidates(sweep, found), verdicts))
+
+
+def journals(sweep: Journal) -> list[Journal]:
+    """Of the rounds that were begun."""
+    return [journal.load(sweep.folder / name) for name in _ROUNDS if (sweep.folder / name / journal.FILE).exists()]
+
+
+def with_pairs(found: Sequence[Outcome], pairs: Pairs) -> list[Outcome]:
+    """The nodes' outcomes with what the pairs say of them."""
+    return [_with(one, pairs.judged.get(one.node)) for one in found]
+
+
+def _with(one: Outcome, judged: Judged | None) -> Outcome:
+    if judged is None:
+        return one
+    verdict = worst([one.verdict, judged.verdict])
+    return replace(one, verdict=verdict, reason=one.reason if judged.verdict == "PASS" else judged.words, pairs=judged)
+
+
+def _round(
+    sweep: Journal, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
+) -> dict[Pair, Outcome]:
+    if not chosen:
+        return {}
+    now, pack = time.time(), PACKS[PAIR]
+    if (sweep.folder / name).exists():
+        mine = session.resume(sweep.folder, name, now)
+    else:
+        gres = {pair.name: sweep.plan.gres[pair.one] for pair in chosen if pair.one in sweep.plan.gres}
+        plan = replace(
+            sweep.plan, sweep=name, part_of=sweep.plan.sweep, pack=PAIR, nodes=tuple(pair.name for pair in chosen), gres=gres,
+            minutes=pack.minutes, started=now, deadline=now + pack.hours * 3600,
+        )  # fmt: skip
+        mine = session.begin(sweep.folder, plan, {pair.name: Task(pair.name, pair=pair.nodes) for pair in chosen})
+    measure.carry_out(mine, controller, sweep.folder, pace)
+    return _outcomes(mine)
+
+
+def _outcomes(mine: Journal) -> dict[Pair, Outcome]:
+    results = mine.folder.parent
+    found = {one.node: one for one in outcomes(mine, results, own(results))}
+    return {Pair(*task.pair): found[name] for name, task in mine.tasks.items() if len(task.pair) == 2}
