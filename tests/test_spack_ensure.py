@@ -260,11 +260,17 @@ def test_a_damaged_lock_file_is_named(tmp_path: Path, content: str) -> None:
         packages(tmp_path / "spack.lock")
 
 
-def test_only_the_last_environments_are_kept(tmp_path: Path) -> None:
+def test_environments_that_nobody_uses_go(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
-    views = []
-    for number in range(6):
+
+    def made(number: int) -> Path:
         (tmp_path / "site" / "packages.yaml").write_text(f"packages: {{}}  # {number}\n")
-        views.append(machine.ensure().view)
-        os.utime(views[-1].parents[1] / "nearfar.json", (number, number))
-    assert [view.exists() for view in views] == [False, False, True, True, True, True]
+        return machine.ensure().folder / "nearfar.json"
+
+    stamps = [made(number) for number in range(6)]
+    assert all(stamp.exists() for stamp in stamps), "all were used today"
+    for number, stamp in enumerate(stamps):
+        os.utime(stamp, (number, number))
+    assert made(0) == stamps[0], "used again, and so not old"
+    made(6)
+    assert [stamp.exists() for stamp in stamps] == [True, False, False, False, True, True]

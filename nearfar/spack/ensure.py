@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -26,6 +27,8 @@ _STAMP = "nearfar.json"
 _LOG = "spack.log"
 #: Seconds that one installation waits for another of the same environment.
 _WAIT = 4 * 3600.0
+#: Environments that are kept: those used within so many seconds, and the last ones in any case.
+_IN_USE = 30 * 86400.0
 _KEPT = 4
 #: Lines of Spack that tell how far it is.
 _PROGRESS = ("==> Installing ", "==> Updating view", "==> Error")
@@ -141,6 +144,10 @@ def _kept(folder: Path, sources: str) -> Installed | None:
     prefixes = [p.external_prefix for p in found if p.external_prefix is not None and p.external_prefix.is_absolute()]
     if not (view / "bin" / "nearfar-stream").exists() or not all(prefix.is_dir() for prefix in prefixes):
         return None
+    try:
+        os.utime(folder / _STAMP)
+    except OSError:
+        pass  # another user's, or read-only: it stays as old as it is
     return Installed(view, found, folder, kept=True)
 
 
@@ -164,8 +171,9 @@ def _spack(spack: Spack, folder: Path, arguments: list[str], problem: str) -> Fi
 
 
 def _forget_old(present: Path) -> None:
-    """Keep the environments that were made last; what they installed stays in the tree."""
+    """Remove environments that nobody used for long; what they installed stays in the tree."""
     made = [stamp.parent for stamp in make_directory(present.parent).glob(f"*/{_STAMP}") if stamp.parent != present]
     made.sort(key=lambda folder: (folder / _STAMP).stat().st_mtime, reverse=True)
     for folder in made[_KEPT - 1 :]:
-        shutil.rmtree(folder, ignore_errors=True)
+        if time.time() - (folder / _STAMP).stat().st_mtime > _IN_USE:
+            shutil.rmtree(folder, ignore_errors=True)
