@@ -203,6 +203,17 @@ def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
     assert "look at its reference or at the driver" in decisions.blamed[0].words
 
 
+def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0"), hours_ago=10 - i) for i in (1, 2, 3)]
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS), n2=state("n2", "DRAIN", reason=OURS))
+    past = Past(
+        {"n1": NOW - 8.5 * HOUR, "n2": NOW - 7.5 * HOUR}, drains=(("n1", NOW - 8.5 * HOUR), ("n2", NOW - 7.5 * HOUR))
+    )
+    decisions = decide(runs, nodes, replace(POLICY, per_day=Share(8, 1.0), in_all=Share(8, 1.0)), past, NOW)
+    assert of(decisions, "n3")[0] == NOTHING
+    assert [blame.nodes for blame in decisions.blamed] == [("n1", "n2", "n3")]
+
+
 def test_the_worst_come_first_under_the_cap_and_the_latch_closes() -> None:
     kinds = [replace(WRONG, what=f"thing_{letter}") for letter in "abc"]
     runs = [ran(f"n{i}", f"r{i}", kind) for i, kind in enumerate(kinds, 1)]

@@ -136,6 +136,18 @@ def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:
     )
 
 
+def test_slurmctld_is_never_asked(site: Path) -> None:
+    """Nothing that could is even loaded."""
+    code = (
+        "import sys; from nearfar.slurm.health_look import look; look('n1', None, None, None, lambda words: None);"
+        "print(sorted(m for m in sys.modules if m.startswith('nearfar.slurm')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "['nearfar.slurm', 'nearfar.slurm.health_look']", done.stderr
+
+
 def test_a_second_look_ends_at_once(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     looked(site)
     before = (site / "health" / "n1.json").stat().st_mtime_ns

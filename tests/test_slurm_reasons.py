@@ -10,6 +10,19 @@ from nearfar.slurm import reasons
 from nearfar.slurm.result import Finding
 
 FIGURE = st.floats(1e-3, 1e7)
+
+
+@pytest.mark.parametrize(
+    ("blamed", "cell", "part"),
+    [
+        (["g2.link"], "g2:n0", "g2.link"), (["g1.link", "g2.link"], "g2:n0+n0:g2", "g2.link"), (["g1.link"], "g2:n0", None),
+        (["n0.memory"], "c0:n0/triad", "n0.memory"), (["p0-p1"], "g2:n0", "p0-p1"), (["g12.link"], "g1:n0", None), ([], "g2:n0", None),
+    ],
+)  # fmt: skip
+def test_the_part_that_a_finding_is_about(blamed: list[str], cell: str, part: str | None) -> None:
+    assert reasons.part_of(blamed, low(cell=cell)) == part
+
+
 WORDS = st.text(min_size=1, max_size=200)
 
 

@@ -12,7 +12,7 @@ from math import inf
 
 from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import CheckRun, Drained, Past
+from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
 from nearfar.slurm.policy import Policy
 from nearfar.slurm.standing import Blame, Evidence, blamed, evidence, general
 
@@ -54,7 +54,8 @@ def decide(
         name: evidence(these, unending if _drained_by_us(nodes.get(name)) else policy, past.since.get(name, 0.0), now)
         for name, these in by_node.items()
     }
-    blames = blamed(found, runs, policy, now)
+    # Nodes drained for it a while ago fail as well: what came with a driver comes node by node.
+    blames = blamed({name: evidence(these, policy, 0.0, now) for name, these in by_node.items()}, runs, policy, now)
     excused = {(blame.check, node, blame.metric) for blame in blames for node in blame.nodes}
     decisions = []
     for name in sorted(
@@ -141,7 +142,8 @@ def _node(
         return Decision(name, NOTHING, f"{_said(explained[0])}: as on many nodes at once", evidence=explained[0])
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
-        return Decision(name, NOTHING, f"{unclear.check} could not be judged (run {unclear.run}): that never acts")
+        what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"
+        return Decision(name, NOTHING, f"{what} (run {unclear.run}): that never acts")
     return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
 
 
@@ -151,7 +153,9 @@ def _said(each: Evidence) -> str:
 
 def reason_of(each: Evidence) -> reasons.Reason:
     """The reason that a FAIL becomes."""
-    return reasons.reason(each.found.check, each.finding, each.found.run, each.found.part)
+    return reasons.reason(
+        each.found.check, each.finding, each.found.run, reasons.part_of(each.found.parts, each.finding)
+    )
 
 
 def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:

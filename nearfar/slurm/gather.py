@@ -104,7 +104,7 @@ def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
             node=one.node, check=check.check, run=one.run, started=_seconds(one.started), ended=_seconds(one.ended),
             verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
             passed=frozenset(sys.intern(m["name"]) for m in figures if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference")),
-            part=one.blamed[0] if one.blamed else None, source=str(check.folder),
+            parts=one.blamed, source=str(check.folder),
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ RUN = "run"
 @dataclass(frozen=True)
 class CheckRun:
     """One check of one run. Times are seconds since 1970. ``failures`` are its FAILs, ``passed`` the names of the figures
-    that were judged and inside their bounds. ``part`` is the one that the diagnosis blames; ``source`` is for the log."""
+    that were judged and inside their bounds. ``parts`` are those that the diagnosis blames; ``source`` is for the log."""
 
     node: str
     check: str
@@ -27,7 +27,7 @@ class CheckRun:
     verdict: str
     failures: tuple[Finding, ...] = ()
     passed: frozenset[str] = frozenset()
-    part: str | None = None
+    parts: tuple[str, ...] = ()
     source: str = ""
 
     def clears(self, what: str | None) -> bool:

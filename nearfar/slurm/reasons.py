@@ -7,6 +7,7 @@ nearfar: FAIL topology g2 absent run=8f3a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.cells import parse
@@ -22,6 +23,8 @@ _PATTERN = re.compile(
     rf"{PREFIX} FAIL (?P<check>{_WORD})(?P<what>(?: {_WORD})*?)"
     rf"(?: (?P<value>{_NUMBER})(?P<sign>[<>])(?P<limit>{_NUMBER}) (?P<unit>{_WORD})(?: (?P<part>{_WORD}))?)? run=(?P<run>{_WORD})"
 )  # fmt: skip
+#: GPUs and NUMA nodes in a cell, a metric or a part.
+_ENDPOINT = re.compile(r"(?<![A-Za-z0-9])[gn][0-9]+")
 #: The unit of a ratio, which has none.
 _RATIO = "ratio"
 
@@ -78,6 +81,16 @@ def reason(check: str, finding: Finding, run: str, part: str | None = None) -> R
         cut = made.what[-1][:spare]
         made = replace(made, what=(*made.what[:-1], cut) if len(cut) > 3 else made.what[:-1])
     return made
+
+
+def part_of(blamed: Sequence[str], finding: Finding) -> str | None:
+    """The first blamed part that a finding is about: one of its GPUs and NUMA nodes, or a link between others."""
+    about = set(_ENDPOINT.findall(finding.cell or finding.what))
+    for part in blamed:
+        named = set(_ENDPOINT.findall(part))
+        if not named or named & about:
+            return part
+    return None
 
 
 def _subject(finding: Finding) -> list[str]:
