@@ -16,7 +16,8 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -55,23 +56,37 @@ class Order:
 def run(order: Order) -> dict[str, Any] | None:
     """Look at this node and write what was seen to ``<output>/<node>.json``; the finding, or None where another look was
     under way. Raises ``NearfarError`` where root would rely on what others can change, or where it cannot write."""
-    # A file system that does not answer holds this process too; its end needs no help of ours.
+    with _own_surroundings(order):
+        node = _node_name()
+        _refuse(order)
+        held = _lock(order.output / f".{node}.lock")
+        if held is None:
+            return None
+        try:
+            return _written(order, node)
+        finally:
+            os.close(held)
+
+
+@contextmanager
+def _own_surroundings(order: Order) -> Iterator[None]:
+    """A PATH, which slurmd does not give, files that others read, and an end: a file system that does not answer would hold
+    this process too."""
+    mask, path = os.umask(0o022), os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{order.tools}:{_PATH}" if order.tools else _PATH
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(order.limit) + 4)
     try:
-        return _run(order)
+        yield
     finally:
         signal.alarm(0)
+        os.environ["PATH"] = path
+        os.umask(mask)
 
 
-def _run(order: Order) -> dict[str, Any] | None:
-    node = _node_name()
-    os.environ["PATH"] = f"{order.tools}:{_PATH}" if order.tools else _PATH
-    os.umask(0o022)
-    _refuse(order)
-    held = _lock(order.output / f".{node}.lock")
-    if held is None:
-        return None
+def _written(order: Order, node: str) -> dict[str, Any]:
+    from nearfar.files import write_atomically
+
     began = time.monotonic()
     seen = _within(order, node)
     finding = {
@@ -79,11 +94,8 @@ def _run(order: Order) -> dict[str, Any] | None:
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "boot": _boot(),
         "seconds": round(time.monotonic() - began, 3), "verdict": _worst(seen["findings"]), **seen,
     }  # fmt: skip
-    from nearfar.files import write_atomically
-
     text = json.dumps(finding, indent=1, ensure_ascii=False) + "\n"
     write_atomically(order.output / f"{node}.json", text, "name another --output DIR")
-    os.close(held)
     return finding
 
 
