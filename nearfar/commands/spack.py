@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from nearfar import spack
 from nearfar.errors import EXIT_GOOD
-from nearfar.spack import agreement, externals, mirror
+from nearfar.spack import agreement, detected, externals, mirror
 from nearfar.spack.ensure import say
 
 _EPILOG = """\
@@ -57,7 +58,10 @@ def _environment(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cuda-arch", metavar="LIST", help="compute capabilities such as 90 or 80,90")
     parser.add_argument("--system", metavar="NAME", help="with the Spack configuration in site/systems/NAME/")
-    parser.add_argument("--mirror", metavar="DIR", help="a source mirror to fetch from: a folder or a URL")
+    parser.add_argument(
+        "--mirror", metavar="DIR", default=os.environ.get("NEARFAR_SPACK_MIRROR") or None,
+        help="a source mirror to fetch from: a folder or a URL (default: NEARFAR_SPACK_MIRROR)",
+    )  # fmt: skip
     parser.add_argument("--tree", metavar="DIR", type=Path, help="where packages go (default: build/spack/tree)")
     parser.add_argument("--again", action="store_true", help="solve again though nothing changed")
 
@@ -67,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     found = spack.find()
     if args.action == "externals":
         return _externals(found, args)
-    site = spack.folder_of(args.system) if args.system else spack.site_of()
+    site = _site(found, args.system)
     wanted: dict[str, Any] = {"site": site, "mirror": args.mirror, "tree": args.tree, "again": args.again}
     if args.action == "install":
         installed = spack.ensure(found, args.cuda, args.cuda_arch, agree=agreement.agreement(args.yes), **wanted)
@@ -80,6 +84,13 @@ def run(args: argparse.Namespace) -> int:
         )
         return EXIT_GOOD
     return _show_plan(found, plan, args)
+
+
+def _site(found: spack.Spack, system: str | None) -> Path:
+    """As ``./validate --with spack`` chooses, so that what is installed here is what it finds there."""
+    if system is not None:
+        return spack.folder_of(system)
+    return spack.site_of() or detected.folder(found, os.environ.get("NEARFAR_SPACK_MPI") or "openmpi", say)
 
 
 def _show_plan(found: spack.Spack, plan: spack.Plan, args: argparse.Namespace) -> int:
