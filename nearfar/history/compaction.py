@@ -31,6 +31,8 @@ def compact(history: History) -> tuple[int, int]:
     in between sees rows twice, which ``History.rows`` counts once. Raises ``CouldNotJudge`` where that is impossible.
     """
     before = after = 0
+    if not (history.directory / VERSION).is_dir():
+        return before, after
     with lock(history.directory / "compaction.lock", limit=5.0):
         for month in sorted((history.directory / VERSION).glob("system=*/month=*")):
             members = _members(month, history)
