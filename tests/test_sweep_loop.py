@@ -92,6 +92,7 @@ def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.M
     found = Sweep(journal, Controller(pretended, lambda: pretended.now), pretended.results, pace=Pace(settle=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
     monkeypatch.setattr(Sweep, "_has_result", lambda self, task: task.node in pretended.results_seen)
+    monkeypatch.setattr(Sweep, "_was_interrupted", lambda self, task: False)
     return found
 
 
@@ -185,6 +186,20 @@ def test_a_node_that_is_drained_while_its_job_waits(tmp_path: Path, monkeypatch:
     running.run()
     task = running.journal.tasks["n1"]
     assert (task.state, task.reason, pretended.cancelled) == ("refused", "drained by alice: bad fan", {1})
+
+
+@pytest.mark.parametrize("at_night, left_out", [(False, {}), (True, {"n1": "PREEMPTED: Why"})])
+def test_what_ended_a_job_early_is_slurms_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_night: bool, left_out: dict[str, str]
+) -> None:
+    """The result of what was measured until then is there before the job is gone."""
+    pretended = PretendedSlurm(tmp_path, length=20.0, fate={"n1": "PREEMPTED"}, results_seen={"n1"})
+    running = sweep(pretended, ["n1"], monkeypatch, idle_only=at_night)
+    monkeypatch.setattr(Sweep, "_was_interrupted", lambda self, task: True)
+    running.run()
+    task = running.journal.tasks["n1"]
+    assert (task.state, task.reason, task.has_result, task.interrupted) == ("PREEMPTED", "Why", True, True)
+    assert nightly.left_out(running.journal) == left_out
 
 
 @pytest.mark.parametrize("state, words", [

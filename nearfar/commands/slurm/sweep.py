@@ -52,9 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """The arguments that every kind of sweep has."""
-    parser.add_argument("--window", metavar="N", type=_positive, default=32, help="jobs in Slurm at once (default: 32)")
+def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
+    """The arguments that every kind of sweep has; ``window`` is how many jobs there are at once unless the user says."""
+    parser.add_argument(
+        "--window", metavar="N", type=_positive, default=window, help=f"jobs in Slurm at once (default: {window})"
+    )
     parser.add_argument(
         "--results", metavar="DIR", type=Path, help="the results directory, shared with the nodes (default: sweeps/)"
     )

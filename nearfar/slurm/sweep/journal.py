@@ -53,7 +53,7 @@ class Task:
     """How far a node has come. ``state`` is Slurm's word about its job; ``waiting`` and ``refused`` where it has none.
 
     ``pair``: two nodes that are measured together, which ``node`` is then the name of. ``ended``: nothing more comes of
-    this attempt. ``has_result``: a result was renamed into place.
+    this attempt. ``has_result``: a result was renamed into place; ``interrupted``: of a job that Slurm ended early.
     """
 
     node: str
@@ -63,6 +63,7 @@ class Task:
     reason: str = ""
     ended: bool = False
     has_result: bool = False
+    interrupted: bool = False
     pair: tuple[str, ...] = ()
 
     @property
@@ -78,7 +79,7 @@ class Task:
     @property
     def made_way(self) -> bool:
         """Its node was wanted by others: in a nightly run that is no finding."""
-        return self.ended and not self.has_result and self.state in _MADE_WAY
+        return self.ended and self.state in _MADE_WAY and (self.interrupted or not self.has_result)
 
 
 @dataclass

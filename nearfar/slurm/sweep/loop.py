@@ -5,6 +5,7 @@ Results are seen on the shared file system; slurmctld is asked about all jobs at
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from nearfar.errors import NearfarError
 from nearfar.slurm import hosts, result
 from nearfar.slurm.node_state import NodeState
 
-from .controller import Controller, JobState, passing
+from .controller import ENDED, Controller, JobState, passing
 from .job_script import SCRIPT, output, submission
 from .journal import Journal, Task
 from .plan import occupation, refusal
@@ -113,14 +114,27 @@ class Sweep:
 
     def _collect(self) -> None:
         for task in list(self._outstanding):
+            settled = self.clock() - self._gone.get(task.node, float("inf")) > self.pace.settle
             if self._has_result(task):
-                self._end(task, task.state, task.reason, has_result=True)
-            elif self.clock() - self._gone.get(task.node, float("inf")) > self.pace.settle:
+                task.interrupted = self._was_interrupted(task)
+                # What ended a job early is Slurm's to say, and it says so once the job is gone.
+                if not task.interrupted or settled or task.state in ENDED:
+                    self._end(task, task.state, task.reason, has_result=True)
+            elif settled:
                 self._end(task, task.state, task.reason or "the job is gone, and left no result")
 
+    def _result(self, task: Task) -> Path:
+        return result.place(self.results, self.journal.plan.sweep, task.node, task.attempt) / result.RESULT
+
     def _has_result(self, task: Task) -> bool:
-        place = result.place(self.results, self.journal.plan.sweep, task.node, task.attempt)
-        return (place / result.RESULT).exists()
+        return self._result(task).exists()
+
+    def _was_interrupted(self, task: Task) -> bool:
+        """Whether a result says so; what is no result is judged when all are merged."""
+        try:
+            return bool(json.loads(self._result(task).read_bytes()).get("interrupted"))
+        except (OSError, ValueError, AttributeError):
+            return False
 
     # What slurmctld says.
 

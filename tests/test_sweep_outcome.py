@@ -1,0 +1,122 @@
+"""A sweep merged: each node has one verdict, and a result that is not believed is told and counts as none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearfar.errors import NearfarError
+from nearfar.slurm import handover, result
+from nearfar.slurm.handover import About
+from nearfar.slurm.sweep import job_script, merge, site_partition
+from nearfar.slurm.sweep.journal import Journal, Plan, Task
+from nearfar.systems import Partition, System, within_job
+from tests.data.runs import synthetic
+
+TIMES = ("2026-11-20T09:00:00Z", "2026-11-20T09:01:00Z")
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Journal:
+    """A sweep that is through: n1 is healthy, n2 is broken, n3's job died."""
+    plan = Plan("s", "accept", "gpu", ("n1", "n2", "n3"), {}, 10, 32, 1000.0, 5000.0)
+    tasks = {n: Task(n, 1, i, "COMPLETED", "", True, True) for i, n in enumerate(plan.nodes, 1)}
+    tasks["n3"] = Task("n3", 1, 3, "NODE_FAIL", "NodeDown", True, False)
+    made = Journal(tmp_path / "s", plan, tasks)
+    for node, scenario in (("n1", "healthy"), ("n2", "broken")):
+        run = synthetic.SCENARIOS[scenario](tmp_path / f"run-{node}")
+        host = json.loads((run / "run.json").read_text())["hostname"]
+        handover.leave(run, result.place(tmp_path, "s", node, 1), About(node, host, "accept", "s", *TIMES, None))
+    made.save()
+    return made
+
+
+def verdicts(found: merge.Merged) -> dict[str, str]:
+    return {one.node: one.verdict for one in found.outcomes}
+
+
+def test_one_verdict_for_each_node_worst_first(sweep: Journal, tmp_path: Path) -> None:
+    found = merge.merge(sweep, tmp_path)
+    assert list(verdicts(found).items()) == [("n2", "FAIL"), ("n3", "INDETERMINATE"), ("n1", "PASS")]
+    assert (found.verdict, found.exit_code) == ("FAIL", 1)
+    assert found.outcomes[1].reason == "job 3 left no result: NODE_FAIL (NodeDown)"
+    report = json.loads((sweep.folder / "sweep-report.json").read_text())
+    assert report["counts"] == {"FAIL": 1, "INDETERMINATE": 1, "DEGRADED": 0, "PASS": 1}
+    assert "nodes/n2/1/index.html" in found.page.read_text()
+
+
+def test_what_a_job_said_last_is_told(sweep: Journal, tmp_path: Path) -> None:
+    path = job_script.output(sweep.folder, sweep.tasks["n3"])
+    path.parent.mkdir()
+    path.write_text("nearfar: quick_check ...\nslurmstepd: error: *** JOB 3 ON n3 CANCELLED ***\n\n")
+    (one,) = [one for one in merge.merge(sweep, tmp_path).outcomes if one.node == "n3"]
+    assert one.reason is not None and one.reason.endswith(
+        "; it said last: slurmstepd: error: *** JOB 3 ON n3 CANCELLED ***"
+    )
+
+
+HARM: dict[str, tuple[Callable[[Path], object], str]] = {
+    "half": (lambda place: os.truncate(place / "result.json", 300), "not a whole JSON document"),
+    "forged": (lambda place: place.chmod(0o777), "others can write to it"),
+    "empty": (lambda place: os.truncate(next(place.glob("*/*/verdict.json")), 0), "half a result is not counted"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", HARM)
+def test_a_result_that_is_not_believed_is_none(sweep: Journal, tmp_path: Path, how: str) -> None:
+    harm, words = HARM[how]
+    harm(result.place(tmp_path, "s", "n1", 1))
+    found = merge.merge(sweep, tmp_path)
+    assert verdicts(found)["n1"] == "INDETERMINATE"
+    assert any(words in (one.reason or "") for one in found.outcomes if one.node == "n1")
+    assert words in found.page.read_text()
+
+
+def test_another_nodes_result_in_its_place(sweep: Journal, tmp_path: Path) -> None:
+    """The same run twice: of the node that has lent it, and of no other."""
+    shutil.copytree(result.place(tmp_path, "s", "n1", 1), result.place(tmp_path, "s", "n3", 1))
+    found = merge.merge(sweep, tmp_path)
+    assert (verdicts(found)["n1"], verdicts(found)["n3"]) == ("PASS", "INDETERMINATE")
+    assert "of node n1, in the place of n3" in found.page.read_text()
+
+
+def test_an_earlier_attempt_counts_where_the_last_left_nothing(sweep: Journal, tmp_path: Path) -> None:
+    sweep.tasks["n1"].attempt = 2
+    assert verdicts(merge.merge(sweep, tmp_path))["n1"] == "PASS"
+
+
+def system(**partitions: Partition) -> System:
+    return System("s", partitions)
+
+
+@pytest.mark.parametrize("options", [["-p gpu"], ["-pgpu"], ["--partition=gpu,other"], ["--partition gpu"]])
+def test_the_sites_partition_is_the_one_that_asks_slurm_for_it(options: list[str]) -> None:
+    one, two = Partition("a", reframe={"access": options}), Partition("b", reframe={"access": ["-p cpu"]})
+    assert site_partition.choose(system(a=one, b=two), "gpu") == "a"
+
+
+def test_the_sites_partition_by_name_or_because_it_is_the_only_one() -> None:
+    model = Partition("m", features=("modelled",))
+    assert site_partition.choose(system(a=Partition("a"), gpu=Partition("gpu")), "gpu") == "gpu"
+    assert site_partition.choose(system(a=Partition("a"), m=model), "gpu") == "a"
+    with pytest.raises(NearfarError, match="--site-partition NAME"):
+        site_partition.choose(system(a=Partition("a"), b=Partition("b")), "gpu")
+    with pytest.raises(NearfarError, match="modelled partitions alone"):
+        site_partition.choose(system(m=model), "gpu")
+
+
+def test_a_job_sees_its_partition_alone_with_the_local_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Partition("gpu", scheduler="slurm", launcher="srun", features=("mpi", "two_nodes"))
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "1")
+    here = within_job(system(gpu=gpu, cpu=Partition("cpu")), "gpu").partitions
+    assert list(here) == ["gpu"] and (here["gpu"].scheduler, here["gpu"].launcher) == ("local", "local")
+    assert here["gpu"].features == ("mpi",), "what takes two nodes is not asked of one"
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    assert within_job(system(gpu=gpu), "gpu").partitions["gpu"].features == ("mpi", "two_nodes")
+    with pytest.raises(NearfarError, match="did you mean 'gpu'"):
+        within_job(system(gpu=gpu), "gpus")
