@@ -105,6 +105,7 @@ def test_half_files_and_foreign_files_are_told_and_left_out(tmp_path: Path) -> N
     assert len(store.rows(METRIC)) == 2
     assert len(said) == 3 and any("gpu005" in line and "not a file of the history" in line for line in said), said
     assert len(store.rows(METRIC)) == 2 and len(said) == 3, "told once"
+    assert store.aggregated(METRIC, ["node"], pl.len())["node"].to_list() == ["gpu001", "gpu002"]
     assert history.compact(store)[1] == 1
     assert len(store.rows(METRIC)) == 2
 
@@ -119,6 +120,7 @@ def test_readers_while_others_write_and_compact(tmp_path: Path) -> None:
     def read() -> None:
         while not done.is_set():
             seen.append(len(store.rows(Question(nodes=("gpu001",), metric="sole.n0_g0"))))
+            assert not store.aggregated(METRIC, ["node"], pl.len()).is_empty()
 
     reader = threading.Thread(target=read)
     reader.start()

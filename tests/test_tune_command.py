@@ -201,6 +201,32 @@ def test_only_the_newest_software_enters(world: World) -> None:
     assert made["tuned"][row("sole.h2d")]["value"] == pytest.approx(53.8, abs=0.1)
 
 
+def test_a_run_that_is_recorded_twice_counts_once(world: World) -> None:
+    world.nights()
+    before = world.proposal()
+    assert cli.main(["history", "--compact"]) == 0
+    world.nights()
+    world.tune()
+    made = world.proposal()
+    assert len(list(world.history.rglob("*.parquet"))) == 31, "they are there, beside what they were merged into"
+    assert {key: made[key] for key in ("figures", "tuned", "budget")} == {
+        key: before[key] for key in ("figures", "tuned", "budget")
+    }
+
+
+def no_driver(raw: dict[str, Any]) -> None:
+    raw["node"]["software"] = {"kernel": "6.1"}
+
+
+def test_nodes_without_a_driver_are_of_any_driver(world: World) -> None:
+    world.nights(days=1)
+    world.nights({"cpu001": 1.0, "cpu002": 1.0}, days=2, checks=("host_memory_check",), change=no_driver)
+    made = world.proposal()
+    assert made["left_out"] == {} and made["stamp"]["driver"] == "580.159.04"
+    assert made["tuned"]["host_memory_check/local.triad"]["n"] == 2
+    assert made["tuned"][row("sole.h2d")]["n"] == 10
+
+
 def test_two_groups_are_refused_by_name(world: World) -> None:
     world.nights({node: 1.0 if n % 2 else 0.93 + 0.0001 * n for n, node in enumerate(NODES)}, days=1)
     made = world.proposal()

@@ -114,15 +114,7 @@ class History:
         later (``epoch`` counts those times). Raises ``CouldNotJudge`` where the files cannot be read.
         """
         wanted = list(dict.fromkeys([*_KEYS, *(COLUMNS if columns is None else columns)]))
-        refused: set[Path] = set()
-        for _ in range(_ATTEMPTS):
-            files = [path for path in self.files(question) if path not in refused]
-            try:
-                return in_order(_once(_read(files, question.predicate, wanted)))
-            except (OSError, pl.exceptions.PolarsError) as error:
-                refused |= self.unreadable(files)
-                last = error
-        raise CouldNotJudge(f"{self.directory}: the history cannot be read: {str(last).splitlines()[0]}")
+        return in_order(_once(self._answered(question, lambda files: _read(files, question.predicate, wanted))))
 
     def nodes(self, system: str) -> list[str]:
         """The nodes of a system that have rows."""
@@ -140,18 +132,27 @@ class History:
     ) -> pl.DataFrame:
         """Figures over the rows that are asked for (and fit ``where``), without having them all in memory; ``made`` are columns
         to group by beside those that there are. Rows that compaction is about to take away may count twice."""
-        files = [path for path in self.files(question) if path not in self._told]
-        if not files:
-            return pl.DataFrame(schema={name: COLUMNS.get(name, pl.String()) for name in by})
         wanted = question.predicate if where is None else question.predicate & where
-        found = scan(files).filter(wanted).with_columns(**(made or {})).group_by(by).agg(*figures)
-        try:
-            return found.sort(by).collect(engine="streaming")
-        except (OSError, pl.exceptions.PolarsError) as error:
-            if self.unreadable(files):
-                return self.aggregated(question, by, *figures, where=where, made=made)
-            words = str(error).splitlines()[0]
-            raise CouldNotJudge(f"{self.directory}: the history cannot be read: {words}") from None
+
+        def found(files: Sequence[Path]) -> pl.DataFrame:
+            if not files:
+                return pl.DataFrame(schema={name: COLUMNS.get(name, pl.String()) for name in by})
+            rows = scan(files).filter(wanted).with_columns(**(made or {}))
+            return rows.group_by(by).agg(*figures).sort(by).collect(engine="streaming")
+
+        return self._answered(question, found)
+
+    def _answered(self, question: Question, answer: Callable[[Sequence[Path]], pl.DataFrame]) -> pl.DataFrame:
+        """The answer from the files that there are, whatever compaction takes away meanwhile and whatever else lies there."""
+        refused: set[Path] = set()
+        for _ in range(_ATTEMPTS):
+            files = [path for path in self.files(question) if path not in refused]
+            try:
+                return answer(files)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                refused |= self.unreadable(files)
+                last = error
+        raise CouldNotJudge(f"{self.directory}: the history cannot be read: {str(last).splitlines()[0]}")
 
     def unreadable(self, files: Sequence[Path]) -> set[Path]:
         """The files that are there and are no history; each is told of."""

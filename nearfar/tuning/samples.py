@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
@@ -17,6 +18,8 @@ from nearfar.history.series import LESS_IS_BETTER
 STAMP = ("driver", "cuda", "mps")
 #: A program that does not say whether MPS ran saw none.
 _STAMPED = {"mps": pl.col("mps").fill_null("off")}
+#: A run that was recorded again after a compaction is there twice.
+_ONCE = pl.col("source").is_first_distinct()
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "GFLOP/s", "TFLOP/s")
 #: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
@@ -96,16 +99,18 @@ def choose(
         wanted &= pl.col("run").is_in(list(runs))
     stamps = store.aggregated(question, [*STAMP, "reason"], pl.len().alias("count"), pl.col("started").max().alias("last"),
                               where=wanted, made={"reason": _reason(loosen), **_STAMPED})  # fmt: skip
-    usable = stamps.filter(pl.col("reason").is_null()).sort("last")
+    usable = stamps.filter(pl.col("reason").is_null()).sort(pl.col("driver").is_not_null(), "last")
     if usable.is_empty():
         return _nothing(stamps)
     newest = usable.tail(1).select(STAMP).row(0)
-    same = pl.all_horizontal(
+    # Nodes without a driver have no version of it to differ in.
+    same = pl.col("driver").is_null() | pl.all_horizontal(
         _STAMPED.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest)
     )
     figures = store.aggregated(
         question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"],
-        pl.col("value").sort_by("started").alias("values"), pl.col("rows").first(), pl.col("quantity", "cell", "engine").first(),
+        pl.col("value").filter(_ONCE).sort_by(pl.col("started").filter(_ONCE)).alias("values"),
+        pl.col("rows").first(), pl.col("quantity", "cell", "engine").first(),
         pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), pl.col("started").min().alias("first"),
         pl.col("started").max().alias("last"),
         where=wanted & same & _reason(loosen).is_null(),
@@ -157,39 +162,39 @@ def _nothing(stamps: pl.DataFrame) -> Chosen | None:
 def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, int]:
     found: dict[str, int] = {}
     for row in stamps.to_dicts():
-        other = tuple(row[key] for key in STAMP) != tuple(newest)
+        other = row["driver"] is not None and tuple(row[key] for key in STAMP) != tuple(newest)
         reason = "of other software" if other else row["reason"]
         if reason is not None:
             found[reason] = found.get(reason, 0) + row["count"]
     return found
 
 
-def _key(figure: Mapping[str, object], types: Mapping[str, str]) -> tuple[object, ...]:
+def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, ...]:
     """What the figures of a pool have in common."""
     node_type = types[str(figure["partition"])] or str(figure["product"] or "")
-    return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type  # type: ignore[index]
+    return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type
 
 
-def _by_pool(figures: Iterable[Mapping[str, object]], types: Mapping[str, str]) -> dict[tuple[object, ...], int]:
+def _by_pool(figures: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> dict[tuple[object, ...], int]:
     found: dict[tuple[object, ...], int] = {}
     for figure in figures:
         key = _key(figure, types)
-        found[key] = found.get(key, 0) + figure["count"]  # type: ignore[operator]
+        found[key] = found.get(key, 0) + figure["count"]
     return found
 
 
 def _pools(
-    figures: Iterable[Mapping[str, object]],
+    figures: Iterable[Mapping[str, Any]],
     unreliable: Mapping[tuple[object, ...], int],
     types: Mapping[str, str],
     left_out: dict[str, int],
 ) -> list[Pool]:
-    groups: dict[tuple[object, ...], list[Mapping[str, object]]] = {}
+    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     newest_mpi = _newest_mpi(figures := list(figures))
     for figure in figures:
         reason = _not_tuned(figure, newest_mpi)
         if reason is not None:
-            left_out[reason] = left_out.get(reason, 0) + len(figure["values"])  # type: ignore[arg-type]
+            left_out[reason] = left_out.get(reason, 0) + len(figure["values"])
             continue
         key = _key(figure, types)
         groups.setdefault(key, []).append(figure)
@@ -199,14 +204,14 @@ def _pools(
     ]
 
 
-def _newest_mpi(figures: Sequence[Mapping[str, object]]) -> object:
+def _newest_mpi(figures: Sequence[Mapping[str, Any]]) -> str | None:
     """The MPI library of the latest run that has one."""
     known = [figure for figure in figures if figure["mpi"] is not None]
-    return max(known, key=lambda figure: figure["last"])["mpi"] if known else None  # type: ignore[arg-type, return-value]
+    return max(known, key=lambda figure: figure["last"])["mpi"] if known else None
 
 
-def _not_tuned(figure: Mapping[str, object], mpi: object) -> str | None:
-    unit, row = str(figure["unit"]), figure["rows"][-1]  # type: ignore[index]
+def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
+    unit, row = str(figure["unit"]), figure["rows"][-1]
     if unit not in RATES and unit not in LESS_IS_BETTER and not row.split(".")[0].endswith(_OF_A_RATIO):
         return "made of others, which are tuned instead"
     if "+" in str(figure["gpu_model"] or ""):
@@ -214,19 +219,19 @@ def _not_tuned(figure: Mapping[str, object], mpi: object) -> str | None:
     return "of another MPI library" if figure["mpi"] not in (None, mpi) else None
 
 
-def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, object]], unreliable: int) -> Pool:
+def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unreliable: int) -> Pool:
     check, model, row, unit, node_type = key
     first = figures[0]
-    ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]  # type: ignore[arg-type]
+    ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]
     return Pool(
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
         unreliable=unreliable,
-        figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures),  # type: ignore[arg-type]
+        figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures),
     )  # fmt: skip
 
 
-def kind_of(figure: Mapping[str, object]) -> str:
+def kind_of(figure: Mapping[str, Any]) -> str:
     """Which slack a figure has: ``lone`` cells of a copy engine, ``stream``, ``latency``; all others, in windows,
     ``windowed``."""
     if str(figure["unit"]) in LESS_IS_BETTER:
