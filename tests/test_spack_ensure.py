@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nearfar import spack
 from nearfar.errors import NearfarError
@@ -41,6 +43,7 @@ INSTALL = """'-e '*' install --only-concrete') mkdir -p "$2/.spack-env/view/bin"
 """
 OFFLINE = """'-e '*' install --only-concrete') cat "{said}"; exit 1 ;;
 """
+_KEYS = ["hash", "name", "version", "external", "path", "module"]
 FETCH = "==> Error: FetchError: All fetchers failed for spack-stage-osu-micro-benchmarks-7.5.2-n6u7bhw4523vytgxoyylpdghgj24x6e6\n"
 
 
@@ -258,6 +261,25 @@ def test_a_damaged_lock_file_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "spack.lock").write_text(content)
     with pytest.raises(NearfarError, match=r"spack\.lock: not a lock file of Spack"):
         packages(tmp_path / "spack.lock")
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(list("ab") + _KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(_JSON, _JSON)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_lock_file_is_a_traceback(tmp_path: Path, roots: object, specs: object) -> None:
+    (tmp_path / "spack.lock").write_text(json.dumps({"roots": roots, "concrete_specs": specs}))
+    try:
+        found = packages(tmp_path / "spack.lock")
+    except NearfarError as error:
+        assert "not a lock file of Spack" in str(error)
+    else:
+        assert all(isinstance(package, spack.Package) for package in found)
 
 
 def test_environments_that_nobody_uses_go(tmp_path: Path) -> None:
