@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.errors import NearfarError
+from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import handover, result
 from nearfar.slurm.handover import About
-from nearfar.slurm.sweep import job_script, merge, site_partition
+from nearfar.slurm.sweep import job_script, merge, session, site_partition
 from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.systems import Partition, System, within_job
 from tests.data.runs import synthetic
@@ -58,6 +58,30 @@ def test_what_a_job_said_last_is_told(sweep: Journal, tmp_path: Path) -> None:
     assert one.reason is not None and one.reason.endswith(
         "; it said last: slurmstepd: error: *** JOB 3 ON n3 CANCELLED ***"
     )
+
+
+def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
+    """Many sites have every user's files writable by a group of the user's own."""
+    before = os.umask(0o002)
+    try:
+        results = tmp_path / "shared" / "results"
+        with session.lock(results):
+            plan = Plan("s", "accept", "gpu", ("n1",), {}, 10, 32, 1000.0, 5000.0)
+            made = session.begin(results, plan)
+        run = synthetic.SCENARIOS["healthy"](tmp_path / "run")
+        host = json.loads((run / "run.json").read_text())["hostname"]
+        about = About("n1", host, "accept", "s", *TIMES, None)
+        handover.leave(run, result.place(results, "s", "n1", 1), about)
+        assert verdicts(merge.merge(made, results)) == {"n1": "PASS"}
+    finally:
+        os.umask(before)
+
+
+def test_a_results_directory_of_everybody_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    tmp_path.chmod(0o775)
+    with pytest.raises(CouldNotJudge, match=r"mode 0775\): results there could be forged; chmod go-w"):
+        with session.lock(tmp_path):
+            pass
 
 
 HARM: dict[str, tuple[Callable[[Path], object], str]] = {

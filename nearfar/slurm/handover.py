@@ -71,13 +71,22 @@ def leave(run_directory: Path, place: Path, about: About, run: str | None = None
 @contextlib.contextmanager
 def _beside(place: Path) -> Iterator[Path]:
     """A directory beside ``place``, open to readers and to no other writer; gone when it was not renamed."""
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    make_for_all(place.parent)
     beside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     beside.chmod(0o755)
     try:
         yield beside
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def make_for_all(folder: Path) -> None:
+    """Make a directory and its parents so that others read and only the owner writes, whatever the umask: results below one
+    that a group can write to would not be believed."""
+    for path in reversed([folder, *folder.parents]):
+        if not path.exists():
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
 
 
 def _copy(run_directory: Path, to: Path, measured: set[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
 import time
@@ -117,7 +118,8 @@ def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, 
         if journal.plan.mpi_pairs:
             pairs.carry_out(journal, controller, found, pace)
     except (KeyboardInterrupt, NearfarError):
-        merge.merge(journal, results)
+        with contextlib.suppress(NearfarError):  # the first error is the one to tell
+            merge.merge(journal, results)
         _how_to_go_on(journal, results)
         raise
     merged = merge.merge(journal, results)

@@ -14,6 +14,8 @@ from pathlib import Path
 from nearfar import files
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import hosts, result
+from nearfar.slurm.handover import make_for_all
+from nearfar.slurm.trust import own
 
 from . import job_script, journal
 from .journal import Journal, Plan, Task
@@ -24,7 +26,7 @@ _ELSEWHERE = "name another --results DIR"
 @contextlib.contextmanager
 def lock(results: Path) -> Iterator[None]:
     """Hold a results directory. Raises ``CouldNotJudge`` that names the holder where another sweep has it."""
-    files.make_directory(results, _ELSEWHERE)
+    _prepare(results)
     path = results / ".lock"
     try:
         stream = open(path, "a+", encoding="utf-8")
@@ -50,6 +52,19 @@ def lock(results: Path) -> Iterator[None]:
             stream.truncate(0)
 
 
+def _prepare(results: Path) -> None:
+    """Make the results directory, or refuse one in which others could forge results."""
+    try:
+        make_for_all(results)
+    except OSError as error:
+        raise files.cannot_write(results, error, _ELSEWHERE) from None
+    try:
+        own(results).directory(results)
+    except CouldNotJudge as error:
+        words = str(error).removesuffix("; not counted")
+        raise CouldNotJudge(f"{words}: results there could be forged; chmod go-w it, or {_ELSEWHERE}") from None
+
+
 def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Journal:
     """Make a sweep's directory; ``tasks`` where they are not one for each node. Raises ``NearfarError`` where there is one
     of that name."""
@@ -59,13 +74,14 @@ def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Jo
         )
     folder = results / plan.sweep
     try:
-        folder.mkdir(mode=0o755)
+        folder.mkdir()
+        for place in (folder, folder / job_script.JOBS, folder / "nodes"):
+            make_for_all(place)
+            place.chmod(0o755)
     except FileExistsError:
         raise NearfarError(f"{folder}: there is a sweep of that name; --resume {plan.sweep} continues it") from None
     except OSError as error:
         raise files.cannot_write(folder, error, _ELSEWHERE) from None
-    for name in (job_script.JOBS, "nodes"):
-        files.make_directory(folder / name, _ELSEWHERE)
     job_script.write(folder, plan, results)
     made = Journal(folder, plan, tasks or {node: Task(node) for node in plan.nodes})
     made.save()
