@@ -195,6 +195,17 @@ def test_delivered_nodes_are_accepted_alike(
     assert "hard evidence; once it has been seen to: nearfar slurm act --clear n2" in capsys.readouterr().err
 
 
+def test_a_clock_that_is_days_behind_accepts_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.private.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=new"])
+
+    def behind(site: Site, names: Sequence[str], reservation: str) -> None:
+        leave(site.results, "n3", "00000013", at=time.time() - 9 * 86400, sweep="again", wrong="wrong data")
+
+    measuring(site, monkeypatch, behind)
+    assert site.act("--retest", "n3", "--accept-delivered", "new") == 1
+    assert site.node("n3").reason == "nearfar: FAIL host_device g2:n0 wrong_data run=00000013"
+
+
 def test_a_persons_word_outlasts_a_retest_that_said_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(site.results, "n2", "00000103", at=site.now - 60, wrong="wrong data")
     assert site.act() == 0

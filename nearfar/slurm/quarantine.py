@@ -12,8 +12,8 @@ import pwd
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
@@ -95,9 +95,11 @@ def retest(these: Sequence[Suspect], policy: Policy, slurm: Slurm, journal: Jour
             if problem is not None:
                 raise CouldNotJudge(f"{suspect.node}: not tested again: {problem}")
         runs = list(measure(names, name))
-    except BaseException:
-        with suppress(NearfarError):
+    except BaseException as first:
+        try:
             close(name, {s.node: _known(s) for s in these}, slurm, journal)
+        except NearfarError as error:
+            raise CouldNotJudge(f"{first or 'interrupted'}; and {error}") from None
         raise
     outcome = Outcome()
     again: dict[str, Mapping[str, Any]] = {}
@@ -121,11 +123,13 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     of_node = [run for run in runs if run.node == suspect.node]
     if not of_node:
         return _known(suspect), "it left no result that counts: drained as before"
-    failing = [e for e in evidence(of_node, policy, 0.0, time.time()) if _matters(e, suspect, policy)]
+    # However a node's clock is set: these runs are of now.
+    unending = replace(policy, max_age=inf, confirm_within=inf)
+    failing = [e for e in evidence(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
     if failing:
         return _found(failing[0]), f"drained again: {failing[0].finding.words}"
     if suspect.drained is None:
-        unjudged = sorted({run.check for run in of_node if run.verdict == "INDETERMINATE"})
+        unjudged = sorted({run.check for run in of_node if run.verdict not in ("PASS", "DEGRADED")})
         if unjudged:
             return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
         return None, "accepted: every check passed"
