@@ -157,7 +157,11 @@ class SiteFile:
         self._sound.clear()
         return True
 
-    def _refuse_repeated_keys(self, node: Any) -> None:
+    def _refuse_repeated_keys(self, node: Any, above: tuple[int, ...] = ()) -> None:
+        """Refuse a key that is there twice, and an alias to what it stands in."""
+        if id(node) in above:
+            line = node.start_mark.line + 1
+            raise SiteFileError(self.path, line, "an alias to the very part that holds it; write it out", self._where)
         if isinstance(node, yaml.MappingNode):
             seen: set[str] = set()
             for key, value in node.value:
@@ -166,10 +170,10 @@ class SiteFile:
                     words = f"the key '{key.value}' is there twice; remove one"
                     raise SiteFileError(self.path, line, words, self._where)
                 seen.add(key.value)
-                self._refuse_repeated_keys(value)
+                self._refuse_repeated_keys(value, (*above, id(node)))
         elif isinstance(node, yaml.SequenceNode):
             for value in node.value:
-                self._refuse_repeated_keys(value)
+                self._refuse_repeated_keys(value, (*above, id(node)))
 
 
 def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:

@@ -39,22 +39,21 @@ def run(args: argparse.Namespace) -> int:
     """Look, tell, and say by the exit code whether there are errors."""
     directories, wanted = chosen(args.paths)
     looked = lint.lint(directories)
-    found = [
-        c for c in looked.complaints if not wanted or any(path == c.file or path in c.file.parents for path in wanted)
-    ]
-    if args.strict:
-        found = lint.sorted_once(lint.strict(found))
+    for path in wanted:
+        if not looked.within([path]).files and not looked.within([path]).complaints:
+            raise NearfarError(
+                f"{path}: no site file; these are in systems/, nodes/, references/, gpus/ and templates/"
+            )
+    looked = looked.within(wanted) if wanted else looked
+    found = lint.sorted_once(lint.strict(looked.complaints) if args.strict else looked.complaints)
     if args.json:
         entries = [complaint.entry() for complaint in found]
-        print(
-            json.dumps(
-                {"schema": "nearfar-lint/1", "files": looked.files, "complaints": entries}, indent=1, ensure_ascii=False
-            )
-        )
+        document = {"schema": "nearfar-lint/1", "files": len(looked.files), "complaints": entries}
+        print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         for complaint in found:
             print(replace(complaint, file=_near(complaint.file)))
-        print(lint.summary(found, looked.files))
+        print(lint.summary(found, len(looked.files)))
     return EXIT_WRONG_USE if any(complaint.level == lint.ERROR for complaint in found) else EXIT_GOOD
 
 

@@ -26,12 +26,15 @@ def files(directories: Sequence[Path]) -> list[Path]:
 
 def complaints(directories: Sequence[Path]) -> Iterator[Complaint]:
     """What is wrong with the templates below the directories."""
+    broken = set()
     for directory in directories:
         for path in files([directory]):
-            yield from _of_template(path, path.relative_to(directory / "templates").as_posix())
+            for complaint in _of_template(path, path.relative_to(directory / "templates").as_posix()):
+                broken |= {path} if complaint.level == ERROR else set()
+                yield complaint
     own = [directory for directory in directories if directory != CHECKOUT / "site"]
     if any((directory / "templates" / "bind").is_dir() for directory in own):
-        yield from _of_launch_lines(directories)
+        yield from (complaint for complaint in _of_launch_lines(directories) if complaint.file not in broken)
 
 
 def _of_template(path: Path, name: str) -> Iterator[Complaint]:

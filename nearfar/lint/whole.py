@@ -19,10 +19,18 @@ from nearfar.lint.uses import uses
 
 @dataclass(frozen=True)
 class Looked:
-    """What lint found, sorted, and how many files it looked at."""
+    """What lint found, sorted, and the files that it looked at."""
 
     complaints: tuple[Complaint, ...]
-    files: int
+    files: tuple[Path, ...]
+
+    def within(self, paths: Sequence[Path]) -> Looked:
+        """What concerns these files and directories."""
+
+        def inside(file: Path) -> bool:
+            return any(path == file or path in file.parents for path in paths)
+
+        return Looked(tuple(c for c in self.complaints if inside(c.file)), tuple(filter(inside, self.files)))
 
 
 def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Looked:
@@ -37,7 +45,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Loo
         *of_references(reading, checks, today or datetime.date.today()), *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *strays.complaints(directories, (*SCHEMAS, "templates")),
     ]  # fmt: skip
-    return Looked(tuple(sorted_once(found)), len(reading.files) + len(templates.files(directories)))
+    return Looked(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
 
 
 def known_checks() -> dict[str, Check]:
