@@ -67,7 +67,9 @@ def test_the_checks_are_those_that_reframe_lists(tmp_path: Path) -> None:
 
 
 def test_every_check_that_may_have_references_has_an_answer() -> None:
-    assert sorted(questions.QUESTIONS) == sorted(checks_with_references())
+    without = set(checks_with_references()) - set(questions.QUESTIONS)
+    assert not without, f"nearfar/lint/questions.py says nothing of {', '.join(sorted(without))}"
+    assert set(questions.QUESTIONS) <= set(checks_with_references())
 
 
 @pytest.mark.parametrize("check", sorted(questions.QUESTIONS))
