@@ -108,14 +108,14 @@ def most_within_a_minute(times: Sequence[float]) -> int:
 
 
 def test_fewer_than_twenty_questions_a_minute_at_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 nodes; every 10th ends without a result, so that there is much to ask."""
-    names = [f"n{number}" for number in range(300)]
+    """150 nodes; every 10th ends without a result, so that there is much to ask."""
+    names = [f"n{number}" for number in range(150)]
     pretended = PretendedSlurm(tmp_path, fate=dict.fromkeys(names[::10], "NODE_FAIL"))
     running = sweep(pretended, names, monkeypatch)
     monkeypatch.setattr(Journal, "save", lambda self: None)
     running.run()
     tasks = running.journal.tasks.values()
-    assert sum(task.has_result for task in tasks) == 270 and all(task.ended for task in tasks)
+    assert sum(task.has_result for task in tasks) == 135 and all(task.ended for task in tasks)
     assert most_within_a_minute(pretended.asked) < 20
     assert min(b - a for a, b in itertools.pairwise(pretended.submitted)) >= Pace.submit - 1e-6, "submissions are paced"
 
