@@ -248,6 +248,16 @@ def test_without_the_right_to(site: Site) -> None:
     assert not site.node("n3").drain
 
 
+def test_a_retest_by_a_user_whose_results_do_not_count(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "site" / "systems" / "vm.yaml"
+    file.write_text('system: vm\nhosts: ["n[1-6]"]\nact: {trusted: [12345]}\npartitions:\n  - name: gpu\n')
+    assert site.act("--retest", "n1") == 2
+    assert "this user's results do not count: add it to `act: trusted` of system 'vm'" in capsys.readouterr().err
+    assert not site.state.exists()
+
+
 def test_a_state_directory_that_others_can_write(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.state.mkdir()
     site.state.chmod(0o777)

@@ -234,6 +234,12 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
         assert all(f["seconds"] < 10 for f in found.values())
         first = found["n1"]["run"]
         _until(lambda: _waited(folder / "n1.json", private)["run"] != first, "a second look")
+        with open(folder / ".n1.lock") as lock:  # as a look that takes longer than the interval holds it
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held, other = (_waited(folder / f"{name}.json", private)["run"] for name in private.names)
+            _until(lambda: _waited(folder / "n2.json", private)["run"] != other, "a further look beside")
+            assert _waited(folder / "n1.json", private)["run"] == held
+        _until(lambda: _waited(folder / "n1.json", private)["run"] != held, "a look after it")
         slurm = Slurm(private.environment)
         assert not slurm.node("n2").drain, "a health check drains nothing"
         environment = {**private.environment, "NEARFAR_SITE": str(tmp_path / "site"), "PYTHONPATH": str(CHECKOUT)}
