@@ -44,7 +44,8 @@ class Slurm:
         Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``CouldNotJudge`` for every other
         failure.
         """
-        shown = " ".join([word for word in command if not word.startswith("-")][:3])
+        words = [word for word in command if not word.startswith("-")]
+        shown = " ".join(words[:3] if len(words) > 1 else command)
         if process.find_program(command[0], self.environ.get("PATH")) is None:
             raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
         answer = process.run(command, self.limit, env=self.environ)
