@@ -59,7 +59,7 @@ def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
         "--window", metavar="N", type=_positive, default=window, help=f"jobs in Slurm at once (default: {window})"
     )
     parser.add_argument(
-        "--results", metavar="DIR", type=Path, help="the results directory, shared with the nodes (default: sweeps/)"
+        "--results", metavar="DIR", type=Path, help="the results directory, shared with the nodes (default: reports/sweeps)"
     )
     parser.add_argument("--name", metavar="NAME", help="the sweep's name (default: the time and the pack)")
     parser.add_argument("--time", metavar="MINUTES", type=_positive, help="a job's time limit (default: by pack)")
@@ -114,9 +114,9 @@ def run(args: argparse.Namespace) -> int:
 def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
     """Measure and merge; an interrupt merges what is there, and says how to go on."""
     try:
-        found = measure.carry_out(journal, controller, results, pace)
+        measure.carry_out(journal, controller, results, pace)
         if journal.plan.mpi_pairs:
-            pairs.carry_out(journal, controller, found, pace)
+            pairs.carry_out(journal, controller, results, pace)
     except (KeyboardInterrupt, NearfarError):
         with contextlib.suppress(NearfarError):  # the first error is the one to tell
             merge.merge(journal, results)

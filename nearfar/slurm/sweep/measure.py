@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.errors import NearfarError
-from nearfar.files import state_directory
+from nearfar.files import reports_directory
 from nearfar.slurm import hosts
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import own
@@ -19,7 +19,6 @@ from . import job_script, nightly, plan
 from .controller import Controller
 from .journal import Journal, Plan, Task
 from .loop import Pace, Sweep
-from .outcome import Outcome, outcomes
 from .packs import PACKS
 from .progress import Progress
 
@@ -47,8 +46,8 @@ class Orders:
 
 
 def results_directory(wanted: Path | None) -> Path:
-    """Where sweeps go: as asked, else ``sweeps/`` beside ``reports/``."""
-    return (wanted or state_directory() / "sweeps").absolute()
+    """Where sweeps go: as asked, else ``reports/sweeps``."""
+    return (wanted or reports_directory() / "sweeps").absolute()
 
 
 def make_plan(orders: Orders, controller: Controller) -> Plan:
@@ -83,13 +82,10 @@ def controller() -> Controller:
     return Controller(slurm)
 
 
-def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace | None = None) -> list[Outcome]:
-    """Measure all nodes of a journal; returns what was found, worst first. The results directory is locked by the caller."""
-    trust = own(results)
-    progress = Progress(journal, results, trust)
-    sweep = Sweep(journal, asked, results, progress.tell, progress.say, progress.going_on, pace or Pace())
-    sweep.run()
-    return outcomes(journal, results, trust)
+def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace) -> None:
+    """Measure all nodes of a journal, and tell of it. The results directory is locked by the caller."""
+    progress = Progress(journal, results, own(results))
+    Sweep(journal, asked, results, progress.tell, progress.say, progress.going_on, pace).run()
 
 
 def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:

@@ -57,9 +57,9 @@ def candidates(sweep: Journal, found: Sequence[Outcome]) -> list[str]:
     return [node for node in sweep.tasks if node in well]
 
 
-def carry_out(sweep: Journal, controller: Controller, found: Sequence[Outcome], pace: Pace) -> None:
+def carry_out(sweep: Journal, controller: Controller, results: Path, pace: Pace) -> None:
     """Measure both rounds, or what is left of them."""
-    nodes = candidates(sweep, found)
+    nodes = candidates(sweep, outcomes(sweep, results, own(results)))
     first = _round(sweep, controller, _ROUNDS[0], pairing.first(nodes), pace)
     verdicts = {pair: one.verdict for pair, one in first.items()}
     _round(sweep, controller, _ROUNDS[1], pairing.again(nodes, verdicts), pace)
