@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from nearfar import lint, nominal
 from nearfar.cli import main
 from nearfar.errors import NearfarError
+from nearfar.expectations import filled, gpu_models
 from nearfar.files import CHECKOUT
 from nearfar.lint import questions
-from nearfar.measurement import Metric
+from nearfar.measurement import AnyMetric, Metric
 from nearfar.prediction import load_node_type
 from nearfar.references import ReferenceFile
 from nearfar.references.reference_files import known_checks
+from nearfar.topology import Node
 
 DATA = Path(__file__).with_name("data") / "lint"
 PROVENANCE = 'provenance: {tuned: {date: 2026-11-20, n: 64, stamp: {driver: "580.105.08", cuda: "13.0"}}}\n'
@@ -63,7 +65,7 @@ def nominal_rows(check: str, node_type: str, part: float, lower: float) -> dict[
     return found
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     node_type=st.sampled_from(["h200-sxm", "h100-pcie", "h100-two-sockets", "summit", "keeneland"]),
     check=st.sampled_from(["host_device_check", "peer_check", "saturation_check", "size_sweep_check", "sharing_check"]),
@@ -79,6 +81,33 @@ def test_references_at_nominal_values_raise_nothing(
     )
     folder = site(tmp_path_factory.mktemp("nominal"), systems_mine=system, references_mine=text)
     assert said(folder) == []
+
+
+def right(row: str, metrics: list[AnyMetric], node: Node) -> list[Any]:
+    """A row that nothing is wrong with, of the nominal links where these say something."""
+    unit, less = metrics[0].unit, metrics[0].unit in ("us", "ms", "B") or "penalty" in row
+    expected = [nominal.expectation(m, node) for m in metrics if isinstance(m, Metric)]
+    ceilings = [each.ceiling for each in expected if each] or [m.ceiling for m in metrics if m.ceiling]
+    value = 0.9 if unit == "1" else 0.9 * min(ceilings) if ceilings else 10.0
+    return [value, None if less else -0.05, 0.1 if less else None, unit]
+
+
+@pytest.mark.parametrize("name", ["mixed-x8-x16", "grace-hopper", "virtual-machine-4gpus", "cpuless-memory"])
+def test_a_row_for_every_figure_of_every_check_raises_nothing(name: str, tmp_path: Path) -> None:
+    xml = DATA.parent / "topologies" / f"constructed-{name}.xml"
+    features = ("gpu", "mpi", "ranks", "two_nodes", "cuda_mpi")
+    site(
+        tmp_path, nodes_mine=f"node_type: mine\ndescription: d\nsource: s\nxml: {xml}\n",
+        systems_mine=f"system: mine\npartitions:\n  - {{name: p, node_type: mine, features: [{', '.join(features)}]}}\n",
+    )  # fmt: skip
+    node = filled(load_node_type("mine", [tmp_path]).node, gpu_models([CHECKOUT / "site"]))
+    references: dict[str, Any] = {"provenance": {"published": {"source": "constructed"}}}
+    for check in questions.QUESTIONS:
+        rows = questions.rows(check, node, frozenset(features)) or {}
+        references[check] = {row: right(row, metrics, node) for row, metrics in rows.items()}
+    site(tmp_path, references_mine=json.dumps({key: rows for key, rows in references.items() if rows}, indent=1))
+    assert sum(map(len, references.values())) > 400
+    assert said(tmp_path) == []
 
 
 @pytest.mark.parametrize("slip", sorted((DATA / "slips").glob("*/references/*.yaml")), ids=lambda path: path.parts[-3])

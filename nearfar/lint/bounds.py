@@ -13,7 +13,8 @@ TOLERANCE = 0.02
 _FAR = ("off_socket", "on_socket")
 #: The class that stands in the far one's place, for copies and for STREAM.
 _NEAR = ("near", "local")
-_LESS_IS_BETTER = ("us", "ms", "s")
+#: Times, and the size at which half of the largest rate is reached.
+_LESS_IS_BETTER = ("us", "ms", "s", "B")
 _OVER_NEAR = "_over_near"
 
 
