@@ -21,8 +21,6 @@ from .trust import Trust
 
 SCHEMA = "nearfar-node-result/1"
 RESULT = "result.json"
-#: What runs can be asked for: everything and nothing unjudged; every night; a few seconds.
-PACKS = ("accept", "nightly", "quick")
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,10 @@ def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
         "--window", metavar="N", type=_positive, default=window, help=f"jobs in Slurm at once (default: {window})"
     )
     parser.add_argument(
-        "--results", metavar="DIR", type=Path, help="the results directory, shared with the nodes (default: reports/sweeps)"
+        "--results",
+        metavar="DIR",
+        type=Path,
+        help="the results directory, shared with the nodes (default: reports/sweeps)",
     )
     parser.add_argument("--name", metavar="NAME", help="the sweep's name (default: the time and the pack)")
     parser.add_argument("--time", metavar="MINUTES", type=_positive, help="a job's time limit (default: by pack)")

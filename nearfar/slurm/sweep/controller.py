@@ -43,11 +43,6 @@ class JobState:
         """Nothing more comes of it."""
         return self.state in ENDED
 
-    @property
-    def words(self) -> str:
-        """``NODE_FAIL (NodeDown)``."""
-        return self.state if self.reason in ("", "None") else f"{self.state} ({self.reason})"
-
 
 @dataclass(frozen=True)
 class NodeGroup:

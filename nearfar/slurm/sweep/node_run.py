@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar import catalogue, expected_cases, files, systems, validation
+from nearfar import catalogue, expected_cases, files, history, systems, validation
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import handover, result
 from nearfar.slurm.handover import About
@@ -26,7 +26,8 @@ from .packs import PACKS
 
 @dataclass(frozen=True)
 class Order:
-    """What a job is told. ``sweep`` None: a run by hand. ``site_partition`` None: the one that fits Slurm's partition."""
+    """What a job is told. ``node`` is Slurm's name of it, or two (``n1+n2``). ``site_partition`` None: the one that fits
+    Slurm's partition."""
 
     results: Path
     sweep: str
@@ -49,6 +50,8 @@ def run(order: Order) -> Path:
     _check_programs()
     began, started = time.monotonic(), time.time()
     with _own_disk() as disk:
+        # The history outlives the job, and is not where the node's own files are.
+        os.environ.setdefault(history.VARIABLE, str(history.directory()))
         os.environ["NEARFAR_STATE"] = str(disk)
         run_directory = disk / f"{order.sweep}.{order.node}.{order.attempt}"  # the history calls the run so
         os.environ[systems.JOB_PARTITION] = _partition(order.site_partition)
