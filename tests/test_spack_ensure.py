@@ -143,16 +143,34 @@ def test_sources_are_copied_and_only_what_changed_is_touched(tmp_path: Path) -> 
 
 
 def test_the_staged_environment_leads_nowhere_but_where_it_should(tmp_path: Path) -> None:
-    site, tree = tmp_path / "site", tmp_path / "tree"
-    content = yaml.safe_load(environment.text(Wanted(True, "80,90", site, "/media/m", tree), tmp_path / "env"))["spack"]
+    site, tree, mirror = tmp_path / "site", tmp_path / "tree", tmp_path / "mirror"
+    mirror.mkdir()
+    content = yaml.safe_load(environment.text(Wanted(True, "80,90", site, str(mirror), tree), tmp_path / "env"))[
+        "spack"
+    ]
     assert content["include"] == [{"path": str(site)}]
     assert content["develop"]["nearfar"]["path"] == str(tmp_path / "env" / "src")
     assert content["repos"] == {"nearfar": str(environment.CHECKOUT / "src/spack_repo/nearfar")}
-    assert content["mirrors"] == {"nearfar": "file:///media/m"}
+    assert content["mirrors"] == {"nearfar": f"file://{mirror}"}
     assert content["config"]["install_tree"]["root"] == str(tree)
     assert content["packages"]["nearfar"] == {"require": ["cuda_arch=80,90"]}
-    assert "osu-micro-benchmarks" in content["packages"], "what the checkout's file says stays"
+    osu = content["packages"]["osu-micro-benchmarks"]
+    assert osu["variants"] == ["cuda_arch=80,90"] and osu["require"], "what the checkout's file says stays"
     assert yaml.safe_load(environment.text(Wanted(False), tmp_path))["spack"]["include"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cuda_arch": "foo"}, "cuda_arch 'foo': compute capabilities are written 90, or 80,90"),
+        ({"cuda_arch": "8.0"}, "cuda_arch '8.0'"),
+        ({"mirror": "/nonexistent"}, "/nonexistent: no such directory; `nearfar spack mirror /nonexistent` makes"),
+    ],
+)
+def test_slips_are_said_before_spack_is_asked(options: dict[str, str], words: str) -> None:
+    with pytest.raises(NearfarError) as raised:
+        Wanted(True, **options)
+    assert words in str(raised.value)
 
 
 def test_a_plan_can_be_declined_and_nothing_is_built(tmp_path: Path) -> None:

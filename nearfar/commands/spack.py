@@ -11,6 +11,7 @@ from typing import Any
 
 from nearfar import spack
 from nearfar.errors import EXIT_GOOD
+from nearfar.files import make_directory
 from nearfar.spack import agreement, detected, externals, mirror
 from nearfar.spack.ensure import say
 
@@ -76,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "install":
         installed = spack.ensure(found, args.cuda, args.cuda_arch, agree=agreement.agreement(args.yes), **wanted)
         return _show_installed(found, installed, args)
+    if args.action == "mirror":
+        make_directory(args.directory, "name a directory")
     plan = spack.plan(found, args.cuda, args.cuda_arch, **wanted)
     if args.action == "mirror":
         archives = mirror.create(found, plan, args.directory.absolute())

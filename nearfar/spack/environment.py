@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT, cannot_write, make_directory, state_directory, write_atomically
 from nearfar.spack.found import Spack
 
@@ -41,6 +43,13 @@ class Wanted:
     mirror: str | None = None
     tree: Path | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ``NearfarError`` for what Spack would only complain about after a minute, and darkly."""
+        if self.cuda_arch and not re.fullmatch(r"\d{2,3}[af]?(,\d{2,3}[af]?)*", self.cuda_arch):
+            raise NearfarError(f"cuda_arch '{self.cuda_arch}': compute capabilities are written 90, or 80,90")
+        if self.mirror and "://" not in self.mirror and not Path(self.mirror).expanduser().is_dir():
+            raise NearfarError(f"{self.mirror}: no such directory; `nearfar spack mirror {self.mirror}` makes a mirror")
+
     @property
     def install_tree(self) -> Path:
         """``tree``, ``NEARFAR_SPACK_TREE``, or ``build/spack/tree``."""
@@ -64,9 +73,10 @@ def text(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> str:
     if wanted.mirror:
         content["mirrors"] = {"nearfar": _url(wanted.mirror)}
     if wanted.cuda and wanted.cuda_arch:
-        packages = content.setdefault("packages", {})
+        packages = content["packages"]
         packages["nearfar"] = {"require": [f"cuda_arch={wanted.cuda_arch}"]}
-        packages["all"] = {"variants": [f"cuda_arch={wanted.cuda_arch}"]}
+        # A preference, which counts where OSU has CUDA; the site's own under `all` would be joined to one there.
+        packages["osu-micro-benchmarks"]["variants"] = [f"cuda_arch={wanted.cuda_arch}"]
     return yaml.safe_dump(whole, sort_keys=False)
 
 

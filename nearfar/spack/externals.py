@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from nearfar.errors import NearfarError
-from nearfar.files import write_atomically
+from nearfar.files import make_directory, write_atomically
 from nearfar.process import find_program, run
 from nearfar.spack.failures import failed
 from nearfar.spack.found import Spack
@@ -27,6 +27,7 @@ from nearfar.spack.found import Spack
 NAMED = ("hwloc", "cuda")
 #: Plain detection finds these too, and they only narrow what the solver may do.
 _LEFT_OUT = ("python", "rust", "go", "npm")
+_ELSEWHERE = "give --into a directory"
 _HEADER = """\
 # The packages of this system that Spack uses and does not build; `nearfar spack externals` wrote it. Edit it: versions and
 # prefixes are what was found on {host}.
@@ -57,6 +58,7 @@ def write(
     file = into / "packages.yaml"
     if file.exists() and not replace:
         raise NearfarError(f"{file}: is there already; --replace writes it anew")
+    make_directory(into, _ELSEWHERE)
     packages, known = _detected(spack, mpi, say)
     _without_false_prefixes(packages, "cuda", "include/cuda.h")
     if "numactl" not in packages and (numactl := _numactl()) is not None:
@@ -68,7 +70,7 @@ def write(
     if cuda_arch:
         packages["all"] = {"variants": [f"cuda_arch={cuda_arch}"]}
     text = yaml.safe_dump({"packages": packages}, sort_keys=True)
-    write_atomically(file, _HEADER.format(host=os.uname().nodename) + text, elsewhere="give --into a directory")
+    write_atomically(file, _HEADER.format(host=os.uname().nodename) + text, _ELSEWHERE)
     found = {
         name: [f"{e['spec']} in {_place(e)}" for e in entry.get("externals", [])] for name, entry in packages.items()
     }

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from nearfar.errors import CouldNotJudge
-from nearfar.files import make_directory
 from nearfar.spack.failures import failed
 from nearfar.spack.found import Spack
 from nearfar.spack.installed import Plan
@@ -20,7 +19,6 @@ def create(spack: Spack, plan: Plan, directory: Path) -> list[Path]:
 
     Raises ``CouldNotJudge`` where one cannot be fetched: half a mirror would be found out too late.
     """
-    make_directory(directory, "name a directory")
     arguments = ["mirror", "create", "--all", "--exclude-specs", OWN, "--directory", str(directory)]
     done = spack.run(["-e", str(plan.folder), *arguments], None)
     output = done.stdout + done.stderr
