@@ -248,6 +248,18 @@ def test_a_run_with_very_many_errors_tells_the_first_dozen(tmp_path: Path) -> No
     assert done.stderr.endswith("nearfar: 28 more errors; nearfar lint shows all\n")
 
 
+def test_references_that_two_systems_share_are_looked_at_with_the_nodes_of_both(tmp_path: Path) -> None:
+    other = (
+        "system: other\npartitions:\n  - {name: gpu, node_type: h100-two-sockets, features: [gpu], references: mine}\n"
+    )
+    rows = "host_device_check:\n  near.h2d: [55, -0.05, null, GB/s]\n  sole.h2d: [55500, -0.05, null, GB/s]\n"
+    folder = site(tmp_path / "site", systems_mine=SYSTEM, systems_other=other, references_mine=PROVENANCE + rows)
+    done = nearfar("validate", "--system", "mine", "--list", site_directory=folder)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "mine.yaml:4: host_device_check: sole.h2d: 55500 GB/s is above the line rate" in line
+
+
 def test_a_run_is_not_stopped_by_what_another_system_uses(tmp_path: Path) -> None:
     folder = site(tmp_path / "site", systems_mine=SYSTEM, references_mine=WRONG)
     done = nearfar("validate", "--system", "titan", "--list", site_directory=folder)

@@ -34,19 +34,22 @@ def before_measuring() -> None:
 
 
 def used_by(reading: Reading, system: systems.System, directories: Sequence[Path]) -> list[Complaint]:
-    """The complaints about what one system's partitions use, the system's own file among them."""
+    """The complaints about what one system's partitions use, the system's own file among them: what is wrong with others'
+    is theirs to mend."""
     partitions = system.partitions.values()
-    node_types = sorted({p.node_type for p in partitions if p.node_type})
-    wanted = sorted({name for p in partitions for name in (p.references, p.node_type) if name})
-    reading.add("nodes", node_types).add("references", wanted)
+    wanted = {name for p in partitions for name in (p.references, p.node_type) if name}
+    sharing = [p for read in reading.systems.values() if read.value for p in read.value.partitions.values()]
+    # A row that another system's nodes use is not dead: theirs are looked at too.
+    node_types = {p.node_type for p in (*partitions, *sharing) if p.node_type and wanted & {p.references, p.node_type}}
+    reading.add("nodes", sorted(node_types)).add("references", sorted(wanted))
     checks = known_checks()
-    mine = {system.file, *(read.file.path for read in reading.node_types.values())}
+    mine = {system.file, *(read.file.path for name, read in reading.node_types.items() if name in wanted)}
     mine |= {read.file.path for read in reading.references.values()}
     every = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
         *of_references(reading, checks, datetime.date.today()),
     ]  # fmt: skip
-    return sorted_once(complaint for complaint in every if complaint.file in mine or complaint.level == ERROR)
+    return sorted_once(complaint for complaint in every if complaint.file in mine)
 
 
 def _stop_on_errors(found: Sequence[Complaint]) -> None:

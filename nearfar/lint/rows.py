@@ -4,7 +4,7 @@ units."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,8 +132,9 @@ def without_mpi(row: str) -> str:
     return rest if first.partition("_")[0] in MPIS else row
 
 
-def complaints(table: Table) -> Iterator[Complaint]:
-    """Rows that no figure has, and units that are not the figure's."""
+def complaints(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
+    """Rows that no figure has, and units that are not the figure's. ``alive`` are the lines of rows that some check has:
+    what several checks share by an alias is dead where none of them has it."""
     for row, values in table.rows.items():
         spoken_of = (table.figures or {}).get(without_mpi(row))
         if spoken_of:
@@ -141,7 +142,7 @@ def complaints(table: Table) -> Iterator[Complaint]:
                 yield table.complaint(ERROR, "unit", f"is in '{unit}', found '{values[3]}'", row)
         elif (wrong := misspelt(table.check, row)) is not None:
             yield table.complaint(ERROR, "unknown-row", f"{wrong}; it would judge nothing", row)
-        elif table.figures is not None:
+        elif table.figures is not None and table.line(row) not in alive:
             yield table.complaint(WARNING, "dead", _why_dead(table, row), row)
 
 

@@ -86,7 +86,6 @@ def of_references(reading: Reading, checks: Mapping[str, Check], today: datetime
         tables = list(rows.tables(read.value, used, checks))
         yield from (each for each in tables if isinstance(each, Complaint))
         mine = [each for each in tables if isinstance(each, Table)]
-        # What several checks share by an alias is dead where none of them has it.
         alive = {table.line(row) for table in mine for row in table.rows if not rows.dead(table, row)}
         for table in mine:
             yield from of_table(table, alive)
@@ -95,7 +94,7 @@ def of_references(reading: Reading, checks: Mapping[str, Check], today: datetime
 def of_table(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
     """What is wrong with the rows of one check and one GPU model; a row that nothing uses has no further fault. ``alive``
     are the lines of rows that some check has."""
-    found = [c for c in rows.complaints(table) if c.rule != "dead" or c.line not in alive]
+    found = list(rows.complaints(table, alive))
     values = [c for c in physics.complaints(table) if c.line not in {other.line for other in found}]
     yield from (*found, *values)
     silent = {complaint.line for complaint in (*found, *values)}
