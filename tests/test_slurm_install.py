@@ -53,6 +53,7 @@ def test_what_is_installed_is_what_its_readers_take(tmp_path: Path, capsys: pyte
         assert subprocess.run(["bash", "-n", str(tmp_path / "etc/nearfar" / script)]).returncode == 0
     nightly = (tmp_path / "etc/nearfar/nightly").read_text()
     assert "'--results=/shared/near far'" in nightly and "--sbatch=--qos=low" in nightly
+    assert nightly.index("slurm nightly") < nightly.index("history --compact") < nightly.index('exit "$code"')
     compile((tmp_path / "etc/nearfar/health-check").read_text(), "health-check", "exec")
     cron = (tmp_path / "etc/cron.d/nearfar-nightly").read_text().splitlines()
     assert cron[-1] == "30 2 * * * nearfar /etc/nearfar/nightly"
