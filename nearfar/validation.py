@@ -129,6 +129,7 @@ def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Pa
     if not places:
         return []
     found = spack.find()
+    spack.tell_children(found)
     return [
         for_partition.install(
             found,

@@ -8,7 +8,7 @@ import pytest
 
 from nearfar import spack
 from nearfar.errors import NearfarError
-from tests.fake_spack import fake_spack
+from tests.fake_spack import calls, fake_spack
 
 
 def test_spack_root_comes_before_the_path(tmp_path: Path) -> None:
@@ -56,3 +56,13 @@ def test_an_environment_that_is_active_in_the_shell_does_not_count(tmp_path: Pat
     environ = {"SPACK_ROOT": str(root), "PATH": "/usr/bin:/bin", "SPACK_ENV": "/somebody/elses", "GONE": "no"}
     done = spack.find(environ).run(["show"], env={"MORE": "1", "GONE": None})
     assert done.stdout == "env=none more=1 gone=yes\n"
+
+
+def test_what_was_found_is_not_asked_again_by_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, other = fake_spack(tmp_path / "one"), fake_spack(tmp_path / "two", version='echo "1.0.2"')
+    monkeypatch.setenv("SPACK_ROOT", str(root))
+    monkeypatch.delenv("NEARFAR_SPACK_FOUND", raising=False)
+    spack.tell_children(spack.find())
+    assert spack.find().version == "1.1.0" and calls(root) == ["--version"]
+    monkeypatch.setenv("SPACK_ROOT", str(other))
+    assert spack.find().version == "1.0.2", "another Spack is asked itself"

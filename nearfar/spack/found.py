@@ -16,6 +16,8 @@ from nearfar.process import Finished, run
 LEAST_VERSION = (1, 0)
 #: Seconds for a question that Spack answers from its own files.
 _QUESTION = 120.0
+#: Program and version that a process found, for those that it starts: asking takes Spack a second.
+_FOUND = "NEARFAR_SPACK_FOUND"
 _SOLVER = (
     "Spack's solver clingo is missing and Spack could not bring it: `pip install clingo` into a Python and name that in"
     " SPACK_PYTHON, or run `spack bootstrap now` on a host with a network"
@@ -62,6 +64,9 @@ def find(environ: Mapping[str, str] | None = None) -> Spack:
     """
     env = dict(os.environ if environ is None else environ)
     program = _program(env)
+    named, _, version = env.get(_FOUND, "").rpartition("@")
+    if named == str(program) and version:
+        return Spack(program, version, program.resolve().parents[1], env)
     asked = run([str(program), "--version"], _QUESTION, env=env)
     least = ".".join(map(str, LEAST_VERSION))
     found = re.search(r"^(\d+)\.(\d+)\S*", asked.stdout, re.MULTILINE)
@@ -70,6 +75,11 @@ def find(environ: Mapping[str, str] | None = None) -> Spack:
     if (int(found[1]), int(found[2])) < LEAST_VERSION:
         raise NearfarError(f"{program} is Spack {found[0]}: nearfar needs {least} or newer; set SPACK_ROOT to one")
     return Spack(program, found[0], program.resolve().parents[1], env)
+
+
+def tell_children(spack: Spack) -> None:
+    """Let the processes that this one starts know what was found, so that they need not ask again."""
+    os.environ[_FOUND] = f"{spack.program}@{spack.version}"
 
 
 def _program(env: Mapping[str, str]) -> Path:
