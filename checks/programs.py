@@ -7,6 +7,7 @@ and reused, by ``setup/build`` and by Spack: asking again costs next to nothing.
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import reframe as rfm
@@ -127,4 +128,6 @@ class programs(rfm.CompileOnlyRegressionTest):
             return Origin("prefix", f"prefix {self.environment.prefix} of the site's file", folder)
         if self.container:
             return Origin("container", f"image {self.container.image}, run by {self.container.runtime}", folder)
-        return origin.of_build(Path(folder))
+        built = origin.of_build(Path(folder))
+        modules = self.environment.reframe.get("modules", [])
+        return replace(built, words=f"{built.words}, modules {', '.join(modules)}") if modules else built

@@ -193,11 +193,9 @@ def tool_version(name: str, path: str) -> str:
         return said.split("\n")[0]
     if name == "mpi":
         # Open MPI's wrapper says whose it is; MPICH's has a library version, and both pass --version to the compiler.
-        said = output([path, "--showme:version"])
-        match = re.search(r"Open MPI ([\w.]+)", said) or re.search(
-            r"MPICH version ([\w.]+)", output([path, "-v"]), re.IGNORECASE
-        )
-        return match[0] if match else ""
+        open_mpi = re.search(r"Open MPI [\w.]+", output([path, "--showme:version"]))
+        mpich = re.search(r"MPICH version ([\w.]+)", output([path, "-v"]))
+        return open_mpi[0] if open_mpi else f"MPICH {mpich[1]}" if mpich else ""
     match = re.search(r"(\d+(?:\.\d+)+)", output([path, "--version"]))
     return match[1] if match else ""
 
