@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -94,3 +94,13 @@ def missing(cases: Sequence[Case], those_that_ran: Sequence[Ran]) -> list[Case]:
     """The cases that should have run and did not."""
     did = {(r.check, r.system, r.partition, r.environ) for r in those_that_ran if r.result not in ("abort", "aborted")}
     return [case for case in cases if (case.check, case.system, case.partition, case.environ) not in did]
+
+
+def verdicts(folder: Path) -> list[dict[str, Any]]:
+    """The verdicts of a run, of every node and check."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*/verdict.json"))]
+
+
+def belongs(verdict: Mapping[str, Any], case: Case) -> bool:
+    """Whether a verdict is of a case."""
+    return all(verdict[key] == getattr(case, key) for key in ("check", "system", "partition", "environ"))

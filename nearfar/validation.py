@@ -18,6 +18,7 @@ from nearfar import catalogue, expected_cases, files, lint, process, references,
 from nearfar.catalogue import Check
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.expected_cases import Case, Ran
+from nearfar.progress import Progress
 from nearfar.sitefile import nearest
 from nearfar.spack import agreement, for_partition
 from nearfar.systems import System
@@ -25,7 +26,6 @@ from nearfar.verdict import passes, worst
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
-_STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
 #: How a machine comes by what a check asks for, where it can be installed.
 _WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/mpi.md"}
 _EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
@@ -105,7 +105,7 @@ def run(request: Request) -> tuple[int, Path]:
         folder = files.make_directory(request.report_directory.absolute())
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
-    progress = _Progress(cases, folder, request.verbose)
+    progress = Progress(cases, folder, request.verbose)
     try:
         done = _reframe(request, system, folder, progress)
     except KeyboardInterrupt:
@@ -142,7 +142,7 @@ def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Pa
     ]
 
 
-def _reframe(request: Request, system: System, folder: Path, progress: _Progress) -> process.Finished:
+def _reframe(request: Request, system: System, folder: Path, progress: Progress) -> process.Finished:
     command = [
         sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(files.CHECKOUT / "reframe_config.py"),
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
@@ -156,58 +156,6 @@ def _reframe(request: Request, system: System, folder: Path, progress: _Progress
     if request.acceptance:
         environment["NEARFAR_ACCEPTANCE"] = "1"
     return process.run(command, None, env=environment, cwd=folder, grace=_GRACE, on_stdout=progress.reframe_said)
-
-
-class _Progress:
-    """Short lines while it runs: on standard error, so that ``--json`` stays alone on standard output."""
-
-    def __init__(self, cases: Sequence[Case], folder: Path, verbose: bool) -> None:
-        self._verbose = verbose
-        self._cases = {(c.check, c.partition, c.environ): c for c in cases}
-        self._places = len({(c.partition, c.environ) for c in cases if not c.modelled})
-        self._folder = folder
-
-    def say(self, words: str) -> None:
-        print(f"nearfar: {words}", file=sys.stderr, flush=True)
-
-    def reframe_said(self, line: str) -> None:
-        """One line of ReFrame's standard output."""
-        if self._verbose:
-            print(line, file=sys.stderr, flush=True)
-        match = _STATUS.match(line)
-        if not match:
-            return
-        status, check, _, partition, environ = match.groups()
-        case = self._cases.get((check, partition, environ))
-        if case is None:
-            if status == "FAIL":
-                self.say(f"{check} failed: nothing can be measured with it")
-            return
-        on = (
-            f" on the modelled {case.node}" if case.modelled else f" @{partition}+{environ}" if self._places > 1 else ""
-        )
-        if status == "RUN":
-            if sys.stderr.isatty():
-                self.say(f"{check}{on} ...")
-            return
-        self.say(f"{check}{on}: {self._word(case, status)}")
-
-    def _word(self, case: Case, status: str) -> str:
-        if status == "SKIP":
-            return "skipped"
-        verdict = next((v for v in verdicts(self._folder) if _belongs(v, case)), None)
-        if verdict is None:
-            return "INDETERMINATE, it left no verdict"
-        return "MODELLED" if case.modelled and verdict["verdict"] == "PASS" else str(verdict["verdict"])
-
-
-def verdicts(folder: Path) -> list[dict[str, Any]]:
-    """The verdicts of a run, of every node and check."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*/verdict.json"))]
-
-
-def _belongs(verdict: Mapping[str, Any], case: Case) -> bool:
-    return all(verdict[key] == getattr(case, key) for key in ("check", "system", "partition", "environ"))
 
 
 def _finish(
@@ -251,7 +199,7 @@ def adopt(folder: Path) -> None:
     folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
     names = {check.name for folder in folders for check in catalogue.read(folder)}
     ran = [case for case in expected_cases.ran(report) if case.check in names]
-    found = verdicts(folder)
+    found = expected_cases.verdicts(folder)
     if not ran or not found:
         return
     modelled = {(v["check"], v["partition"]) for v in found if v["kind"] == "modelled"}
@@ -277,7 +225,7 @@ def _account(
     interrupted = bool(about["interrupted"])
     ran = expected_cases.ran(folder / "reframe-report.json")
     missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
-    found = verdicts(folder)
+    found = expected_cases.verdicts(folder)
     missing += _without_verdict(cases, ran, found)
     verdict = merged(cases, found, bool(missing))
     programs = sum(case.seconds for case in ran)
@@ -356,7 +304,7 @@ def _without_verdict(
             # What a modelled node lacks is no loss; on a real one a check that looked at nothing is never green.
             left += [] if case.modelled else [{**case.entry(), "reason": f"skipped: {_first_line(result.reason)}"}]
             continue
-        mine = [str(v["verdict"]) for v in found if _belongs(v, case)]
+        mine = [str(v["verdict"]) for v in found if expected_cases.belongs(v, case)]
         if not mine or (result.result == "fail" and passes(worst(mine))):
             died = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
             reason = _failed_build(case, ran) or died
@@ -379,7 +327,7 @@ def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: b
     """
     words = ["INDETERMINATE"] if missing else []
     real = [case for case in cases if not case.modelled]
-    judged = [str(v["verdict"]) for v in found for case in real if _belongs(v, case)]
+    judged = [str(v["verdict"]) for v in found for case in real if expected_cases.belongs(v, case)]
     if cases and not real:
         return worst(words)
     return worst([*words, *judged]) if judged else "INDETERMINATE"

@@ -140,7 +140,7 @@ def test_drift_is_named(checkout: Path) -> None:
     """This machine is no Keeneland node: every GPU is missing, and said so."""
     done = validate(checkout, "--system", "fake", "--check", "topology_check")
     assert done.returncode == 1, done.stdout + done.stderr
-    verdicts = validation.verdicts((checkout.parent / "state/reports/latest").resolve())
+    verdicts = expected_cases.verdicts((checkout.parent / "state/reports/latest").resolve())
     assert any(f["item"] == "gpus" and f["hard"] for f in verdicts[0]["findings"])
 
 
