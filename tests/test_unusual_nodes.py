@@ -75,7 +75,7 @@ def test_a_reference_without_bounds_accepts_nothing() -> None:
     [
         ("55.5, -0.02", ".nan, -0.02", 5, "finite"),
         ("55.5, -0.02", "55.5, .nan", 5, "finite"),
-        ("55.5, -0.02", "0, -0.02", 5, "minimum"),
+        ("55.5, -0.02", "0, -0.02", 5, "expected a value above zero"),
         ("  H200:", "  '*H200':", 4, "no regular expression"),
         ("  H200:", "  4090:", 4, "put it in quotes"),
         ("    near.h2d:", "    7:", 5, "put it in quotes"),
