@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -62,8 +61,3 @@ def of_build(folder: Path) -> Origin:
     except (OSError, ValueError, KeyError, TypeError):
         return Origin("cmake", "built by CMake; with what is not known", str(folder))
     return Origin("cmake", account["words"], str(folder), packages)
-
-
-def packages(record: dict[str, Any]) -> Sequence[Package]:
-    """The packages of a record, as ``read`` returns it."""
-    return [Package(**package) for package in record.get("packages", [])]

@@ -127,7 +127,7 @@ class SiteFile:
         found: dict[str, SiteFileError] = {}
         if schema_name in self._sound:
             return []
-        for problem in _by_line(_validator(schema_name).iter_errors(self.data), self):
+        for problem in _by_line(validator(schema_name).iter_errors(self.data), self):
             steps = list(problem.absolute_path)
             place = ".".join(str(step) for step in steps)
             for words, more in _explain(problem):
@@ -208,7 +208,8 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def _validator(name: str) -> Any:
+def validator(name: str) -> Any:
+    """The validator of a schema of the package, made once."""
     import jsonschema
 
     return jsonschema.Draft7Validator(schema(name))

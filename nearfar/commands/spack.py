@@ -93,7 +93,7 @@ def _site(found: spack.Spack, system: str | None) -> Path:
     """As ``./validate --with spack`` chooses, so that what is installed here is what it finds there."""
     if system is not None:
         return spack.folder_of(system)
-    return spack.site_of() or detected.folder(found, os.environ.get("NEARFAR_SPACK_MPI") or "openmpi", say)
+    return spack.site_of() or detected.folder(found, say)
 
 
 def _show_plan(found: spack.Spack, plan: spack.Plan, args: argparse.Namespace) -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from nearfar.errors import CouldNotJudge
 from nearfar.slurm.result import Finding
@@ -29,23 +27,8 @@ class HealthFinding:
 
 def read(path: Path, trust: Trust) -> HealthFinding:
     """The finding in a file. Raises ``CouldNotJudge`` with one line that says why it is not believed."""
-    raw = trust.object(path)
-    if raw.get("schema") != SCHEMA:
-        raise CouldNotJudge(f"{path}: expected schema {SCHEMA}, found {raw.get('schema')}; not counted")
-    problem = next(_validator().iter_errors(raw), None)
-    if problem is not None:
-        where = ".".join(map(str, problem.absolute_path))
-        raise CouldNotJudge(f"{path}: {where + ': ' if where else ''}{problem.message[:120]}; not counted")
+    raw = trust.document(path, SCHEMA, "health-1")
     if f"{raw['node']}.json" != path.name:
         raise CouldNotJudge(f"{path}: of node {raw['node']}; not counted")
     findings = tuple(Finding(f["what"], f["verdict"], f["hard"], f["words"]) for f in raw["findings"])
     return HealthFinding(raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], findings)
-
-
-@cache
-def _validator() -> Any:
-    import jsonschema
-
-    from nearfar.sitefile import schema
-
-    return jsonschema.Draft7Validator(schema("health-1"))

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nearfar.errors import CouldNotJudge
-from nearfar.sitefile import schema
 from nearfar.verdict import ORDER, worst
 
 from .trust import Trust
@@ -114,13 +112,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     forged, another node's, modelled, NaN, or at odds with its own verdict files."""
     trust.directory(folder)
     path = folder / RESULT
-    raw = trust.object(path)
-    if raw.get("schema") != SCHEMA:
-        raise CouldNotJudge(f"{path}: expected schema {SCHEMA}, found {raw.get('schema')}; not counted")
-    problem = next(_validator().iter_errors(raw), None)
-    if problem is not None:
-        where = ".".join(map(str, problem.absolute_path))
-        raise CouldNotJudge(f"{path}: {where + ': ' if where else ''}{problem.message[:120]}; not counted")
+    raw = trust.document(path, SCHEMA, "node-result-1")
     if raw["node"] != folder.parent.name:
         raise CouldNotJudge(f"{path}: of node {raw['node']}, in the place of {folder.parent.name}; not counted")
     if raw["ended"] < raw["started"]:
@@ -178,10 +170,3 @@ _FINDING = ("what", "verdict", "hard", "words", "code", "cell", "value", "limit"
 
 def _short(hostname: str) -> str:
     return hostname.split(".")[0]
-
-
-@cache
-def _validator() -> Any:
-    import jsonschema
-
-    return jsonschema.Draft7Validator(schema("node-result-1"))

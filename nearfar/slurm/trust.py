@@ -50,6 +50,19 @@ class Trust:
             raise CouldNotJudge(f"{path}: expected a JSON object; not counted")
         return found
 
+    def document(self, path: Path, schema: str, file: str) -> dict[str, Any]:
+        """As ``object``, of a schema: ``schema`` is what it calls itself, ``file`` the package's JSON schema of it."""
+        from nearfar.sitefile import validator
+
+        raw = self.object(path)
+        if raw.get("schema") != schema:
+            raise CouldNotJudge(f"{path}: expected schema {schema}, found {raw.get('schema')}; not counted")
+        problem = next(validator(file).iter_errors(raw), None)
+        if problem is not None:
+            where = ".".join(map(str, problem.absolute_path))
+            raise CouldNotJudge(f"{path}: {where + ': ' if where else ''}{problem.message[:120]}; not counted")
+        return raw
+
     def _check(self, path: Path, status: os.stat_result, what: str, right: Any) -> None:
         if not right(status.st_mode):
             raise CouldNotJudge(f"{path}: not a {what} (links are not followed); not counted")

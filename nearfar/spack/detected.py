@@ -17,12 +17,14 @@ from nearfar.spack.found import Spack
 _TOOLS = ("gcc", "g++", "gfortran", "clang", "mpicc", "mpirun", "nvcc", "lstopo", "hwloc-info", "cmake", "pkg-config")
 
 
-def folder(spack: Spack, mpi: str, say: Callable[[str], None]) -> Path:
+def folder(spack: Spack, say: Callable[[str], None]) -> Path:
     """A folder of Spack configuration with what this machine has, below ``build/spack/``; detected where it is not there.
 
     Detection takes seconds, and a minute more the first time that a Spack looks into its packages. A site that wants to
-    review it writes its own: ``nearfar spack externals --into site/systems/NAME``.
+    review it writes its own: ``nearfar spack externals --into site/systems/NAME``. ``NEARFAR_SPACK_MPI`` names another MPI
+    than Open MPI.
     """
+    mpi = os.environ.get("NEARFAR_SPACK_MPI") or "openmpi"
     found = base() / f"externals-{_key(spack, mpi)}"
     if (found / "packages.yaml").exists():
         return found

@@ -27,9 +27,7 @@ def install(
         spack,
         wants_cuda(features),
         architectures(environment),
-        site=site_of()
-        or _folder_of(system)
-        or detected.folder(spack, os.environ.get("NEARFAR_SPACK_MPI") or "openmpi", say),
+        site=site_of() or _folder_of(system) or detected.folder(spack, say),
         mirror=os.environ.get("NEARFAR_SPACK_MIRROR") or None,
         agree=agree,
     )
