@@ -49,6 +49,16 @@ SPREAD_BETWEEN_NODES, SPREAD_BETWEEN_NIGHTS = 0.003, 0.002
 def one_night(folder: Path) -> pl.DataFrame:
     """The rows of one node and night, as ``record`` writes them."""
     run = folder / "20260101T020000"
+    leave_run(run)
+    kept = history.record(run, folder / "record")
+    rows = pl.read_parquet(next(kept.rglob("*.parquet"))).sort("check", "metric")
+    copies = -(-METRICS // len(rows))
+    more = [rows.with_columns(metric=pl.col("metric") + (f".again{n}" if n else "")) for n in range(copies)]
+    return pl.concat(more).head(METRICS)
+
+
+def leave_run(run: Path) -> None:
+    """One run of one node, ``vm``, judged."""
     for check in CHECKS:
         document = measurement.load(DOCUMENTS / f"{check}.json")
         metrics = measurement.metrics(document)
@@ -60,11 +70,6 @@ def one_night(folder: Path) -> pl.DataFrame:
             json.dumps(verdict.judge(document, found, subject=subject, metrics=metrics))
         )
         (place / "document.json").write_text(measurement.dump(document))
-    kept = history.record(run, folder / "record")
-    rows = pl.read_parquet(next(kept.rglob("*.parquet"))).sort("check", "metric")
-    copies = -(-METRICS // len(rows))
-    more = [rows.with_columns(metric=pl.col("metric") + (f".again{n}" if n else "")) for n in range(copies)]
-    return pl.concat(more).head(METRICS)
 
 
 def nights(template: pl.DataFrame, first: int, count: int, nodes: int, noise: pl.Series) -> pl.DataFrame:
@@ -127,6 +132,23 @@ def ask(directory: Path, *words: str) -> dict[str, Any]:
             "lines": len(lines), "first": lines[0] if lines else ""}  # fmt: skip
 
 
+def look_back(directory: Path, node: str, count: int) -> str:
+    """What a node's run the night after needs for its own past, all checks together: seconds, and what it found."""
+    with tempfile.TemporaryDirectory() as place:
+        leave_run(Path(place))
+        texts = [[(Path(place, "vm", check) / f"{name}.json").read_text().replace('"GPU-', f'"GPU-{node}')
+                  for name in ("verdict", "document")] for check in CHECKS]  # fmt: skip
+    judged = [({**json.loads(verdict), "node": node}, json.loads(document)) for verdict, document in texts]
+    began = time.monotonic()
+    own = history.OwnPast(
+        directory, datetime.combine(FIRST_NIGHT, datetime.min.time(), timezone.utc) + timedelta(count)
+    )
+    found = [past for verdict, document in judged for past in own.of(verdict, document, {}).values()]
+    seconds = time.monotonic() - began
+    runs = max((len(past.values) for past in found), default=0)
+    return f"{seconds:7.2f} s  the node's own past in a run of {len(CHECKS)} checks: {len(found)} figures, {runs} runs each"
+
+
 def main() -> None:
     """Make the history unless it is there, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -144,6 +166,7 @@ def main() -> None:
         files = list(directory.rglob("*.parquet"))
         size = sum(file.stat().st_size for file in files)
         last = f"gpu{args.nodes - 1:04}"
+        past = look_back(directory, last, args.nights)
         answers = [ask(directory, "--system", SYSTEM, *words) for words in (
             ("--node", last, "--check", "host_device_check", "--metric", "sole.n0_g0"),
             ("--node", last), ("--metric", "sole.n0_g0", "--since", "2026-12-01"),
@@ -151,11 +174,21 @@ def main() -> None:
         )]  # fmt: skip
         if args.json:
             print(
-                json.dumps({"rows": rows, "files": len(files), "bytes": size, "written_s": written, "answers": answers})
+                json.dumps(
+                    {
+                        "rows": rows,
+                        "files": len(files),
+                        "bytes": size,
+                        "written_s": written,
+                        "own_past": past.strip(),
+                        "answers": answers,
+                    }
+                )
             )
             return
         what = "there already" if rows is None else f"{rows:,} rows, written in {written:.0f} s"
         print(f"{what}: {len(files)} files, {size / 2**30:.2f} GiB")
+        print(past)
         for answer in answers:
             print(
                 f"{answer['seconds']:7.2f} s  {answer['gib']:5.2f} GiB  {answer['lines']:4d} lines  {answer['command']}"

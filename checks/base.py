@@ -18,7 +18,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from nearfar import casefiles, expectations, inventory, measurement, references, systems, unmatched, verdict
+from nearfar import casefiles, expectations, inventory, measurement, references, systems, topology, unmatched, verdict
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
 from nearfar.supervise import ATTEMPTS
@@ -31,6 +31,14 @@ from .programs import programs
 def observed_here():
     """This machine, looked at once in a session."""
     return inventory.observe()
+
+
+@functools.lru_cache(maxsize=1)
+def own_past():
+    """The history's word on the nodes of this session."""
+    from nearfar import history  # what it reads with takes a second to load
+
+    return history.OwnPast()
 
 
 class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
@@ -191,12 +199,14 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             document, findings = self.read_document()
             self.metrics = [] if document is None else self.figures(document)
             stamp = {} if document is None else document.raw["node"].get("software", {})
-            unused = self.find_references(stamp)
-            self.verdict = verdict.judge(
-                document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
-                findings=[*findings, *self.findings(document), *unused], left_out=self.left_out, kind=self.kind,
-                acceptance=self.acceptance,
+            findings += [*self.findings(document), *self.find_references(stamp)]
+            judge = functools.partial(
+                verdict.judge, document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
+                left_out=self.left_out, kind=self.kind, acceptance=self.acceptance,
             )  # fmt: skip
+            # The first verdict says which figures of which boards are to be looked for.
+            past, notes = self.find_past(document, judge(findings=findings))
+            self.verdict = judge(past=past, findings=[*findings, *notes])
             self.keep(document)
         self.seconds = casefiles.program_seconds(Path(self.stagedir))
         if verdict.needs_sanity(self.verdict):
@@ -216,6 +226,17 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             if self.kind == "measured":
                 unused += unmatched.findings(self.reference_files, check, found, models)
         return unused
+
+    def find_past(self, document, judged):
+        """The node's own healthy runs by metric, and a note where they cannot be read: that fails nothing."""
+        if document is None or document.kind != "measured" or self.kind != "measured":
+            return {}, []
+        observed = {} if self.observed is None else topology.node_to_document(self.observed)
+        try:
+            found, left_out = own_past().of(judged, document.raw, observed), own_past().left_out()
+        except NearfarError as error:
+            return {}, [Finding(verdict.HISTORY, "PASS", f"not compared with its own past: {error}")]
+        return found, [Finding(verdict.HISTORY, "PASS", f"its own past: {left_out}")] if left_out else []
 
     def figures(self, document):
         """The document's figures, by the path classes of the expected node (``Metric``, or ``SubjectMetric``)."""

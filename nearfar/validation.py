@@ -22,7 +22,7 @@ from nearfar.progress import Progress
 from nearfar.sitefile import nearest
 from nearfar.spack import agreement, for_partition
 from nearfar.systems import System
-from nearfar.verdict import passes, worst
+from nearfar.verdict import HISTORY, passes, worst
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
@@ -181,9 +181,12 @@ def _finish(
 
 
 def _remember(folder: Path) -> None:
-    """Keep the figures in the history. A history that cannot be written costs a line, not the verdict."""
+    """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
     from nearfar import history
 
+    findings = (finding for found in expected_cases.verdicts(folder) for finding in found["findings"])
+    for words in dict.fromkeys(str(f["reason"]) for f in findings if f["item"] == HISTORY):
+        print(f"nearfar: {words}", file=sys.stderr, flush=True)
     try:
         history.record(folder)
     except CouldNotJudge as error:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.cells import Cell, Skip
-from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Document, Metric, SubjectMetric, Unmeasured, subject_key
+from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Document, SubjectMetric, Unmeasured, subject_key
 from nearfar.measurement.document import CELL_QUANTITIES
+from nearfar.past import Past, worse
 from nearfar.references import Reference, figure, row_keys
 from nearfar.verdict_words import amount, bound_words, describe, interval
 
@@ -23,6 +24,8 @@ ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 EXPECTED_SKIPS = ("representative", "unsupported")
 #: Failures that prove nothing about the hardware; all other codes are hard evidence.
 SOFT_FAILURES = ("placement", "error")
+#: What a finding speaks of that says why nothing was compared with the node's past.
+HISTORY = "history"
 #: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
 _HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
 
@@ -62,7 +65,7 @@ def passes(verdict: str) -> bool:
 def judge(
     document: Document | None,
     references: Mapping[str, Reference | None],
-    past: Mapping[str, Sequence[float]] | None = None,
+    past: Mapping[str, Past] | None = None,
     *,
     subject: Subject,
     metrics: Sequence[AnyMetric] = (),
@@ -75,9 +78,10 @@ def judge(
     """The verdict on one check of one node, as ``nearfar-verdict/1``.
 
     ``asked`` are the cells (or other subjects) that should have been measured, ``findings`` what the check found out by other means,
-    ``left_out`` the cells that were never asked for, ``past`` earlier values by metric name (from the last healthy
-    runs). ``acceptance``: what cannot be judged is INDETERMINATE.
+    ``left_out`` the cells that were never asked for, ``past`` the node's own healthy runs by metric name.
+    ``acceptance``: what cannot be judged is INDETERMINATE.
     """
+    past = past or {}
     missing = _missing(document, asked)
     skipped = [*(document.skipped if document else ()), *(Unmeasured(str(s.cell), s.reason, s.code) for s in left_out)]
     found = [
@@ -219,14 +223,13 @@ def _judge_metric(
     reference: Reference | None,
     metrics: Sequence[AnyMetric],
     references: Mapping[str, Reference | None],
-    past: Mapping[str, Sequence[float]] | None,
+    past: Mapping[str, Past],
     acceptance: bool,
 ) -> dict[str, Any]:
-    verdict, reason = _verdict(metric, reference, acceptance)
-    if verdict == "PASS" and past is not None:
-        verdict, reason = _against_past(metric, past.get(metric.name, ()))
+    verdict, reason = _beside_its_past(metric, reference, past, acceptance)
+    before = past.get(metric.name)
     if verdict in ("FAIL", "DEGRADED"):
-        reason = f"{reason}{_other_direction(metric, metrics, references)}"
+        reason = f"{reason}{_other_direction(metric, metrics, references, past)}"
     return {
         "name": metric.name,
         "cell": metric.subject if isinstance(metric, SubjectMetric) else str(metric.cell),
@@ -246,6 +249,7 @@ def _judge_metric(
             "origin": reference.origin, "note": reference.note, "stale": reference.stale,
         },
         "degraded_below": None if reference is None else reference.degraded_below,
+        "past": None if before is None else {"median": before.median, "n": len(before.values), "since": before.since},
         "verdict": verdict,
         "reason": reason,
     }  # fmt: skip
@@ -290,23 +294,23 @@ def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool) -
     return "PASS", None
 
 
-#: How far below the median of its past a figure may lie: alone, and in windows of several flows.
-_PAST_SLACK = {True: 0.03, False: 0.06}
-
-
-def _against_past(metric: AnyMetric, values: Sequence[float]) -> tuple[str, str | None]:
-    if len(values) < 3 or metric.unit not in ("GB/s", "1"):
-        return "PASS", None
-    middle = sorted(values)[len(values) // 2]
-    slack = _PAST_SLACK[isinstance(metric, Metric) and metric.cell.lone] * middle
-    if metric.value >= middle - slack:
-        return "PASS", None
-    was = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} in its last {len(values)} runs"
-    return "DEGRADED", f"{describe(metric)}: {amount(metric)}, was {was}"
+def _beside_its_past(
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Past], acceptance: bool
+) -> tuple[str, str | None]:
+    """The verdict by the reference; what passes it may be worse than it was."""
+    verdict, reason = _verdict(metric, reference, acceptance)
+    before = past.get(metric.name)
+    if verdict != "PASS" or before is None or not worse(metric, before):
+        return verdict, reason
+    words = f"{amount(metric)}, worse than its own past: {before.words(metric.unit)}"
+    return "DEGRADED", f"{describe(metric)}: {words}"
 
 
 def _other_direction(
-    metric: AnyMetric, metrics: Sequence[AnyMetric], references: Mapping[str, Reference | None]
+    metric: AnyMetric,
+    metrics: Sequence[AnyMetric],
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Past],
 ) -> str:
     """What the opposite direction of a host path says: a direction alone points at another part than both."""
     if isinstance(metric, SubjectMetric) or metric.quantity == "ratio" or metric.total:
@@ -327,6 +331,6 @@ def _other_direction(
             and other.quantity == metric.quantity
             and beside.direction != flow.direction
         ):
-            verdict, _ = _verdict(other, references.get(other.name), False)
+            verdict, _ = _beside_its_past(other, references.get(other.name), past, False)
             return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
     return ""

@@ -19,7 +19,7 @@ from nearfar.prediction import load_node_type, modelled_document
 
 Document = dict[str, Any]
 #: Of the fake node: every flow at this part of what its PCIe 2 link carries.
-GOOD, SLOWER, BROKEN = 0.85, 0.70, 0.20
+GOOD, AGED, SLOWER, BROKEN = 0.85, 0.81, 0.70, 0.20
 
 
 def document(cells: list[Any]) -> Document:
@@ -28,6 +28,8 @@ def document(cells: list[Any]) -> Document:
     made = modelled_document(node_type, [cell for cell in cells if cell.lone and cell.flows[0].kind == "host"])
     made.update(kind="measured", program={"name": "nearfar-copy"})
     made["node"].update(hostname=os.environ.get("FAKE_HOST", "fake"), software={"driver": "1.0"})
+    for gpu in made["node"]["gpus"]:
+        gpu["uuid"] = f"GPU-{gpu['index']}"
     made["skipped"] += [{"cell": str(c), "reason": "left to later", "code": "unsupported"} for c in cells if not c.lone]
     for result in made["results"]:
         rescale(result, GOOD)
@@ -67,6 +69,7 @@ def nothing(made: Document) -> None:
 BENDS: dict[str, Callable[[Document], Any]] = {
     "good": lambda made: None,
     "broken_path": lambda made: rescale(find(made, "g2:n1"), BROKEN),
+    "aged_path": lambda made: rescale(find(made, "g2:n1"), AGED),
     "slower_path": lambda made: rescale(find(made, "g2:n1"), SLOWER),
     "far_slow": lambda made: rescale(find(made, "n0:g2"), 0.35),
     "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.58, spread=0.1), find(made, "g2:n1").update(converged=False)),

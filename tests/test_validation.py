@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from nearfar import catalogue, expected_cases, systems, validation
@@ -121,19 +123,58 @@ def test_a_check_file_that_reframe_drops_is_missed(checkout: Path, damage: str, 
     assert "host_device" in done.stdout
 
 
+def validate_plain(checkout: Path, case: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The host-device check of a node that only predictions judge."""
+    shutil.copy(checkout / "site/nodes/keeneland.xml", checkout / "site/nodes/plain.xml")
+    described = (checkout / "site/nodes/keeneland.yaml").read_text().replace("node_type: keeneland", "node_type: plain")
+    (checkout / "site/nodes/plain.yaml").write_text(described)
+    text = SITE.replace("good}", f"{case}, FAKE_HOST: {socket.gethostname()}}}").replace(": keeneland", ": plain")
+    (checkout / "site/systems/fake.yaml").write_text(text)
+    return validate(checkout, "--system", "fake", "--check", "host_device_check", **environment)
+
+
 @pytest.mark.parametrize(
     "case, code, verdict",
     [("good", 0, "PASS"), ("slower_path", 0, "DEGRADED"), ("broken_path", 1, "FAIL"), ("denied", 3, "INDETERMINATE")],
 )
 def test_exit_codes(checkout: Path, case: str, code: int, verdict: str) -> None:
-    shutil.copy(checkout / "site/nodes/keeneland.xml", checkout / "site/nodes/plain.xml")
-    described = (checkout / "site/nodes/keeneland.yaml").read_text().replace("node_type: keeneland", "node_type: plain")
-    (checkout / "site/nodes/plain.yaml").write_text(described)
-    text = SITE.replace("FAKE_CASE: good", f"FAKE_CASE: {case}").replace("node_type: keeneland", "node_type: plain")
-    (checkout / "site/systems/fake.yaml").write_text(text)
-    done = validate(checkout, "--system", "fake", "--check", "host_device_check")
+    done = validate_plain(checkout, case)
     assert (done.returncode, run_json(checkout)["verdict"]) == (code, verdict), done.stdout + done.stderr
     assert verdict in done.stdout
+
+
+def test_a_path_that_was_faster_in_the_runs_before(checkout: Path, tmp_path: Path) -> None:
+    """Its reference lets it pass; its own past does not, where there is one."""
+    alone = validate_plain(checkout, "aged_path", NEARFAR_HISTORY=str(tmp_path / "nothing"))
+    assert (alone.returncode, run_json(checkout)["verdict"]) == (0, "PASS"), alone.stdout + alone.stderr
+    assert validate_plain(checkout, "good").returncode == 0
+    kept = tmp_path / "state/reports/history"
+    more_nights(next(kept.rglob("*.parquet")), 4)
+    done = validate_plain(checkout, "aged_path")
+    assert (done.returncode, run_json(checkout)["verdict"]) == (0, "DEGRADED"), done.stdout + done.stderr
+    words = "GPU 2, device to host from NUMA node 1: 5.59 GB/s, worse than its own past: 5.87 before (5 runs since 20"
+    assert words in done.stdout
+    latest = tmp_path / "state/reports/latest"
+    report = json.loads((latest / "report.json").read_text())
+    metrics = [m for node in report["nodes"] for check in node["checks"] for m in check["metrics"]]
+    assert [m["past"]["n"] for m in metrics if m["verdict"] == "DEGRADED"] == [5]
+    assert "5.87 before, 5 runs since 20" in (latest / "index.html").read_text()
+
+
+def more_nights(file: Path, count: int) -> None:
+    """The same rows as of other runs, the nights before."""
+    rows = pl.read_parquet(file)
+    for night in range(1, count + 1):
+        earlier = pl.col("started", "recorded").dt.offset_by(f"-{night}d")
+        run = rows.with_columns(earlier, source=pl.col("source") + str(night))
+        run.write_parquet(file.with_name(file.name.replace(".parquet", f"{night}.parquet")))
+
+
+def test_a_history_that_cannot_be_read_costs_a_line(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows-1").write_text("no directory")
+    done = validate_plain(checkout, "good", NEARFAR_HISTORY=str(tmp_path))
+    assert (done.returncode, run_json(checkout)["verdict"]) == (0, "PASS"), done.stdout + done.stderr
+    assert done.stderr.count("not compared with its own past") == 1, done.stderr
 
 
 def test_drift_is_named(checkout: Path) -> None:

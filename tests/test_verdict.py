@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nearfar import measurement, sitefile, verdict
 from nearfar.cells import Skip, parse
+from nearfar.measurement import Metric
+from nearfar.past import Past, worse
 from nearfar.references import Reference, resolve
 from nearfar.topology import node_to_document
 from nearfar.verdict import Finding, Subject, judge, worst
@@ -203,13 +208,59 @@ def test_worst() -> None:
     assert worst(["INDETERMINATE", "FAIL"]) == "FAIL"
 
 
+def beside_past(measured: Metric, *values: float) -> dict[str, Any]:
+    wide = Reference(measured.value, -0.9, 0.9, measured.unit, "tuned", "tuned")
+    past = {measured.name: Past(values, "2026-11-01")}
+    return judge(None, {measured.name: wide}, past, subject=SUBJECT, metrics=[measured])
+
+
 def test_worse_than_its_own_past() -> None:
-    measured = metric("n0:g0", 50.0)
-    reference = {measured.name: Reference(55.0, -0.2, None, "GB/s", "tuned", "tuned")}
-    found = judge(None, reference, {measured.name: [55.0, 55.1, 54.9]}, subject=SUBJECT, metrics=[measured])
+    found = beside_past(metric("n0:g0", 50.0), 55.0, 55.1, 54.9, 55.0, 55.0)
     assert found["verdict"] == "DEGRADED"
-    assert "50.0 GB/s, was 55.0 ± 1.6 in its last 3 runs" in found["reasons"][0]
-    assert judge(None, reference, {}, subject=SUBJECT, metrics=[measured])["verdict"] == "PASS"
+    words = "50.0 GB/s, worse than its own past: 55.0 before (5 runs since 2026-11-01)"
+    assert words in found["reasons"][0]
+    assert found["metrics"][0]["past"] == {"median": 55.0, "n": 5, "since": "2026-11-01"}
+    jsonschema.validate(found, sitefile.schema("verdict-1"))
+
+
+@pytest.mark.parametrize(
+    "value, past, why",
+    [
+        (50.0, [55.0, 55.1, 54.9, 55.0], "four runs are no past"),
+        (53.6, [55.0, 55.1, 54.9, 55.0, 55.0], "within the slack of 3 %"),
+        (50.0, [55.0, 49.0, 60.0, 52.0, 58.0], "it varies by more"),
+        (50.5, [55.0, 55.1, 50.0, 55.0, 55.0], "it was as low before"),
+    ],
+)
+def test_what_is_not_clearly_worse_than_its_past(value: float, past: list[float], why: str) -> None:
+    assert beside_past(metric("n0:g0", value), *past)["verdict"] == "PASS", why
+
+
+def test_a_figure_without_a_reference_can_be_worse_than_its_past() -> None:
+    measured = metric("n0:g0", 50.0)
+    past = {measured.name: Past((55.0,) * 5, "2026-11-01")}
+    found = judge(None, {}, past, subject=SUBJECT, metrics=[measured])
+    assert found["verdict"] == "DEGRADED"
+    good = judge(None, {}, {measured.name: Past((50.0,) * 5, "2026-11-01")}, subject=SUBJECT, metrics=[measured])
+    assert (good["verdict"], "not judged: no reference" in good["metrics"][0]["reason"]) == ("PASS", True)
+
+
+def test_more_time_than_in_the_past_is_worse() -> None:
+    slow = replace(metric("n0:g0", 8.0), unit="us", quantity="latency.copy")
+    assert beside_past(slow, 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "DEGRADED"
+    assert beside_past(replace(slow, value=4.0), 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "PASS"
+
+
+@given(
+    st.lists(st.floats(50.0, 56.0), min_size=5, max_size=40),
+    st.floats(1.0, 60.0),
+    st.floats(0.0, 5.0),
+)
+def test_what_it_has_had_before_is_never_worse_than_its_past(past: list[float], value: float, more: float) -> None:
+    known = Past(tuple(past), "2026-11-01")
+    assert not any(worse(metric("n0:g0", each), known) for each in past)
+    if not worse(metric("n0:g0", value), known):
+        assert not worse(metric("n0:g0", value + more), known), "more of a rate is never worse"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,17 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
     if document["kind"] != "measured":
         raise CouldNotJudge(f"{folder / 'document.json'}: is {document['kind']}, its verdict says measured")
     _refuse_another_node(folder, verdict, document)
-    common = _common(folder, verdict, document, observed, run, sha256(judged + measured).hexdigest()[:16])
+    found = of_document(verdict, document, observed)
+    started = time_of(document.get("started") or verdict.get("time"), folder / "document.json")
+    source = sha256(judged + measured).hexdigest()[:16]
+    return [{**row, "source": source, "started": started, "run": run} for row in found]
+
+
+def of_document(
+    verdict: Mapping[str, Any], document: Mapping[str, Any], observed: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The figures of a verdict and its document, as rows that do not say when, and from which files."""
+    common = _common(verdict, document, observed)
     results = _by_cell(document["results"])
     held = {entry["index"] for entry in document.get("gpus_under_load") or [] if _throttled(entry)}
     devices = _Devices(document["node"].get("gpus") or [], observed.get("gpus") or [])
@@ -62,37 +72,28 @@ def _read(path: Path, schema: str, needed: tuple[str, ...]) -> tuple[dict[str, A
 
 def _refuse_another_node(folder: Path, verdict: Mapping[str, Any], document: Mapping[str, Any]) -> None:
     """A document belongs to the node whose folder it lies in; domains are left out of the comparison."""
-    own = _short(folder.parent.name)
+    own = short_name(folder.parent.name)
     for path, name in (
         (folder / "verdict.json", verdict["node"]),
         (folder / "document.json", document["node"].get("hostname")),
     ):
-        if name and _short(str(name)) != own:
+        if name and short_name(str(name)) != own:
             raise CouldNotJudge(f"{path}: is of node {name}, and lies in the folder of {folder.parent.name}")
 
 
-def _short(hostname: str) -> str:
+def short_name(hostname: str) -> str:
+    """A node as the history calls it: without its domain."""
     return hostname.partition(".")[0].lower()
 
 
-def _common(
-    folder: Path,
-    verdict: Mapping[str, Any],
-    document: Mapping[str, Any],
-    observed: Mapping[str, Any],
-    run: str,
-    source: str,
-) -> dict[str, Any]:
+def _common(verdict: Mapping[str, Any], document: Mapping[str, Any], observed: Mapping[str, Any]) -> dict[str, Any]:
     software = {**(observed.get("software") or {}), **(document["node"].get("software") or {})}
     program = document.get("program") or {}
     return {
-        "source": source,
-        "started": time_of(document.get("started") or verdict.get("time"), folder / "document.json"),
-        "run": run,
         "system": verdict["system"],
         "partition": verdict.get("partition"),
         "environ": verdict.get("environ"),
-        "node": _short(str(verdict["node"])),
+        "node": short_name(str(verdict["node"])),
         "product": observed.get("product") or document["node"].get("product"),
         **{key: _text(software.get(key)) for key in _STAMP},
         "mpi": _text((document.get("mpi") or {}).get("library")),

@@ -26,7 +26,10 @@ _KEYS = ("source", "sequence", "recorded", "started", "node", "check", "metric")
 
 @dataclass(frozen=True)
 class Question:
-    """Which rows are wanted; None: all. ``row`` is a row of references (``near.h2d``) that stands for several metrics."""
+    """Which rows are wanted; None: all. ``row`` is a row of references (``near.h2d``) that stands for several metrics.
+
+    ``newest``: of the files of single runs no more than the newest so many (of one node; compacted ones are all read).
+    """
 
     system: str | None = None
     nodes: tuple[str, ...] | None = None
@@ -34,6 +37,7 @@ class Question:
     metric: str | None = None
     row: str | None = None
     since: datetime | None = None
+    newest: int | None = None
 
     @property
     def predicate(self) -> pl.Expr:
@@ -78,7 +82,7 @@ class History:
         for month in sorted(base.glob(f"system={system}/month=*")):
             if month.name >= least:
                 found += (path for path in month.glob("*.parquet") if _may_hold(path, names))
-        return sorted(path for path in found if self._is_whole(path))
+        return sorted(path for path in _newest(found, question.newest) if self._is_whole(path))
 
     def _is_whole(self, path: Path) -> bool:
         """Whether a file is Parquet to its end; one that vanished meanwhile was compacted."""
@@ -178,6 +182,12 @@ def trusted(directory: Path) -> frozenset[int]:
 
 def _may_hold(path: Path, names: set[str] | None) -> bool:
     return names is None or path.name.startswith(COMPACTED) or path.name.partition(".")[0] in names
+
+
+def _newest(files: Sequence[Path], most: int | None) -> list[Path]:
+    """Of one node's own files the last ones by their time, which their names have; the compacted ones stay."""
+    single = sorted(path for path in files if not path.name.startswith(COMPACTED))
+    return [*(path for path in files if path.name.startswith(COMPACTED)), *single[-most if most else 0 :]]
 
 
 def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: int | None = None) -> pl.DataFrame:

@@ -53,6 +53,7 @@ def _check(node: NodeRun, check: Check) -> dict[str, Any]:
         "remeasured",
         "reference",
         "degraded_below",
+        "past",
         "verdict",
         "reason",
     )

@@ -49,6 +49,7 @@ class Figure:
     verified: bool = True
     beside: tuple[cells.Flow, ...] = ()
     remeasured: bool = False
+    past: dict[str, Any] | None = None
 
     @property
     def shown(self) -> str:
@@ -127,6 +128,14 @@ class Figure:
         """What a reader should know of how it was measured in a quick look; empty where there is nothing."""
         words = [f"beside {', '.join(map(cells.pretty, self.beside))}"] if self.beside else []
         return ", ".join([*words, *(["measured again alone"] if self.remeasured else [])])
+
+    @property
+    def before(self) -> str:
+        """What it was in the node's own healthy runs: ``55.3 before, 5 runs since 2026-11-01``; empty where it has no
+        past."""
+        if not self.past:
+            return ""
+        return f"{number(_number(self.past.get('median')), self.unit)} before, {self.past.get('n')} runs since {self.past.get('since')}"
 
     @property
     def sentence(self) -> str:
@@ -218,7 +227,7 @@ def _figure(metric: dict[str, Any], rates: dict[Any, _Rate], modelled: bool, pre
         anchor=slug(f"{prefix}.{name}"), n=rate.raw.get("n"), samples=tuple(rate.raw.get("samples") or ()),
         converged=rate.converged, verified=rate.verified,
         beside=tuple(other.flows[0] for text in metric.get("beside") or () if (other := parsed(text)) is not None),
-        remeasured=bool(metric.get("remeasured")),
+        remeasured=bool(metric.get("remeasured")), past=metric.get("past") or None,
     )  # fmt: skip
 
 

@@ -1,0 +1,146 @@
+"""The node's own past out of the history: which runs it is made of, and which it must not be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import history
+from nearfar.errors import CouldNotJudge
+from nearfar.past import Past
+from tests.data.runs import nightly
+
+NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
+NIGHTS = [f"2026-11-{day:02}" for day in range(10, 16)]
+FIGURE = "sole.n0_g2"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Six nights of two nodes."""
+    for night, day in enumerate(NIGHTS):
+        run = nightly.run(tmp_path / "reports", {"gpu001": 1 + night / 1000, "gpu002": 0.5}, day)
+        history.record(run, tmp_path / "history")
+    return tmp_path / "history"
+
+
+def past_of(kept: Path, *how: Any, **more: Any) -> dict[str, Past]:
+    """What the history says, where all of it can be read."""
+    past, left_out = asked(kept, *how, **more)
+    assert left_out is None
+    return past
+
+
+def asked(
+    kept: Path, change: nightly.Change | None = None, bend: Callable[[dict[str, Any]], None] = lambda verdict: None
+) -> tuple[dict[str, Past], str | None]:
+    """What the history says to a run of gpu001 whose document is changed so, and its verdict bent so; and what was left
+    out."""
+    run = nightly.run(kept.parent / "now", {"gpu001": 1.0}, "2026-11-19", change=change)
+    verdict, document = (
+        json.loads((run / "gpu001/host_device_check" / f"{name}.json").read_text()) for name in ("verdict", "document")
+    )
+    bend(verdict)
+    own = history.OwnPast(kept, NOW)
+    return own.of(verdict, document, {}), own.left_out()
+
+
+def test_a_node_has_its_own_past_alone(kept: Path) -> None:
+    found = past_of(kept)
+    assert len(found) > 10
+    low, high = found[FIGURE].values[0], found[FIGURE].values[-1]
+    assert (len(found[FIGURE].values), found[FIGURE].since) == (6, "2026-11-10")
+    assert high / low == pytest.approx(1.005), "the earliest first, none of the other node"
+
+
+def stamped(**software: str) -> nightly.Change:
+    return lambda raw: raw["node"]["software"].update(software)
+
+
+def other_board(raw: dict[str, Any]) -> None:
+    raw["node"]["gpus"][2]["uuid"] = "GPU-new"
+
+
+def unknown_board(raw: dict[str, Any]) -> None:
+    for gpu in raw["node"]["gpus"]:
+        gpu.pop("uuid", None)
+        gpu.pop("serial", None)
+
+
+@pytest.mark.parametrize(
+    "change, compared",
+    [
+        (stamped(driver="999.1"), False),
+        (stamped(cuda="99.0"), False),
+        (lambda raw: raw["program"].update(version="99"), False),
+        (lambda raw: raw["program"].update(quick=True), False),
+        (lambda raw: raw.update(aggressor=["n0:g0"]), False),
+        (other_board, False),
+        (unknown_board, False),
+        (stamped(kernel="99"), True),
+    ],
+)
+def test_like_is_compared_with_like(kept: Path, change: nightly.Change, compared: bool) -> None:
+    assert (FIGURE in past_of(kept, change)) == compared
+
+
+def test_another_board_has_no_past_and_the_others_keep_theirs(kept: Path) -> None:
+    found = past_of(kept, other_board)
+    assert FIGURE not in found and "sole.n0_g1" in found
+
+
+@pytest.mark.parametrize("key, value", [("node", "gpu777"), ("system", "other"), ("check", "other_check")])
+def test_of_another_node_system_or_check_nothing_is_said(kept: Path, key: str, value: str) -> None:
+    assert past_of(kept, bend=lambda verdict: verdict.update({key: value})) == {}
+
+
+def test_what_was_no_healthy_figure_is_no_past(tmp_path: Path) -> None:
+    def unverified(raw: dict[str, Any]) -> None:
+        for result in raw["results"]:
+            result["verified"] = False
+
+    def hot(raw: dict[str, Any]) -> None:
+        raw["gpus_under_load"] = [{"index": 2, "throttle": ["hw_thermal"]}]
+
+    kept = tmp_path / "history"
+    history.record(nightly.run(tmp_path / "reports", {"gpu001": 0.3}, "2026-11-10"), kept)  # fails
+    history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-11", change=unverified), kept)
+    history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-12", change=hot), kept)
+    history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-13"), kept)
+    history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-06-01"), kept)  # long ago
+    assert (past_of(kept)[FIGURE].since, len(past_of(kept)[FIGURE].values)) == ("2026-11-13", 1)
+
+
+def test_of_many_runs_the_newest_count(tmp_path: Path) -> None:
+    for day in range(1, 29):
+        history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, f"2026-10-{day:02}"), tmp_path / "history")
+    for day in NIGHTS:
+        history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, day), tmp_path / "history")
+    found = past_of(tmp_path / "history")[FIGURE]
+    assert (len(found.values), found.since) == (30, "2026-10-05")
+    history.compact(history.History(tmp_path / "history", lambda words: None))
+    assert past_of(tmp_path / "history")[FIGURE] == found
+
+
+def test_no_history_is_no_past(tmp_path: Path) -> None:
+    assert past_of(tmp_path / "history") == {}
+
+
+def test_a_history_that_cannot_be_read_says_so(kept: Path) -> None:
+    (kept / "rows-1").rename(kept / "aside")
+    (kept / "rows-1").write_text("no directory")
+    with pytest.raises(CouldNotJudge, match="rows-1: the history cannot be read"):
+        past_of(kept)
+
+
+def test_half_a_file_is_left_out_and_told(kept: Path) -> None:
+    file = min(kept.rglob("gpu001.*.parquet"))
+    file.write_bytes(file.read_bytes()[:500])
+    past, left_out = asked(kept)
+    assert len(past[FIGURE].values) == 5
+    assert left_out == f"left out: {file}: not a whole Parquet file"
