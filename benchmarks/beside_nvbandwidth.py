@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""nearfar-copy beside nvbandwidth: the same copy-engine paths on the same machine in the same minutes, as a Markdown table.
+"""nearfar-copy beside nvbandwidth: the same paths, by copy engine and by kernel, in the same minutes, as a Markdown table.
 
     benchmarks/beside_nvbandwidth.py --nvbandwidth ~/nvbandwidth/nvbandwidth
     benchmarks/beside_nvbandwidth.py --nvbandwidth nvbandwidth --programs build/bin --memory 0
@@ -33,7 +33,7 @@ class Case:
 
 
 def cases(gpus: int, memory: int) -> list[Case]:
-    """The copy-engine cases for single paths, in nvbandwidth's order."""
+    """The cases for single paths, in nvbandwidth's order."""
     n = f"n{memory}"
     everyone = range(gpus)
     pairs = [(a, b) for a in everyone for b in everyone if a != b]
@@ -48,6 +48,15 @@ def cases(gpus: int, memory: int) -> list[Case]:
         found += [
             Case("device_to_device_memcpy_read_ce", [f"g{a}:g{b}@g{b}" for a, b in pairs], lambda flow: True),
             Case("device_to_device_memcpy_write_ce", [f"g{a}:g{b}" for a, b in pairs], lambda flow: True),
+        ]
+    found += [
+        Case("host_to_device_memcpy_sm", [f"{n}:g{g}/sm" for g in everyone], lambda flow: True),
+        Case("device_to_host_memcpy_sm", [f"g{g}:{n}/sm" for g in everyone], lambda flow: True),
+    ]
+    if gpus > 1:
+        found += [
+            Case("device_to_device_memcpy_read_sm", [f"g{a}:g{b}@g{b}/sm" for a, b in pairs], lambda flow: True),
+            Case("device_to_device_memcpy_write_sm", [f"g{a}:g{b}/sm" for a, b in pairs], lambda flow: True),
         ]
     return found
 

@@ -22,21 +22,23 @@ __global__ void latch_kernel(LatchFlag* flag, unsigned long long nanoseconds) {
     }
 }
 
-__global__ void copy_kernel(uint4* destination, const uint4* source, std::size_t count) {
+__global__ void copy_kernel(uint4* destination, const uint4* source, std::size_t count, int passes) {
     const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-    std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    // Four loads in flight a thread hide the latency of the bus.
-    for (; i + 3 * stride < count; i += 4 * stride) {
-        const uint4 a = source[i];
-        const uint4 b = source[i + stride];
-        const uint4 c = source[i + 2 * stride];
-        const uint4 d = source[i + 3 * stride];
-        destination[i] = a;
-        destination[i + stride] = b;
-        destination[i + 2 * stride] = c;
-        destination[i + 3 * stride] = d;
+    for (int pass = 0; pass < passes; ++pass) {
+        std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+        // Four loads in flight a thread hide the latency of the bus.
+        for (; i + 3 * stride < count; i += 4 * stride) {
+            const uint4 a = source[i];
+            const uint4 b = source[i + stride];
+            const uint4 c = source[i + 2 * stride];
+            const uint4 d = source[i + 3 * stride];
+            destination[i] = a;
+            destination[i + stride] = b;
+            destination[i + 2 * stride] = c;
+            destination[i + 3 * stride] = d;
+        }
+        for (; i < count; i += stride) destination[i] = source[i];
     }
-    for (; i < count; i += stride) destination[i] = source[i];
 }
 
 __global__ void fill_kernel(std::uint64_t* data, std::uint64_t seed, std::size_t words) {
@@ -78,9 +80,9 @@ void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream) {
     check(cudaGetLastError(), "latch");
 }
 
-void queue_sm_copy(void* destination, const void* source, std::size_t bytes, cudaStream_t stream) {
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, cudaStream_t stream) {
     copy_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<uint4*>(destination), static_cast<const uint4*>(source),
-                                                            bytes / sizeof(uint4));
+                                                            bytes / sizeof(uint4), passes);
     check(cudaGetLastError(), "SM copy");
 }
 

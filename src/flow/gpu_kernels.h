@@ -17,8 +17,8 @@ struct LatchFlag {
 // Holds the stream until flag->open is set, at most `seconds` (then flag->timed_out is set).
 void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream);
 
-// Moves bytes (a multiple of 16) by a kernel, from and to anything that the device can address.
-void queue_sm_copy(void* destination, const void* source, std::size_t bytes, cudaStream_t stream);
+// Moves bytes (a multiple of 16) by a kernel, `passes` times, from and to anything that the device can address.
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, cudaStream_t stream);
 
 void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t stream);
 

@@ -45,7 +45,7 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         flag_->timed_out = 0;
         queue_latch(flag_device_, policy_.latch_seconds, route_.stream());
         check(cudaEventRecord(start_, route_.stream()), "cudaEventRecord");
-        for (int i = 0; i < copies; ++i) route_.queue_copy(0, bytes_);
+        queue(copies);
         check(cudaEventRecord(stop_, route_.stream()), "cudaEventRecord");
         const bool hidden = cudaEventQuery(start_) == cudaErrorNotReady;
         flag_->open = 1;
@@ -57,6 +57,15 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
     }
     throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
+}
+
+void LatchedSampler::queue(int copies) const {
+    if (policy_.sizes.empty()) {
+        route_.queue_passes(bytes_, copies);
+        return;
+    }
+    // What each copy costs to start is part of the rate at a size.
+    for (int i = 0; i < copies; ++i) route_.queue_copy(0, bytes_);
 }
 
 double LatchedSampler::warm_up(const std::function<void()>& under_load) {

@@ -72,7 +72,7 @@ void Route::make_current() const { check(cudaSetDevice(gpu_->ordinal), "cudaSetD
 
 void Route::queue_copy(std::size_t offset, std::size_t bytes) const {
     if (flow_.sm) {
-        queue_sm_copy(sm_destination_ + offset, sm_source_ + offset, bytes, stream_);
+        queue_sm_copy(sm_destination_ + offset, sm_source_ + offset, bytes, 1, stream_);
         return;
     }
     if (flow_.is_peer_flow()) {
@@ -81,6 +81,14 @@ void Route::queue_copy(std::size_t offset, std::size_t bytes) const {
         return;
     }
     check(cudaMemcpyAsync(destination_ + offset, source_ + offset, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+}
+
+void Route::queue_passes(std::size_t bytes, int copies) const {
+    if (flow_.sm) {
+        queue_sm_copy(sm_destination_, sm_source_, bytes, copies, stream_);
+        return;
+    }
+    for (int i = 0; i < copies; ++i) queue_copy(0, bytes);
 }
 
 void Route::poison() const {
