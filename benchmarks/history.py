@@ -169,7 +169,7 @@ def main() -> None:
         past = look_back(directory, last, args.nights)
         answers = [ask(directory, "--system", SYSTEM, *words) for words in (
             ("--node", last, "--check", "host_device_check", "--metric", "sole.n0_g0"),
-            ("--node", last), ("--metric", "sole.n0_g0", "--since", "2026-12-01"),
+            ("--node", last), ("--metric", "sole.n0_g0", "--since", f"{FIRST_NIGHT + timedelta(args.nights - 31)}"),
             ("--metric", "sole.n0_g0"),
         )]  # fmt: skip
         if args.json:

@@ -14,7 +14,7 @@ import yaml
 
 from nearfar import cli, history, report
 from nearfar.commands import tune
-from nearfar.files import lock
+from nearfar.files import CHECKOUT, lock
 from nearfar.references import ReferenceFile
 from nearfar.references.reference_files import known_checks
 from tests.data.runs import nightly
@@ -361,3 +361,27 @@ def test_the_chance_to_be_low_again_is_measured(world: World) -> None:
     spent = world.proposal()["budget"]
     assert spent["lows"] >= 10 and spent["again"] > 0.9
     assert spent["confirmed"] == pytest.approx(spent["alarms"] * spent["again"])
+
+
+def test_with_an_error_of_lint_nothing_is_written(world: World) -> None:
+    """A row of today's that judges nothing stays in the new file: the site would not validate with it."""
+    world.nights(days=1)
+    world.tune("--apply")
+    slip = world.file.read_text().replace("sole.h2d: ", "soel.h2d: ")
+    world.file.write_text(slip)
+    code, diff, said = world.tune()
+    assert (code, "+    sole.h2d: " in diff) == (0, True)
+    assert "'soel' is no path class (did you mean 'sole'?)" in said and "mend the files by hand" in said, said
+    code, diff, said = world.tune("--apply")
+    assert (code, diff, world.file.read_text()) == (2, "", slip), said
+    assert said.count(f"nearfar: {world.file}:") == 1 and "nothing is written: with these references" in said, said
+    world.file.write_text(slip.replace("soel.h2d: ", "sole.h2d: ").replace("-0.02", "-0.01"))
+    assert world.tune("--apply", "--allow-looser")[0] == 0
+
+
+def test_a_warning_of_lint_is_told_and_stops_nothing(world: World) -> None:
+    world.nights(days=1)
+    (world.site / "systems/redwood.yaml").write_text(SITE + "  - {name: cpu, features: [gpus]}\n")
+    code, _, said = world.tune("--apply")
+    assert code == 0 and world.file.exists()
+    assert "warning: feature 'gpus': dead" in said, said

@@ -7,21 +7,20 @@ import contextlib
 import fnmatch
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from nearfar import history, references, systems
+from nearfar import history, lint, references, systems
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.files import lock, write_atomically
 from nearfar.history import History, Question
 from nearfar.prediction import NodeType
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
 from nearfar.slurm import policy
-from nearfar.systems import Partition
+from nearfar.systems import Partition, System
 from nearfar.tuning import proposal, reference_text, samples, shown, tolerance
 from nearfar.tuning.proposal import How, Proposal
 from nearfar.tuning.samples import Chosen
@@ -37,7 +36,9 @@ From the history (nearfar history), pooled by GPU model, node type, path class a
 median × (1 − slack) and the one-sided tolerance limit of the nodes' medians; of times the mirrored. docs/tuning.md has
 the statistics. The diff goes to standard output, all that is said about it to standard error.
 
-exit codes: 0 proposed (or nothing to change), 2 wrong use, 3 nothing can be tuned from what there is
+The site as it would be is looked at as nearfar lint does: with an error nothing is written.
+
+exit codes: 0 proposed (or nothing to change), 2 wrong use or an error of lint, 3 nothing can be tuned from what there is
 """
 #: Seconds to wait for another tune of the same file.
 _PATIENCE = 60.0
@@ -75,28 +76,50 @@ def run(args: argparse.Namespace) -> int:
     question = _question(args, store)
     runs = None if args.runs is None else _runs(args.runs, store, question)
     how = How(args.coverage, args.confidence, args.allow_looser, _command(args), _may_drain(args.system, directories))
-    told: list[dict[str, Any]] = []
-    changed = False
-    for name, partitions in files.items():
-        path = _path(name, directories)
-        types = {partition.name: partition.node_type or "" for partition in partitions}
-        with _alone(path) if args.apply else contextlib.nullcontext():
+    found: list[tuple[Proposal, Chosen]] = []
+    with contextlib.ExitStack() as held:
+        for name, partitions in sorted(files.items()):
+            path = _path(name, directories)
+            types = {partition.name: partition.node_type or "" for partition in partitions}
+            if args.apply:
+                held.enter_context(_alone(path))
             chosen = samples.choose(store, question, runs, types, args.allow_looser)
             if chosen is None or not chosen.pools:
                 _nothing(name, chosen, store, len(files))
                 continue
-            made = _proposal(path, chosen, partitions, directories, how)
-            if args.apply and made.tuned and made.diff:
-                write_atomically(path, made.text)
-        changed = changed or bool(made.tuned)
-        told.append(shown.as_json(made, chosen, args.apply))
-        if not args.json:
+            found.append((_proposal(path, chosen, partitions, directories, how), chosen))
+        new = {made.today.path: made.text for made, _ in found if made.tuned and made.diff}
+        _look_at(new, _system(args.system, directories), directories, args.apply)
+        for path, text in new.items() if args.apply else ():
+            write_atomically(path, text)
+    _show(args, found)
+    return EXIT_GOOD if any(made.tuned for made, _ in found) else EXIT_COULD_NOT_JUDGE
+
+
+def _look_at(new: Mapping[Path, str], system: System, directories: Sequence[Path], apply: bool) -> None:
+    """What lint says of the site with the new files: told, and where they are to be written an error is one."""
+    if not new:
+        return
+    complaints = lint.with_references(new, system, directories)
+    lint.tell_warnings(complaints)
+    errors = [str(complaint) for complaint in complaints if complaint.level == lint.ERROR]
+    if not errors:
+        return
+    words = f"with these references the site has {shown.counted(len(errors), 'error')}: mend the files by hand, then tune again"
+    if apply:
+        raise NearfarError("\nnearfar: ".join([*errors, f"nothing is written: {words}"]))
+    for each in (*errors, words):
+        _say(each)
+
+
+def _show(args: argparse.Namespace, found: Sequence[tuple[Proposal, Chosen]]) -> None:
+    if not args.json:
+        for made, chosen in found:
             shown.show(made, chosen, args.apply, _say)
-    if args.json:
-        print(
-            json.dumps({"schema": "nearfar-tune/1", "system": args.system, "files": told}, indent=1, ensure_ascii=False)
-        )
-    return EXIT_GOOD if changed else EXIT_COULD_NOT_JUDGE
+        return
+    told = [shown.as_json(made, chosen, args.apply) for made, chosen in found]
+    document = {"schema": "nearfar-tune/1", "system": args.system, "files": told}
+    print(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def _command(args: argparse.Namespace) -> list[str]:
@@ -115,18 +138,24 @@ def _say(words: str) -> None:
 
 def _files(name: str, directories: Sequence[Path]) -> dict[str, list[Partition]]:
     """The names of the reference files of a system's real partitions."""
-    known = systems.load_all(list(directories))
     if name == "local":
-        return {"local": list(systems.local_system(False, {}).partitions.values())}
-    if name not in known:
-        raise NearfarError(f"--system {name}: no system file of that name{nearest(name, ['local', *known])}")
+        return {"local": list(_system(name, directories).partitions.values())}
     found: dict[str, list[Partition]] = {}
-    for partition in known[name].partitions.values():
+    for partition in _system(name, directories).partitions.values():
         if not partition.modelled:
             found.setdefault(partition.references or name, []).append(partition)
     if not found:
         raise NearfarError(f"--system {name}: all its partitions are modelled, and nothing modelled tunes a reference")
     return found
+
+
+def _system(name: str, directories: Sequence[Path]) -> System:
+    known = systems.load_all(list(directories))
+    if name == "local":
+        return systems.local_system(False, {})
+    if name not in known:
+        raise NearfarError(f"--system {name}: no system file of that name{nearest(name, ['local', *known])}")
+    return known[name]
 
 
 def _may_drain(name: str, directories: Sequence[Path]) -> Callable[[str], bool]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from nearfar import systems
 from nearfar.errors import NearfarError
@@ -24,8 +23,13 @@ def before_measuring() -> None:
     directories = site_directories()
     reading = Reading(directories).add("systems").add("gpus")
     _stop_on_errors(reading.complaints)  # before one of them is chosen
-    found = used_by(reading, systems.site().systems[systems.site().here], directories)
+    found = used_by(reading, systems.site().systems[systems.site().here])
     _stop_on_errors(found)
+    tell_warnings(found)
+
+
+def tell_warnings(found: Sequence[Complaint]) -> None:
+    """The first warnings, and how many more there are, on standard error."""
     warnings = [complaint for complaint in found if complaint.level == WARNING]
     for complaint in warnings[:_TOLD]:
         print(f"nearfar: {complaint}", file=sys.stderr)
@@ -33,7 +37,7 @@ def before_measuring() -> None:
         print(f"nearfar: {more} more warning{'s' if more > 1 else ''}; nearfar lint shows all", file=sys.stderr)
 
 
-def used_by(reading: Reading, system: systems.System, directories: Sequence[Path]) -> list[Complaint]:
+def used_by(reading: Reading, system: systems.System) -> list[Complaint]:
     """The complaints about what one system's partitions use, the system's own file among them: what is wrong with others'
     is theirs to mend."""
     partitions = system.partitions.values()

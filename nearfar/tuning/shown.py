@@ -22,7 +22,7 @@ def show(made: Proposal, chosen: Chosen, applied: bool, say: Callable[[str], Non
     path = made.today.path
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
     nodes = {node for pool in chosen.pools for node in pool.nodes}
-    say(f"{chosen.figures:,} figures of {_count(len(nodes), 'node')} and {_count(len(chosen.runs), 'run')}, "
+    say(f"{chosen.figures:,} figures of {counted(len(nodes), 'node')} and {counted(len(chosen.runs), 'run')}, "
          f"{chosen.first:%Y-%m-%d} to {chosen.last:%Y-%m-%d}, {stamp}")  # fmt: skip
     say(f"left out: {left_out(chosen.left_out)}")
     for word, reasons in (("refused", made.refused), ("kept", made.kept)):
@@ -34,7 +34,7 @@ def show(made: Proposal, chosen: Chosen, applied: bool, say: Callable[[str], Non
         method = f"{limit.method}{', provisional' if limit.provisional else ''} (n = {limit.n})"
         methods[method] = methods.get(method, 0) + 1
     for method, count in methods.items():
-        say(f"{_count(count, 'limit')}: {method}")
+        say(f"{counted(count, 'limit')}: {method}")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
     for words in _budget(made):
@@ -54,9 +54,9 @@ def _budget(made: Proposal) -> list[str]:
     spent = made.budget
     if not spent.figures:
         return []
-    what = f"{spent.draining:,} figures that may drain" if spent.draining else _count(spent.figures, "figure")
+    what = f"{spent.draining:,} figures that may drain" if spent.draining else counted(spent.figures, "figure")
     lines = [
-        f"alarm budget: {_count(spent.nodes, 'node')} × {what} × {1 - spent.coverage:.4g} = "
+        f"alarm budget: {counted(spent.nodes, 'node')} × {what} × {1 - spent.coverage:.4g} = "
         f"{_expected(spent.alarms)} false alarms in a run of all, were each figure at its coverage and alone"
         + ("" if spent.draining else "; none may drain today")
     ]
@@ -70,7 +70,7 @@ def _budget(made: Proposal) -> list[str]:
     lines.append(f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits")
     if spent.slow:
         worst = sorted(spent.slow.items(), key=lambda item: -item[1])
-        named = ", ".join(f"{node} ({_count(count, 'limit')})" for node, count in worst[:5])
+        named = ", ".join(f"{node} ({counted(count, 'limit')})" for node, count in worst[:5])
         more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
         lines.append(f"their medians lie outside: {named}{more}; look at them before these limits judge anything")
     return lines
@@ -80,7 +80,8 @@ def _expected(alarms: float) -> str:
     return f"{alarms:,.0f}" if alarms >= 100 else f"{alarms:.3g}"
 
 
-def _count(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """``1 limit``, ``2 limits``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
