@@ -14,7 +14,7 @@ import yaml
 
 from nearfar import cli, history, report
 from nearfar.commands import tune
-from nearfar.files import CHECKOUT, lock
+from nearfar.files import lock
 from nearfar.references import ReferenceFile
 from nearfar.references.reference_files import known_checks
 from tests.data.runs import nightly
