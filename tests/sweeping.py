@@ -13,7 +13,7 @@ _SYSTEM = """\
 system: mine
 hosts: ["n[1-9]"]
 partitions:
-  - {name: gpu, node_type: h200-x4-vm, references: mine, features: [gpu], scheduler: squeue, launcher: srun, access: [-p all]}
+  - {name: gpu, node_type: h200-x4-vm, references: mine, features: [{features}], scheduler: squeue, launcher: srun, access: [-p all]}
 """
 _REFERENCES = """\
 provenance: {tuned: {date: 2026-11-20, n: 4}}
@@ -26,12 +26,12 @@ peer_check:
 HARDWARE = "hardware"
 
 
-def site(place: Path, slurm: PrivateSlurm) -> dict[str, str]:
+def site(place: Path, slurm: PrivateSlurm, features: str = "gpu") -> dict[str, str]:
     """Write the site and its stand-in for nearfar-copy, which measures the hardware of the node that it runs on; returns
     the variables that lead there."""
     for folder in ("site/systems", "site/references", "bin"):
         (place / folder).mkdir(parents=True)
-    (place / "site/systems/mine.yaml").write_text(_SYSTEM)
+    (place / "site/systems/mine.yaml").write_text(_SYSTEM.replace("{features}", features))
     (place / "site/references/mine.yaml").write_text(_REFERENCES)
     program = place / "bin/nearfar-copy"
     hardware = f"{slurm.node}/{HARDWARE}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,10 +16,11 @@ def nodes(count: int) -> list[str]:
     return [f"n{number}" for number in range(count)]
 
 
-def both_rounds(names: Sequence[str], slow: Callable[[Pair], bool]) -> tuple[dict[str, Judged], list[dict[Pair, str]]]:
+def all_rounds(names: Sequence[str], slow: Callable[[Pair], bool]) -> tuple[dict[str, Judged], list[dict[Pair, str]]]:
     """The verdicts on all nodes, where ``slow`` says what measuring a pair shows."""
     rounds = [{pair: "FAIL" if slow(pair) else "PASS" for pair in pairing.first(names)}]
-    rounds.append({pair: "FAIL" if slow(pair) else "PASS" for pair in pairing.again(names, rounds[0])})
+    for _ in pairing.ROUNDS[1:]:
+        rounds.append({pair: "FAIL" if slow(pair) else "PASS" for pair in pairing.again(names, rounds)})
     return pairing.judge(names, rounds), rounds
 
 
@@ -27,7 +29,7 @@ def test_slow_nodes_are_blamed_and_their_partners_are_not(count: int, data: st.D
     """As long as one pair of the first round has no slow node."""
     names = nodes(count)
     bad = data.draw(st.sets(st.sampled_from(names[2:]), max_size=count - 2))
-    found, _ = both_rounds(names, lambda pair: bool(bad & set(pair.nodes)))
+    found, _ = all_rounds(names, lambda pair: bool(bad & set(pair.nodes)))
     assert {name for name, judged in found.items() if judged.verdict == "FAIL"} == bad
     assert all(found[name].verdict == "PASS" for name in set(names) - bad)
 
@@ -37,31 +39,73 @@ def test_the_first_round_has_disjoint_pairs_and_the_odd_one_has_its_turn(count: 
     names = nodes(count)
     measured = [node for pair in pairing.first(names) for node in pair.nodes]
     assert len(measured) == len(set(measured)) == count - count % 2
-    found, _ = both_rounds(names, lambda pair: False)
+    found, _ = all_rounds(names, lambda pair: False)
     assert all(judged.verdict == "PASS" for judged in found.values())
 
 
 def test_nobody_is_blamed_for_what_lies_between_two_good_nodes() -> None:
-    found, rounds = both_rounds(nodes(6), lambda pair: set(pair.nodes) == {"n2", "n3"})
+    found, rounds = all_rounds(nodes(6), lambda pair: set(pair.nodes) == {"n2", "n3"})
     assert {judged.verdict for judged in found.values()} == {"PASS"}
     assert pairing.together_alone(found, rounds) == [Pair("n2", "n3")]
     assert "not with n3" in found["n2"].words
 
 
 def test_without_a_node_that_passed_nobody_is_blamed() -> None:
-    found, rounds = both_rounds(nodes(4), lambda pair: True)
-    assert rounds[1] == {} and {judged.verdict for judged in found.values()} == {"INDETERMINATE"}
+    found, rounds = all_rounds(nodes(4), lambda pair: True)
+    assert [sorted(pair.name for pair in each) for each in rounds] == [
+        ["n0+n1", "n2+n3"],
+        ["n0+n2", "n1+n3"],
+        ["n0+n3", "n1+n2"],
+    ]
+    assert {judged.verdict for judged in found.values()} == {"INDETERMINATE"}
     assert "neither is blamed" in found["n0"].words
 
 
+@pytest.mark.parametrize("bad", [{"n0", "n2"}, {"n0", "n3"}])
+def test_where_every_pair_has_a_slow_node_partners_are_changed(bad: set[str]) -> None:
+    found, rounds = all_rounds(nodes(4), lambda pair: bool(bad & set(pair.nodes)))
+    assert {name for name, judged in found.items() if judged.verdict == "FAIL"} == bad, rounds
+    assert {judged.verdict for name, judged in found.items() if name not in bad} == {"PASS"}
+
+
+def test_one_measurement_alone_blames_nobody() -> None:
+    """The odd node of three has a second partner before it is blamed; of two nodes neither ever is."""
+    found, rounds = all_rounds(nodes(3), lambda pair: "n2" in pair.nodes)
+    assert [list(each) for each in rounds] == [[Pair("n0", "n1")], [Pair("n0", "n2")], [Pair("n1", "n2")]]
+    assert found["n2"].verdict == "FAIL" and found["n2"].words.startswith(
+        "MPI between nodes is too slow or wrong with n0 and n1"
+    )
+    only = pairing.judge(nodes(3), rounds[:2])["n2"]
+    assert (only.verdict, "to confirm it" in only.words) == ("INDETERMINATE", True)
+    assert {each.verdict for each in all_rounds(nodes(2), lambda pair: True)[0].values()} == {"INDETERMINATE"}
+
+
+@given(st.integers(2, 12), st.data())
+def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObject) -> None:
+    """Whatever the pairs show: a blamed node is slow with two, one of whom is well with a third, and well with nobody."""
+    words = st.sampled_from(["PASS", "DEGRADED", "FAIL", "INDETERMINATE"])
+    names, rounds = nodes(count), list[dict[Pair, str]]()
+    for number in range(len(pairing.ROUNDS)):
+        chosen = pairing.again(names, rounds) if number else pairing.first(names)
+        assert not {frozenset(pair.nodes) for pair in chosen} & {frozenset(p.nodes) for each in rounds for p in each}
+        rounds.append({pair: data.draw(words) for pair in chosen})
+    shown = [(pair, verdict) for each in rounds for pair, verdict in each.items()]
+    well = {node for pair, verdict in shown if verdict in ("PASS", "DEGRADED") for node in pair.nodes}
+    for name, judged in pairing.judge(names, rounds).items():
+        slow = {*(n for pair, v in shown if v == "FAIL" and name in pair.nodes for n in pair.nodes)} - {name}
+        assert (judged.verdict == "FAIL") == (len(slow) >= 2 and bool(slow & well) and name not in well)
+        assert bool(pairing.slow_with(name, rounds)) == (judged.verdict == "FAIL")
+
+
 def test_a_lone_node_is_not_measured() -> None:
-    found, _ = both_rounds(["n0"], lambda pair: False)
+    found, _ = all_rounds(["n0"], lambda pair: False)
     assert (found["n0"].verdict, "no second node" in found["n0"].words) == ("INDETERMINATE", True)
 
 
 def test_what_could_not_be_judged_twice_is_no_failure() -> None:
     one, two = Pair("n0", "n1"), Pair("n2", "n3")
     rounds = [{one: "PASS", two: "INDETERMINATE"}]
-    second = dict.fromkeys(pairing.again(nodes(4), rounds[0]), "INDETERMINATE")
-    found = pairing.judge(nodes(4), [*rounds, second])
+    rounds.append(dict.fromkeys(pairing.again(nodes(4), rounds), "INDETERMINATE"))
+    assert pairing.again(nodes(4), rounds) == []
+    found = pairing.judge(nodes(4), rounds)
     assert [found[name].verdict for name in nodes(4)] == ["PASS", "PASS", "INDETERMINATE", "INDETERMINATE"]

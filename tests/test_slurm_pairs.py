@@ -27,9 +27,15 @@ def slurm() -> Iterator[PrivateSlurm]:
         yield private
 
 
-def swept(slurm: PrivateSlurm, place: Path, **fakes: str) -> tuple[dict[str, Any], str]:
-    """A sweep with pairs over six nodes; its report and what it said."""
-    variables = sweeping.site(place, slurm)
+ACT = "act: {checks: {mpi_pairs: drain}}\n"
+
+
+def swept(slurm: PrivateSlurm, place: Path, *options: str, **fakes: str) -> tuple[dict[str, Any], str, dict[str, str]]:
+    """A sweep over six nodes whose partition has what MPI between nodes asks for; its report, what it said, and the variables
+    that lead to the site."""
+    variables = sweeping.site(place, slurm, "gpu, mpi, two_nodes")
+    with (place / "site/systems/mine.yaml").open("a") as stream:
+        stream.write(ACT)
     sweeping.stand_in_jobs(
         place / "site",
         f'export PYTHONPATH={CHECKOUT}\nexec {sys.executable} {fake_node_run.__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ pack }}}} '
@@ -39,7 +45,7 @@ def swept(slurm: PrivateSlurm, place: Path, **fakes: str) -> tuple[dict[str, Any
     words = [
         "sweep",
         "--partition=all",
-        "--mpi-pairs",
+        *options,
         f"--results={place}/results",
         "--name=s",
         "--settle=5",
@@ -48,12 +54,13 @@ def swept(slurm: PrivateSlurm, place: Path, **fakes: str) -> tuple[dict[str, Any
     done = slurm.run([sys.executable, "-m", "nearfar", "slurm", *words], **variables)
     found: dict[str, Any] = json.loads((place / "results/s/sweep-report.json").read_text())
     assert done.returncode == found["exit_code"], done.stderr
-    return found, done.stdout + done.stderr
+    return found, done.stdout + done.stderr, variables
 
 
 def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp_path: Path) -> None:
-    """n4 is slow with everybody; n5 and n6 only with each other: what lies between them is named, and neither blamed."""
-    found, said = swept(slurm, tmp_path, FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
+    """n4 is slow with everybody; n5 and n6 only with each other: what lies between them is named, and neither blamed. The
+    pack accept brings this by itself."""
+    found, said, variables = swept(slurm, tmp_path, FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
     nodes = {node["node"]: node for node in found["nodes"]}
     assert {name: node["verdict"] for name, node in nodes.items()} == {
         "n4": "FAIL", **dict.fromkeys(("n1", "n2", "n3", "n5", "n6"), "PASS"),
@@ -67,3 +74,29 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     assert "MPI between n5 and n6 alone is too slow or wrong, and both are well with others" in said
     assert all((tmp_path / "results/s" / pair["result"]).is_dir() for pair in found["pairs"])
     assert "MPI between nodes" in (tmp_path / "results/s/index.html").read_text()
+    explained = acted(slurm, tmp_path, variables, "--explain", "n4")
+    assert "mpi_pairs (speed; at most: drain): latency between nodes: 9.0 us, expected at most 2.0" in explained
+    assert words in explained and "would" not in explained and "so        drain: confirmed by run " in explained
+    assert "MPI between nodes is well with n1, not with n6" in acted(slurm, tmp_path, variables, "--explain", "n5")
+    acted(slurm, tmp_path, variables)
+    drained = slurm.run(["sinfo", "-hN", "-t", "drain", "-o", "%N %E"]).stdout.split(" ", 1)
+    assert drained[0] == "n4" and drained[1].startswith(
+        "nearfar: FAIL mpi_pairs near.osu_latency.H_H.mlx5_0.8B 9>2 us run="
+    )
+    slurm.run(["scontrol", "update", "nodename=n4", "state=resume"])
+
+
+def acted(slurm: PrivateSlurm, place: Path, variables: dict[str, str], *options: str) -> str:
+    """What `nearfar slurm act` says of the results in ``place``."""
+    words = ["act", f"--results={place}/results", f"--state={place}/state", "--system=mine", *options]
+    done = slurm.run([sys.executable, "-m", "nearfar", "slurm", *words], **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_left_out_on_request_and_where_no_two_nodes_are_well(slurm: PrivateSlurm, tmp_path: Path) -> None:
+    found, said, _ = swept(slurm, tmp_path, "--no-mpi-pairs", "--nodes=n[1-2]")
+    assert found["pairs"] == [] and found["notes"] == [] and "MPI" not in said
+    found, said, _ = swept(slurm, tmp_path / "one", "--nodes=n1")
+    assert found["pairs"] == [] and "MPI between nodes was not measured: one node alone" in said
+    assert "one node alone" in (tmp_path / "one/results/s/index.html").read_text()

@@ -18,7 +18,7 @@ from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide
 from nearfar.slurm.gather import CLOCKS, gather
 from nearfar.slurm.journal import Journal, past
 from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import HEALTH, CheckRun, Past
+from nearfar.slurm.observed import HEALTH, MPI_PAIRS, CheckRun, Past
 from nearfar.slurm.policy import Policy
 from nearfar.slurm.quarantine import recover
 from nearfar.slurm.scontrol import Slurm
@@ -82,7 +82,7 @@ def _checks() -> list[str]:
     from nearfar import catalogue
 
     folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
-    return [HEALTH, *(check.name for folder in folders for check in catalogue.read(folder))]
+    return [HEALTH, MPI_PAIRS, *(check.name for folder in folders for check in catalogue.read(folder))]
 
 
 def look(order: Order, slurm: Slurm, now: float | None = None) -> View:

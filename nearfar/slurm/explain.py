@@ -55,6 +55,7 @@ def one(view: View, policy: Policy, name: str) -> str:
     runs = [run for run in view.runs if run.node == name]
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:20]:
         lines.append(f"  run       {run.run} {run.check:<22} {run.verdict:<13} {_utc(run.ended)}")
+        lines += [f"            {run.words}"] if run.words else []
     for each in evidence(runs, policy, view.past.since.get(name, 0.0), view.now):
         step = policy.step(each.found.check, each.finding.hard)
         kind = "hard evidence" if each.finding.hard else "speed"

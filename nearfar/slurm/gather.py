@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar.errors import CouldNotJudge
-from nearfar.slurm import health_finding, result
-from nearfar.slurm.observed import HEALTH, RUN, CheckRun
+from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.slurm import health_finding, pair_runs, result
+from nearfar.slurm.observed import HEALTH, RUN, CheckRun, seconds
+from nearfar.slurm.sweep import pairing
 from nearfar.slurm.trust import Trust
 
 #: Seconds that a node's clock may be ahead of this one's.
@@ -64,9 +65,9 @@ def _results(
             if place.lstat().st_mtime < oldest:
                 continue  # an unread one: its files were all written before it was renamed
             one = result.read(place, trust)
-            if one.system != system or _seconds(one.ended) < oldest:
+            if one.system != system or seconds(one.ended) < oldest:
                 continue
-            _refuse_the_future(place / result.RESULT, one.ended, now)
+            _refuse_the_future(place / result.RESULT, seconds(one.ended), now)
         except (CouldNotJudge, OSError) as error:
             refused.append(str(error))
             continue
@@ -77,7 +78,26 @@ def _results(
     for (node, run), place in sorted(twice.items()):
         del runs[node, run]
         refused.append(f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted")
-    return [run for these in runs.values() for run in these], refused
+    between, problems = _pairs(folder, trust, system, now, oldest, sweep)
+    return [*(run for these in runs.values() for run in these), *between], [*refused, *problems]
+
+
+def _pairs(
+    folder: Path, trust: Trust, system: str, now: float, oldest: float, sweep: str | None
+) -> tuple[list[CheckRun], list[str]]:
+    """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
+    runs: list[CheckRun] = []
+    refused = []
+    for path in sorted(folder.glob(f"{sweep or '[!.]*'}/{pairing.ROUNDS[0]}")):
+        try:
+            found = pair_runs.of_sweep(path.parent, trust, system, oldest)
+            for run in found:
+                _refuse_the_future(path, run.ended, now)
+        except (NearfarError, OSError) as error:
+            refused.append(f"{error}; MPI between the nodes of {path.parent.name} blames nobody")
+            continue
+        runs += found
+    return runs, refused
 
 
 def _said(one: result.NodeResult) -> object:
@@ -96,12 +116,12 @@ def _listed(folder: Path) -> None:
 def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
     if one.missing or one.interrupted:
         yield CheckRun(
-            one.node, RUN, one.run, _seconds(one.started), _seconds(one.ended), "INDETERMINATE", source=str(one.folder)
+            one.node, RUN, one.run, seconds(one.started), seconds(one.ended), "INDETERMINATE", source=str(one.folder)
         )
     for check in one.checks:
         figures = check.raw.get("metrics", [])
         yield CheckRun(
-            node=one.node, check=check.check, run=one.run, started=_seconds(one.started), ended=_seconds(one.ended),
+            node=one.node, check=check.check, run=one.run, started=seconds(one.started), ended=seconds(one.ended),
             verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
             passed=frozenset(sys.intern(m["name"]) for m in figures if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference")),
             parts=one.blamed, source=str(check.folder),
@@ -116,22 +136,19 @@ def _health(folder: Path, system: str, now: float, oldest: float) -> tuple[list[
         try:
             trust.directory(folder)
             one = health_finding.read(path, trust)
-            if one.system != system or _seconds(one.time) < oldest:
+            if one.system != system or seconds(one.time) < oldest:
                 continue
-            _refuse_the_future(path, one.time, now)
+            _refuse_the_future(path, seconds(one.time), now)
         except CouldNotJudge as error:
             refused.append(str(error))
             continue
-        at = _seconds(one.time)
+        at = seconds(one.time)
         failures = tuple(f for f in one.findings if f.verdict == "FAIL")
         runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path)))
     return runs, refused
 
 
-def _refuse_the_future(path: Path, time: str, now: float) -> None:
-    if _seconds(time) > now + CLOCKS:
-        raise CouldNotJudge(f"{path}: of {time}, which is not yet; set the node's clock, or this host's; not counted")
-
-
-def _seconds(time: str) -> float:
-    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()
+def _refuse_the_future(path: Path, ended: float, now: float) -> None:
+    if ended > now + CLOCKS:
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ended))
+        raise CouldNotJudge(f"{path}: of {when}, which is not yet; set the node's clock, or this host's; not counted")

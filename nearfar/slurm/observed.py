@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any
 
 from nearfar.slurm.result import Finding
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
+#: The check that MPI between nodes belongs to: what a sweep's pairs say of each node.
+MPI_PAIRS = "mpi_pairs"
 #: What stands for cases that should have run and did not.
 RUN = "run"
 
@@ -17,7 +20,10 @@ RUN = "run"
 @dataclass(frozen=True)
 class CheckRun:
     """One check of one run. Times are seconds since 1970. ``failures`` are its FAILs, ``passed`` the names of the figures
-    that were judged and inside their bounds. ``parts`` are those that the diagnosis blames; ``source`` is for the log."""
+    that were judged and inside their bounds. ``parts`` are those that the diagnosis blames; ``source`` is for the log.
+
+    ``confirmed``: by what, where a run holds its own confirmation (its FAILs were found twice); ``words``: what it says of the
+    node, where that is more than its verdict."""
 
     node: str
     check: str
@@ -29,6 +35,8 @@ class CheckRun:
     passed: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     source: str = ""
+    confirmed: str = ""
+    words: str = ""
 
     def clears(self, what: str | None) -> bool:
         """Whether it passed, and with it the figure ``what`` (None: what was found is no figure, or is not known)."""
@@ -60,3 +68,8 @@ class Past:
     cleared: Mapping[str, float] = field(default_factory=dict)
     latched: str | None = None
     quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+
+
+def seconds(time: str) -> float:
+    """``2026-11-20T09:00:00Z`` in seconds since 1970."""
+    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()

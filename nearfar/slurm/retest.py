@@ -16,10 +16,17 @@ from nearfar.slurm.journal import Journal, past
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun
 from nearfar.slurm.scontrol import Slurm
-from nearfar.slurm.sweep.packs import PACKS
+from nearfar.slurm.sweep import pairing
+from nearfar.slurm.sweep.packs import PACKS, PAIR
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
 _BESIDE = 900.0
+
+
+def _longest(pack: str) -> float:
+    """Seconds that a sweep with a pack may take, its pairs of nodes included."""
+    rounds = len(pairing.ROUNDS) if PACKS[pack].pairs else 0
+    return (PACKS[pack].minutes + rounds * PACKS[PAIR].minutes) * 60 + _BESIDE
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ def _sweep(
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={hosts.fold(names)}",
         f"--reservation={reservation}", f"--pack={pack}", f"--results={order.results}", f"--name={sweep}",
     ]  # fmt: skip
-    done = process.run(command, PACKS[pack].minutes * 60 + _BESIDE, on_stderr=tell, on_stdout=tell)
+    done = process.run(command, _longest(pack), on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
     found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())

@@ -71,7 +71,7 @@ def _hard(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[
         if now - run.ended <= policy.max_age:
             for finding in run.failures:
                 if finding.hard:
-                    words = "hard evidence stands at once"
+                    words = run.confirmed or "hard evidence stands at once"
                     found.setdefault((finding.what, finding.code), Evidence(run, finding, True, words))
     return list(found.values())
 
@@ -84,6 +84,9 @@ def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list
         judged = [(run, _of(run, name)) for run in newest_first if name in run.passed or _of(run, name) is not None]
         newest, finding = judged[0]
         if finding is None or now - newest.ended > policy.max_age:
+            continue
+        if newest.confirmed:
+            found.append(Evidence(newest, finding, True, newest.confirmed))
             continue
         before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
         if before is None:

@@ -42,8 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_common(parser)
     parser.add_argument(
-        "--mpi-pairs", action="store_true",
-        help="then MPI (osu_check) between pairs of nodes that passed; each suspect again with one that is well",
+        "--mpi-pairs", action=argparse.BooleanOptionalAction,
+        help="then MPI between pairs of nodes that passed; each suspect again with one that is well (default: with the pack "
+        "accept, where the site's partition has the features mpi and two_nodes)",
     )  # fmt: skip
     packs = "; ".join(f"{name}: {PACKS[name].words}" for name in CHOICES)
     parser.add_argument(
@@ -91,7 +92,7 @@ def orders(args: argparse.Namespace) -> measure.Orders:
         partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack, window=args.window,
         results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
         options=tuple(args.sbatch),
-        mpi_pairs=getattr(args, "mpi_pairs", False),
+        mpi_pairs=getattr(args, "mpi_pairs", None),
     )  # fmt: skip
 
 

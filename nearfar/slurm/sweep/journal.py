@@ -21,7 +21,7 @@ class Plan:
     """What is asked of which nodes. ``deadline`` is in seconds since 1970; ``gres`` is by node, as sbatch takes it;
     ``options`` are sbatch's own, of the whole sweep. ``idle_only``: a nightly run, which takes idle nodes alone and makes
     way; ``left_out`` says why it does not even try a node of the partition. ``mpi_pairs``: MPI between nodes follows, in
-    sweeps that are ``part_of`` this one."""
+    sweeps that are ``part_of`` this one; ``no_pairs`` says why it does not though it might."""
 
     sweep: str
     pack: str
@@ -41,6 +41,7 @@ class Plan:
     left_out: dict[str, str] = field(default_factory=dict)
     part_of: str | None = None
     mpi_pairs: bool = False
+    no_pairs: str = ""
 
     @property
     def job_name(self) -> str:
@@ -106,6 +107,12 @@ def load(folder: Path) -> Journal:
         raise NearfarError(f"{path}: no such sweep; its name is a directory of the results directory") from None
     except (OSError, ValueError) as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error}") from None
+    return parse(folder, raw)
+
+
+def parse(folder: Path, raw: Any) -> Journal:
+    """The journal that a ``sweep.json`` holds. Raises ``CouldNotJudge`` for another document."""
+    path = folder / FILE
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
     try:

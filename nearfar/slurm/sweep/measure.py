@@ -15,7 +15,7 @@ from nearfar.slurm import hosts
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import own
 
-from . import job_script, nightly, plan
+from . import job_script, nightly, plan, second_stage
 from .controller import Controller
 from .journal import Journal, Plan, Task
 from .loop import Pace, Sweep
@@ -28,6 +28,7 @@ class Orders:
     """What a sweep is asked for. ``nodes`` is a list in Slurm's form; None: all of the partition or reservation.
 
     ``minutes`` and ``hours`` None: as the pack has them. ``name`` None: the time and the pack. ``options`` go to sbatch.
+    ``mpi_pairs`` None: as the pack and the site's partition have it.
     """
 
     partition: str
@@ -42,7 +43,7 @@ class Orders:
     site_partition: str | None = None
     options: tuple[str, ...] = ()
     idle_only: bool = False
-    mpi_pairs: bool = False
+    mpi_pairs: bool | None = None
 
 
 def results_directory(wanted: Path | None) -> Path:
@@ -60,6 +61,9 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
         idle = [name for name in names if name not in left_out]
         names = nightly.longest_ago(results_directory(orders.results), idle)
     pack, now = PACKS[orders.pack], time.time()
+    against = second_stage.reason_against(
+        False if orders.idle_only else orders.mpi_pairs, orders.pack, names, orders.partition, orders.site_partition
+    )
     minutes = orders.minutes or pack.minutes
     hours = orders.hours if orders.hours is not None else pack.hours
     if hours * 60 < minutes:
@@ -69,7 +73,7 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
         partition=orders.partition, nodes=tuple(names), minutes=minutes, window=orders.window, started=now,
         gres={name: plan.gres(known[name]) for name in names if name in known and plan.gres(known[name])},
         deadline=now + hours * 3600, reservation=orders.reservation, site_partition=orders.site_partition,
-        options=orders.options, idle_only=orders.idle_only, mpi_pairs=orders.mpi_pairs, left_out=left_out,
+        options=orders.options, idle_only=orders.idle_only, left_out=left_out, mpi_pairs=against is None, no_pairs=against or "",
         environment=environment, command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
 
@@ -94,6 +98,10 @@ def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
     print_line(
         f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {PACKS[planned.pack].words}"
     )
+    if planned.mpi_pairs:
+        print_line("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")
+    elif planned.no_pairs:
+        print_line(f"MPI between nodes is not measured: {planned.no_pairs}")
     if not planned.nodes:
         return
     said = Path(job_script.JOBS, f"{planned.nodes[0]}.1.out")

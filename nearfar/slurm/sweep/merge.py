@@ -39,6 +39,15 @@ class Merged:
     pairs: Pairs | None = None
 
     @property
+    def notes(self) -> list[str]:
+        """What concerns no single node."""
+        if self.pairs is not None:
+            return self.pairs.notes()
+        plan = self.journal.plan
+        why = plan.no_pairs or ("fewer than two nodes are well by themselves" if plan.mpi_pairs else "")
+        return [f"MPI between nodes was not measured: {why}"] if why else []
+
+    @property
     def verdict(self) -> str:
         """The worst of the nodes'."""
         return verdict(self.outcomes)
@@ -57,7 +66,7 @@ class Merged:
             "started": _utc(plan.started), "command": list(plan.command), "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in ORDER}, "nodes": [_node(self.journal, one) for one in self.outcomes],
             "left_out": nightly.left_out(self.journal),
-            "pairs": self.pairs.as_json(self.journal.folder) if self.pairs else [],
+            "pairs": self.pairs.as_json(self.journal.folder) if self.pairs else [], "notes": self.notes,
         }  # fmt: skip
 
     def as_json(self) -> str:
@@ -75,7 +84,7 @@ class Merged:
         lines += [nightly.words(self.journal)] if self.journal.plan.idle_only else []
         lines += [f"  {one.verdict:13} {one.node}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
-        lines += self.pairs.notes() if self.pairs else []
+        lines += self.notes
         return "\n".join([*lines, str(self.page)])
 
 
@@ -88,7 +97,7 @@ def merge(journal: Journal, results: Path) -> Merged:
         found = worst_first(journal, second_stage.with_pairs(found, pairs))
     merged = Merged(journal, found, journal.folder / "index.html", pairs)
     write_atomically(journal.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
-    write_atomically(merged.page, page.render(found, pairs.notes() if pairs else []), _ELSEWHERE)
+    write_atomically(merged.page, page.render(found, merged.notes), _ELSEWHERE)
     return merged
 
 

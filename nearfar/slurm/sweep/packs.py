@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Pack:
     """``checks`` empty: all of them. ``minutes``: a job's time limit unless the caller names one; ``hours``: how long after
-    the sweep began a job may still start and end."""
+    the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it."""
 
     words: str
     minutes: int
@@ -16,12 +16,13 @@ class Pack:
     checks: tuple[str, ...] = ()
     acceptance: bool = False
     quick: bool = False
+    pairs: bool = False
 
 
 #: The second stage of a sweep; nobody asks for it alone.
 PAIR = "mpi-pair"
 PACKS = {
-    "accept": Pack("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True),
+    "accept": Pack("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
     "nightly": Pack(
         "topology, host memory, every path between memory and GPUs and between GPUs", minutes=20, hours=6,
         checks=("topology_check", "host_memory_check", "host_device_check", "peer_check"),

@@ -1,14 +1,16 @@
 """Who is measured with whom between nodes, and who is to blame: pure.
 
 A pair that is slow has two suspects. Each is measured again with a node that passed, and blamed only if it is slow with
-that one too.
+that one too: never after one measurement, and never by a partner that is well with nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+#: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
+ROUNDS = ("pairs-1", "pairs-2", "pairs-3")
 _GOOD = ("PASS", "DEGRADED")
 
 
@@ -39,29 +41,67 @@ class Judged:
 
 
 def first(nodes: Sequence[str]) -> list[Pair]:
-    """Disjoint pairs of neighbours in the list; an odd one is left to the second round."""
+    """Disjoint pairs of neighbours in the list; an odd one is left to the next round."""
     return [Pair(one, other) for one, other in zip(nodes[::2], nodes[1::2])]
 
 
-def again(nodes: Sequence[str], verdicts: Mapping[Pair, str]) -> list[Pair]:
-    """Every node that was in no good pair, with one that was, each of these in turn; none where there is none."""
-    good = _members(pair for pair, verdict in verdicts.items() if verdict in _GOOD)
-    suspects = [node for node in nodes if node not in good]
-    return [Pair(good[position % len(good)], node) for position, node in enumerate(suspects)] if good else []
+def again(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
+    """The round after these (verdicts by pair): each node of which nothing is settled, with one that passed and that it was
+    not with before, these in turn. Where no pair passed, suspects change partners: with another one may be well."""
+    good = _members(pair for pair, verdict in _all(rounds) if verdict in _GOOD)
+    unsettled = [node for node in nodes if node not in good and not _settled(node, rounds, good)]
+    tried = {frozenset(pair.nodes) for pair, _ in _all(rounds)}
+    if not good:
+        failed = any(verdict == "FAIL" for _, verdict in _all(rounds))
+        return _with_others(unsettled, tried) if failed else []
+    found = []
+    for position, node in enumerate(unsettled):
+        start = position % len(good)
+        untried = (each for each in [*good[start:], *good[:start]] if frozenset((each, node)) not in tried)
+        found += [Pair(partner, node) for partner in untried][:1]
+    return found
+
+
+def _with_others(nodes: Sequence[str], tried: Collection[frozenset[str]]) -> list[Pair]:
+    """Disjoint pairs of nodes that were not together before, as many as come about in their order."""
+    left, found = dict.fromkeys(nodes), []
+    while left:
+        node = next(iter(left))
+        del left[node]
+        partner = next((other for other in left if frozenset((node, other)) not in tried), None)
+        if partner is not None:
+            del left[partner]
+            found.append(Pair(node, partner))
+    return found
 
 
 def judge(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> dict[str, Judged]:
-    """What to think of each node after both rounds (verdicts by pair)."""
+    """What to think of each node after all rounds (verdicts by pair)."""
     return {node: _judge(node, rounds) for node in nodes}
 
 
+def slow_with(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
+    """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with others; none of
+    any other node. Both are needed: a second partner, and one that is proven."""
+    mine = _mine(node, rounds)
+    proven = _members(pair for pair, verdict in _all(rounds) if verdict in _GOOD)
+    failed = [pair for pair, verdict in mine if verdict == "FAIL"]
+    compared = [pair for pair in failed if _partner(pair, node) in proven]
+    if len(failed) < 2 or not compared or any(verdict in _GOOD for _, verdict in mine):
+        return []
+    return [*(pair for pair in failed if pair != compared[-1]), compared[-1]]
+
+
+def _settled(node: str, rounds: Sequence[Mapping[Pair, str]], good: Sequence[str]) -> bool:
+    """Whether one more measurement would say nothing new of a node that was well with nobody."""
+    mine = _mine(node, rounds)
+    failed = any(verdict == "FAIL" for _, verdict in mine)
+    compared = any(_partner(pair, node) in good for pair, _ in mine)
+    return bool(slow_with(node, rounds)) or (compared and not failed)
+
+
 def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> Judged:
-    mine = [
-        (_partner(pair, node), verdict)
-        for verdicts in rounds
-        for pair, verdict in verdicts.items()
-        if node in pair.nodes
-    ]
+    mine = [(_partner(pair, node), verdict) for pair, verdict in _mine(node, rounds)]
     well = [partner for partner, verdict in mine if verdict in _GOOD]
     ill = [partner for partner, verdict in mine if verdict not in _GOOD]
     if well:
@@ -70,28 +110,39 @@ def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> Judged:
             "PASS",
             f"MPI between nodes is well with {', '.join(well)}" + (f", not with {', '.join(ill)}" if ill else ""),
         )
-    proven = _members(pair for verdicts in rounds for pair, verdict in verdicts.items() if verdict in _GOOD)
-    compared = [(partner, verdict) for partner, verdict in mine if partner in proven]
+    proven = _members(pair for pair, verdict in _all(rounds) if verdict in _GOOD)
+    failed = [partner for partner, verdict in mine if verdict == "FAIL"]
     if not mine:
         return Judged("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")
-    if not compared:
+    if not proven or not set(ill) & set(proven):
         words = "is not well, and no node that passed was there to compare with: neither is blamed"
         return Judged("INDETERMINATE", f"MPI with {', '.join(ill)} {words}")
-    partner, verdict = compared[-1]
-    if verdict == "FAIL":
+    blamed = [_partner(pair, node) for pair in slow_with(node, rounds)]
+    if blamed:
         return Judged(
             "FAIL",
-            f"MPI between nodes is too slow or wrong with {' and '.join(ill)}, and {partner} is well with others",
+            f"MPI between nodes is too slow or wrong with {' and '.join(blamed)}, and {blamed[-1]} is well with others",
         )
+    if failed:
+        words = "no second node that passed was there to confirm it: neither is blamed"
+        return Judged("INDETERMINATE", f"MPI with {failed[-1]} is not well, and {words}")
     return Judged("INDETERMINATE", f"MPI with {', '.join(ill)} could not be judged")
 
 
 def together_alone(nodes: Mapping[str, Judged], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """Pairs that failed though both nodes are well with others: what lies between them (a cable, a switch) is meant."""
     return [
-        pair for verdicts in rounds for pair, verdict in verdicts.items()
+        pair for pair, verdict in _all(rounds)
         if verdict == "FAIL" and all(node in nodes and nodes[node].verdict == "PASS" for node in pair.nodes)
     ]  # fmt: skip
+
+
+def _all(rounds: Sequence[Mapping[Pair, str]]) -> Iterator[tuple[Pair, str]]:
+    return (each for verdicts in rounds for each in verdicts.items())
+
+
+def _mine(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[tuple[Pair, str]]:
+    return [(pair, verdict) for pair, verdict in _all(rounds) if node in pair.nodes]
 
 
 def _partner(pair: Pair, node: str) -> str:

@@ -1,6 +1,6 @@
 """The second stage of a sweep: MPI between two nodes, on disjoint pairs, and each suspect again with a node that passed.
 
-Each round is a sweep of its own in the sweep's directory (``pairs-1``, ``pairs-2``), whose "nodes" are pairs.
+Each round is a sweep of its own in the sweep's directory (``pairs-1`` and so on), whose "nodes" are pairs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from .outcome import Outcome, outcomes
 from .packs import PACKS, PAIR
 from .pairing import Judged, Pair
 
-_ROUNDS = ("pairs-1", "pairs-2")
-
 
 @dataclass(frozen=True)
 class Pairs:
@@ -38,7 +36,7 @@ class Pairs:
         return [{pair: one.verdict for pair, one in found.items()} for found in self.rounds]
 
     def notes(self) -> list[str]:
-        """What concerns no single node."""
+        """What lies between two nodes and concerns neither."""
         return [f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: look at what lies "
                 "between them" for pair in pairing.together_alone(self.judged, self.verdicts)]  # fmt: skip
 
@@ -58,11 +56,15 @@ def candidates(sweep: Journal, found: Sequence[Outcome]) -> list[str]:
 
 
 def carry_out(sweep: Journal, controller: Controller, results: Path, pace: Pace) -> None:
-    """Measure both rounds, or what is left of them."""
+    """Measure the rounds, or what is left of them."""
     nodes = candidates(sweep, outcomes(sweep, results, own(results)))
-    first = _round(sweep, controller, _ROUNDS[0], pairing.first(nodes), pace)
-    verdicts = {pair: one.verdict for pair, one in first.items()}
-    _round(sweep, controller, _ROUNDS[1], pairing.again(nodes, verdicts), pace)
+    done: list[dict[Pair, str]] = []
+    for name in pairing.ROUNDS:
+        chosen = pairing.again(nodes, done) if done else pairing.first(nodes)
+        found = _round(sweep, controller, name, chosen, pace)
+        if not found:
+            return
+        done.append({pair: one.verdict for pair, one in found.items()})
 
 
 def read(sweep: Journal, found: Sequence[Outcome]) -> Pairs | None:
@@ -77,7 +79,9 @@ def read(sweep: Journal, found: Sequence[Outcome]) -> Pairs | None:
 
 def journals(sweep: Journal) -> list[Journal]:
     """Of the rounds that were begun."""
-    return [journal.load(sweep.folder / name) for name in _ROUNDS if (sweep.folder / name / journal.FILE).exists()]
+    return [
+        journal.load(sweep.folder / name) for name in pairing.ROUNDS if (sweep.folder / name / journal.FILE).exists()
+    ]
 
 
 def with_pairs(found: Sequence[Outcome], pairs: Pairs) -> list[Outcome]:
@@ -95,11 +99,11 @@ def _with(one: Outcome, judged: Judged | None) -> Outcome:
 def _round(
     sweep: Journal, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
 ) -> dict[Pair, Outcome]:
-    if not chosen:
-        return {}
     now, pack = time.time(), PACKS[PAIR]
     if (sweep.folder / name).exists():
         mine = session.resume(sweep.folder, name, now)
+    elif not chosen:
+        return {}
     else:
         gres = {pair.name: sweep.plan.gres[pair.one] for pair in chosen if pair.one in sweep.plan.gres}
         plan = replace(

@@ -1,0 +1,55 @@
+"""When MPI between nodes follows a sweep, and what is said where it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nearfar.slurm.sweep.second_stage import reason_against
+
+SYSTEM = """\
+system: mine
+hosts: ["n[1-4]"]
+partitions:
+  - {name: gpu, features: [mpi, two_nodes], access: [-p all]}
+  - {name: old, features: [mpi], access: [--partition=old]}
+"""
+NODES = ["n1", "n2"]
+
+
+@pytest.fixture(autouse=True)
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems/mine.yaml").write_text(SYSTEM)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    monkeypatch.delenv("NEARFAR_SYSTEM", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "pack", "nodes", "partition", "wanted", "why"),
+    [
+        (None, "accept", NODES, "all", None, None),
+        (None, "nightly", NODES, "all", None, ""),
+        (False, "accept", NODES, "all", None, ""),
+        (True, "quick", NODES, "old", None, None),
+        (None, "accept", ["n1"], "all", None, "one node alone"),
+        (True, "accept", ["n1"], "all", None, "one node alone"),
+        (None, "accept", NODES, "old", None, "mine:old lacks the feature two_nodes in the site's file (docs/mpi.md)"),
+        (None, "accept", NODES, "old", "gpu", None),
+        (None, "accept", NODES, "all", "gpus", "system 'mine' has no partition 'gpus'"),
+        (None, "accept", ["z1", "z2"], "all", None,
+         "no system file names z1 under hosts; --mpi-pairs measures it all the same"),
+    ],
+)  # fmt: skip
+def test_as_asked_or_as_the_pack_and_the_partition_have_it(
+    asked: bool | None, pack: str, nodes: list[str], partition: str, wanted: str | None, why: str | None
+) -> None:
+    assert reason_against(asked, pack, nodes, partition, wanted) == why
+
+
+def test_a_partition_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = reason_against(None, "accept", NODES, "batch", None)
+    assert said is not None and "name one: --site-partition NAME" in said
+    monkeypatch.setenv("NEARFAR_SYSTEM", "mine")
+    assert reason_against(None, "accept", ["z1", "z2"], "all", None) is None, "the system is named"
