@@ -28,8 +28,17 @@ class launched_check(node_check):
 
     @property
     def ranks(self):
-        """Ranks on the node."""
+        """Ranks in all."""
         raise NotImplementedError
+
+    @property
+    def ranks_per_node(self):
+        """Ranks on a node; all of them unless a check says otherwise."""
+        return self.ranks
+
+    def launch_here(self):
+        """The launcher's words in a session on the node."""
+        return ["mpirun", "-n", str(self.ranks)]
 
     def options(self):
         """The program's options."""
@@ -40,14 +49,14 @@ class launched_check(node_check):
         """ReFrame's own launcher would start a supervisor a rank."""
         if not self.asked:
             return
-        self.num_tasks = self.num_tasks_per_node = self.job.num_tasks = self.job.num_tasks_per_node = self.ranks
+        self.num_tasks = self.job.num_tasks = self.ranks
+        self.num_tasks_per_node = self.job.num_tasks_per_node = self.ranks_per_node
         launcher = self.job.launcher
-        words = (
-            ["mpirun", "-n", str(self.ranks)] if self.runs_here else [*launcher.command(self.job), *launcher.options]
-        )
-        self.job.launcher = getlauncher("local")()
         with self.users_errors():
-            self.require_mpi(words[0])
+            self.require_program()
+            words = self.launch_here() if self.runs_here else [*launcher.command(self.job), *launcher.options]
+            self.require_launcher(words[0])
+        self.job.launcher = getlauncher("local")()
         at = self.executable_opts.index("--") + 1
         self.executable_opts[at:at] = [shlex.quote(word) for word in words]
         # Open MPI refuses root unless it is told twice; it has no other say in who runs this.
@@ -58,8 +67,8 @@ class launched_check(node_check):
             self.env_vars["PRTE_MCA_hwloc_default_binding_policy"] = "none"
             self.env_vars["SLURM_CPU_BIND"] = "none"
 
-    def require_mpi(self, launcher):
-        """Raises ``NearfarError`` where there is no MPI to build or to launch with."""
+    def require_program(self):
+        """Raises ``NearfarError`` where there was no MPI to build with."""
         program = Path(self.programs.folder, self.program)
         if self.programs.container is None and not program.exists():
             if self.programs.environment.built_here:
@@ -67,6 +76,9 @@ class launched_check(node_check):
             raise NearfarError(
                 f"{program} is not there: the programs of environment '{self.current_environ.name}' were built without MPI"
             )
+
+    def require_launcher(self, launcher):
+        """Raises ``NearfarError`` where there is none on the node's PATH."""
         path = os.pathsep.join([*self.programs.path, os.environ.get("PATH", "")])
         if self.runs_here and shutil.which(launcher, path=path) is None:
             raise NearfarError(f"there is no {launcher} on PATH: {INSTALL}")

@@ -87,9 +87,9 @@ def ranks(node: Node, movers: int, fill: bool) -> int:
     return movers + 2 * pairs if pairs > 0 else 0
 
 
-def subjects(words: Sequence[str], counts: Sequence[int]) -> list[str]:
-    """The subjects of a run on one host, of each arrangement with each number of movers."""
-    return [f"within.{word}.{count}.{traffic}" for count in counts for word in words for traffic in TRAFFICS]
+def subjects(words: Sequence[str], counts: Sequence[int], place: str = "within") -> list[str]:
+    """The subjects of a run on one host (``across``: on several), of each arrangement with each number of movers."""
+    return [f"{place}.{word}.{count}.{traffic}" for count in counts for word in words for traffic in TRAFFICS]
 
 
 def figures(document: Document) -> list[SubjectMetric]:

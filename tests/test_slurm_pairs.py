@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,14 +31,21 @@ def slurm() -> Iterator[PrivateSlurm]:
 ACT = "act: {checks: {mpi_pairs: drain}}\n"
 
 
-def swept(slurm: PrivateSlurm, place: Path, *options: str, **fakes: str) -> tuple[dict[str, Any], str, dict[str, str]]:
+def swept(
+    slurm: PrivateSlurm, place: Path, *options: str, real_pairs: bool = False, **fakes: str
+) -> tuple[dict[str, Any], str, dict[str, str]]:
     """A sweep over six nodes whose partition has what MPI between nodes asks for; its report, what it said, and the variables
     that lead to the site."""
     variables = sweeping.site(place, slurm, "gpu, mpi, two_nodes")
     with (place / "site/systems/mine.yaml").open("a") as stream:
         stream.write(ACT)
+    fake = place / "bin/nearfar-contention"
+    fake.write_text(FAKE_PROGRAM)
+    fake.chmod(0o755)
+    real = (CHECKOUT / "site/templates/slurm/job.sh.j2").read_text().partition("\n")[2] if real_pairs else ":"
     sweeping.stand_in_jobs(
         place / "site",
+        f'if [[ "{real_pairs} $1" = "True "*+* ]]; then\n{real}\nfi\n'
         f'export PYTHONPATH={CHECKOUT}\nexec {sys.executable} {fake_node_run.__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ pack }}}} '
         '"$1" "$2"\n',
     )  # fmt: skip
@@ -94,9 +102,39 @@ def acted(slurm: PrivateSlurm, place: Path, variables: dict[str, str], *options:
     return done.stdout
 
 
-def test_left_out_on_request_and_where_no_two_nodes_are_well(slurm: PrivateSlurm, tmp_path: Path) -> None:
-    found, said, _ = swept(slurm, tmp_path, "--no-mpi-pairs", "--nodes=n[1-2]")
-    assert found["pairs"] == [] and found["notes"] == [] and "MPI" not in said
-    found, said, _ = swept(slurm, tmp_path / "one", "--nodes=n1")
+def test_where_there_are_no_two_nodes_it_says_so(slurm: PrivateSlurm, tmp_path: Path) -> None:
+    found, said, _ = swept(slurm, tmp_path, "--nodes=n1")
     assert found["pairs"] == [] and "MPI between nodes was not measured: one node alone" in said
-    assert "one node alone" in (tmp_path / "one/results/s/index.html").read_text()
+    assert "one node alone" in (tmp_path / "results/s/index.html").read_text()
+
+
+#: Stands in for nearfar-contention: each rank says where it runs, and rank 0 leaves the document.
+FAKE_PROGRAM = f"""#!{sys.executable}
+import json, os, socket, sys, time
+from pathlib import Path
+sys.path.insert(0, {str(CHECKOUT)!r})
+from nearfar import contention
+from tests.test_contention_figures import raw, result
+rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK"))
+Path("rank" + rank).write_text(socket.gethostname())
+while rank == "0" and not Path("rank1").exists():
+    time.sleep(0.05)
+if rank == "0":
+    place = "within" if Path("rank1").read_text() == socket.gethostname() else "across"
+    each = [result(contention.ALONE["stream" in cell], cell, 2.0, 2.0) for cell in contention.subjects(["mpi_only"], [1], place)]
+    Path(sys.argv[1].partition("=")[2]).write_text(json.dumps(raw(*each)))
+"""
+
+
+def test_without_osu_a_ping_pong_of_our_own_measures(slurm: PrivateSlurm, tmp_path: Path) -> None:
+    """A second stage whose job is the real one: ReFrame starts one rank on each node through the MPI's launcher."""
+    if shutil.which("mpirun") is None:
+        pytest.skip("no mpirun")
+    found, said, _ = swept(slurm, tmp_path, "--nodes=n[1-2]", real_pairs=True)
+    (pair,) = found["pairs"]
+    assert (pair["nodes"], pair["verdict"]) == (["n1", "n2"], "PASS"), said
+    assert "MPI between nodes was measured by ping_pong_check, because there is no OSU; spack install osu" in said
+    (path,) = (tmp_path / "results/s" / pair["result"]).glob("n1/ping_pong_check/verdict.json")
+    figures = {metric["name"]: metric["value"] for metric in json.loads(path.read_text())["metrics"]}
+    assert figures["across.mpi_only.1.pingpong_8B.latency"] == 2.0
+    assert not list((tmp_path / "results").rglob(".measuring-*")), "its working directory is gone"

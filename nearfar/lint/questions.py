@@ -82,6 +82,10 @@ def _contention(node: Node, _: frozenset[str], *, words: Sequence[str], every_co
     return contention.figures(imagined.of_contention(contention.subjects(words, counts) if movers else [], node))
 
 
+def _ping_pong(node: Node, _: frozenset[str]) -> Sequence[AnyMetric]:
+    return contention.figures(imagined.of_contention(contention.subjects(["mpi_only"], [1], "across"), node))
+
+
 #: By the check's name.
 QUESTIONS: dict[str, Question] = {
     "contention_check": partial(_contention, words=("per_task", "all_cores", "pairs"), every_count=False),
@@ -91,6 +95,7 @@ QUESTIONS: dict[str, Question] = {
     "load_balance_check": _saxpy,
     "osu_check": _mpi,
     "peer_check": _peers,
+    "ping_pong_check": _ping_pong,
     "saturation_check": _saturation,
     "sharing_check": _sharing,
     "size_sweep_check": _size_sweep,

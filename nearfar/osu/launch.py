@@ -116,25 +116,29 @@ class Starter:
             return Run(done, _accounts(plan, ranks), self.limit)
 
     def _launcher(self, ranks: Sequence[Rank]) -> list[str]:
-        count, hosts = len(ranks), len({rank.host for rank in ranks})
-        each = count // hosts
+        hosts = len({rank.host for rank in ranks})
         # In a job of several nodes the ranks of one node are told which.
-        several = self.hosts[:hosts] if len(self.hosts) > 1 else ()
-        if self.mpi.kind == "srun":
-            where = ["-w", ",".join(several)] if several else []
-            cpus = ["-c", str(max(1, len(os.sched_getaffinity(0)) // each))]
-            options = ["--kill-on-bad-exit=1", "--cpu-bind=none", "--mem-bind=none", "--overlap", "--ntasks-per-node"]
-            return [self.mpi.launcher, "-N", str(hosts), "-n", str(count), *options, str(each), *cpus, *where]
-        if self.mpi.kind == "hydra":
-            where = ["-hosts", ",".join(several), "-ppn", str(each)] if several else []
-            unbound = [] if self.mpi.implementation == "intelmpi" else ["-bind-to", "none"]
-            return [self.mpi.launcher, *unbound, *where, "-n", str(count)]
-        # Slots are the scheduler's tasks, of which a job of one process has one; that ranks share no core is asserted.
-        many = ["--oversubscribe"] if self.mpi.version.startswith(("1.", "2.", "3.", "4.")) else []
-        many = many or ["--map-by", ":OVERSUBSCRIBE"]
-        where = ["--host", ",".join(f"{host}:{each}" for host in several)] if several else []
-        return [self.mpi.launcher, "--bind-to", "none", *many, *where, "--mca", "mpi_yield_when_idle", "0",
-                "-n", str(count)]  # fmt: skip
+        return words(self.mpi, len(ranks), self.hosts[:hosts] if len(self.hosts) > 1 else ())
+
+
+def words(mpi: Mpi, count: int, nodes: Sequence[str] = ()) -> list[str]:
+    """The launcher's words for ``count`` ranks that it binds to nothing, divided among ``nodes`` (none: this machine)."""
+    hosts = max(1, len(nodes))
+    each = count // hosts
+    if mpi.kind == "srun":
+        where = ["-w", ",".join(nodes)] if nodes else []
+        cpus = ["-c", str(max(1, len(os.sched_getaffinity(0)) // each))]
+        options = ["--kill-on-bad-exit=1", "--cpu-bind=none", "--mem-bind=none", "--overlap", "--ntasks-per-node"]
+        return [mpi.launcher, "-N", str(hosts), "-n", str(count), *options, str(each), *cpus, *where]
+    if mpi.kind == "hydra":
+        where = ["-hosts", ",".join(nodes), "-ppn", str(each)] if nodes else []
+        unbound = [] if mpi.implementation == "intelmpi" else ["-bind-to", "none"]
+        return [mpi.launcher, *unbound, *where, "-n", str(count)]
+    # Slots are the scheduler's tasks, of which a job of one process has one; that ranks share no core is asserted.
+    many = ["--oversubscribe"] if mpi.version.startswith(("1.", "2.", "3.", "4.")) else []
+    many = many or ["--map-by", ":OVERSUBSCRIBE"]
+    where = ["--host", ",".join(f"{host}:{each}" for host in nodes)] if nodes else []
+    return [mpi.launcher, "--bind-to", "none", *many, *where, "--mca", "mpi_yield_when_idle", "0", "-n", str(count)]
 
 
 def _folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar import catalogue, expected_cases, files, history, systems, validation
+from nearfar.environments import SYSTEM
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import handover, result
 from nearfar.slurm.handover import About
@@ -49,7 +50,9 @@ def run(order: Order) -> Path:
         raise CouldNotJudge(f"this is node {here}, and the order is for {order.node}; nothing was measured")
     _check_programs()
     began, started = time.monotonic(), time.time()
-    with _own_disk() as disk:
+    # The ranks of a pair's other node read files too.
+    shared = order.results / order.sweep if "+" in order.node else None
+    with _disk(shared) as disk:
         # The history outlives the job, and is not where the node's own files are.
         os.environ.setdefault(history.VARIABLE, str(history.directory()))
         os.environ["NEARFAR_STATE"] = str(disk)
@@ -77,12 +80,13 @@ def _check_programs() -> None:
 
 
 @contextlib.contextmanager
-def _own_disk() -> Iterator[Path]:
-    """A directory on the node, gone afterwards. ``TMPDIR`` names the disk."""
+def _disk(shared: Path | None) -> Iterator[Path]:
+    """A directory that is gone afterwards: below ``shared``, else on the node (``TMPDIR`` names the disk)."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix="nearfar-"))
+        folder = Path(tempfile.mkdtemp(prefix=".measuring-" if shared else "nearfar-", dir=shared))
     except OSError as error:
-        raise files.cannot_write(Path(tempfile.gettempdir()), error, "set TMPDIR to a directory") from None
+        instead = "name another --results DIR" if shared else "set TMPDIR to a directory"
+        raise files.cannot_write(shared or Path(tempfile.gettempdir()), error, instead) from None
     try:
         yield folder
     finally:
@@ -103,12 +107,26 @@ def _request(name: str, report_directory: Path) -> validation.Request:
     if not pack.checks:
         return request
     site = systems.site()
-    known = catalogue.read(files.CHECKOUT / catalogue.CHECKS)
-    fitting = {case.check for case in expected_cases.expected(known, site.systems[site.here])}
-    chosen = tuple(check for check in pack.checks if check in fitting)
+    system, folder = site.systems[site.here], files.CHECKOUT / catalogue.CHECKS
+    known = [*catalogue.read(folder), *catalogue.read(folder / catalogue.LONG)]
+    fitting = {case.check for case in expected_cases.expected(known, system)}
+    wanted = pack.instead if pack.instead and _without_osu(system) else pack.checks
+    chosen = tuple(check for check in wanted if check in fitting)
     if not chosen:
-        raise NearfarError(f"pack {name}: none of its checks fits this node's partition ({', '.join(pack.checks)})")
+        raise NearfarError(f"pack {name}: none of its checks fits this node's partition ({', '.join(wanted)})")
     return validation.Request(**{**vars(request), "checks": chosen})
+
+
+def _without_osu(system: systems.System) -> bool:
+    """Whether OSU cannot be had on this node: it is not on the PATH, nobody names it, and nothing in the site's file may bring
+    it once the environment is loaded."""
+    from nearfar.osu import installed
+
+    if os.environ.get("NEARFAR_OSU") or installed.find("osu_latency", "pt2pt") is not None:
+        return False
+    brings = ("modules", "env_vars", "prepare_cmds")
+    partitions = system.partitions.values()
+    return all(set(p.environs) <= {SYSTEM} and not any(map(p.reframe.get, brings)) for p in partitions)
 
 
 def _job() -> Job | None:

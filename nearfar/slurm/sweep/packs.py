@@ -8,7 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Pack:
     """``checks`` empty: all of them. ``minutes``: a job's time limit unless the caller names one; ``hours``: how long after
-    the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it."""
+    the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it.
+    ``instead``: checks asked where the first of ``checks`` has no tool on the node."""
 
     words: str
     minutes: int
@@ -17,10 +18,13 @@ class Pack:
     acceptance: bool = False
     quick: bool = False
     pairs: bool = False
+    instead: tuple[str, ...] = ()
 
 
 #: The second stage of a sweep; nobody asks for it alone.
 PAIR = "mpi-pair"
+#: What it asks where there is no OSU.
+PING_PONG = "ping_pong_check"
 PACKS = {
     "accept": Pack("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
     "nightly": Pack(
@@ -28,7 +32,10 @@ PACKS = {
         checks=("topology_check", "host_memory_check", "host_device_check", "peer_check"),
     ),
     "quick": Pack("a quick look at every path", minutes=10, hours=2, quick=True),
-    PAIR: Pack("MPI between two nodes, through every NIC", minutes=60, hours=24, checks=("osu_check",)),
+    PAIR: Pack(
+        "MPI between two nodes, through every NIC; without OSU a ping-pong of our own", minutes=60, hours=24,
+        checks=("osu_check",), instead=(PING_PONG,),
+    ),
 }  # fmt: skip
 
 #: What a user can ask for.

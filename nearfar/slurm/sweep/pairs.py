@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nearfar.osu.installed import INSTALL
 from nearfar.slurm.trust import own
 from nearfar.verdict import worst
 
@@ -19,7 +20,7 @@ from .controller import Controller
 from .journal import Journal, Task
 from .loop import Pace
 from .outcome import Outcome, outcomes
-from .packs import PACKS, PAIR
+from .packs import PACKS, PAIR, PING_PONG
 from .pairing import Judged, Pair
 
 
@@ -36,9 +37,15 @@ class Pairs:
         return [{pair: one.verdict for pair, one in found.items()} for found in self.rounds]
 
     def notes(self) -> list[str]:
-        """What lies between two nodes and concerns neither."""
-        return [f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: look at what lies "
-                "between them" for pair in pairing.together_alone(self.judged, self.verdicts)]  # fmt: skip
+        """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
+        read = [one.result for found in self.rounds for one in found.values() if one.result is not None]
+        own_figures = any(check.check == PING_PONG for each in read for check in each.checks)
+        alone = pairing.together_alone(self.judged, self.verdicts)
+        return [
+            *([f"MPI between nodes was measured by {PING_PONG}, because there is no OSU; {INSTALL}"] if own_figures else []),
+            *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: look at "
+              "what lies between them" for pair in alone),
+        ]  # fmt: skip
 
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
