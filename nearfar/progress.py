@@ -54,4 +54,8 @@ class Progress:
         verdict = next((v for v in verdicts(self._folder) if belongs(v, case)), None)
         if verdict is None:
             return "INDETERMINATE, it left no verdict"
-        return "MODELLED" if case.modelled and verdict["verdict"] == "PASS" else str(verdict["verdict"])
+        from nearfar.report.judged import shown_check  # a second to load, and nobody waits for it here
+        from nearfar.report.rundir import Check
+
+        shown = shown_check(Check(case.check, self._folder, verdict, None), case.modelled)
+        return "not judged, it has no reference" if shown == "UNJUDGED" else shown

@@ -13,7 +13,7 @@ import pytest
 
 from nearfar import cli, report
 from nearfar.errors import NearfarError
-from nearfar.report import headline, rundir, terminal
+from nearfar.report import headline, judged, rundir, terminal
 from tests.data.runs import synthetic
 
 
@@ -231,6 +231,41 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert page.source.count('class="UNJUDGED"') == 3 and 'td class="PASS"' not in page.source
     assert "– not judged" in page.text
     assert "5 figures have no reference and were not judged" in page.text
+    assert "without a reference nothing is judged: nearfar tune --system local makes them" in page.text
+    said = report.summary(folder).splitlines()
+    assert said[0].startswith("0 figures judged, 5 not: they have no reference; nearfar tune --system local makes")
+    assert [line.split("  ")[0] for line in said if "host_device" in line] == ["not judged"], said
+    assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5}
+
+
+@pytest.mark.parametrize(
+    "bound, shown", [("lower", "PASS"), ("upper", "PASS"), ("degraded_below", "PASS"), (None, "UNJUDGED")]
+)
+def test_a_reference_without_a_bound_judges_nothing(tmp_path: Path, bound: str | None, shown: str) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    path = folder / "workstation" / "host_device_check" / "verdict.json"
+    bounds = {"lower": None, "upper": None, bound or "lower": 1.0 if bound in ("lower", "upper") else None}
+    below = 1.0 if bound == "degraded_below" else None
+    metrics = [
+        {**m, "verdict": "PASS", "degraded_below": below, "reference": m["reference"] and {**m["reference"], **bounds}}
+        for m in json.loads(path.read_text())["metrics"]
+    ]
+    change(path, metrics=metrics, verdict="PASS")
+    checks = [check for node in rundir.read(folder).nodes for check in node.checks]
+    (mine,) = (check for check in checks if check.name == "host_device_check")
+    assert judged.shown_check(mine, modelled=False) == shown
+
+
+def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    for path in folder.glob("workstation/*/verdict.json"):
+        metrics = [{**m, "reference": None, "verdict": "PASS"} for m in json.loads(path.read_text())["metrics"]]
+        notes = [{"item": "node", "verdict": "PASS", "reason": "topology not compared", "hard": False}]
+        change(path, metrics=metrics, verdict="PASS", reasons=[], findings=[] if metrics else notes)
+    change(folder / "run.json", verdict="PASS", exit_code=0)
+    page = Page(report.build(folder))
+    assert "<title>not judged · " in page.source
+    assert report.summary(folder).splitlines()[-1].startswith("not judged  ")
 
 
 def test_gpus_keep_the_numbers_that_the_programs_gave_them(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from . import judged
 from .explained import Explained
 from .rundir import Check, NodeRun, Run
 from .wording import shown_verdict
@@ -24,6 +25,7 @@ def digest(run: Run, explained: Mapping[str, Explained]) -> dict[str, Any]:
             key: raw.get(key)
             for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
         },
+        "figures": judged.of_run(run)._asdict(),
         "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
         "missing_cases": run.missing_cases,
         "programs": list(run.programs),

@@ -54,9 +54,17 @@ class Figure:
     @property
     def shown(self) -> str:
         """The verdict's word on a page; a figure that passes for want of a reference is UNJUDGED, never green."""
-        if self.verdict == "PASS" and self.reference is None and not self.modelled:
+        if self.verdict == "PASS" and not self.bounded and not self.modelled:
             return "UNJUDGED"
         return shown_verdict(self.verdict, self.modelled)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its reference has a bound; without one there is nothing to pass."""
+        if self.reference is None:
+            return False
+        bounds = self.reference.get("lower"), self.reference.get("upper"), self.degraded_below
+        return any(bound is not None for bound in bounds)
 
     @property
     def is_ratio(self) -> bool:
@@ -76,7 +84,7 @@ class Figure:
     @property
     def explains(self) -> bool:
         """Whether this only explains others, and was never to be judged."""
-        return self.quantity in MADE_OF_OTHERS and self.reference is None
+        return self.quantity in MADE_OF_OTHERS and not self.bounded
 
     @property
     def expected(self) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import balance, contention, latencies, mpi, peers, ramps, sweeps
+from . import balance, contention, judged, latencies, mpi, peers, ramps, sweeps
 from .figures import Figure, figures, parsed
 from .gaps import gaps, nothing
 from .matrices import cell_anchor, load_of
@@ -280,10 +280,7 @@ def lead(run: Run, found: list[Reason]) -> str:
         return _modelled_lead(run, found)
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
-    real = [check for node in run.nodes if not node.modelled for check in node.checks]
-    judged = [f.shown for check in real for f in figures(check, "") if not f.explains]
-    count = len([word for word in judged if word != "UNJUDGED"])
-    unjudged = len(judged) - count
+    count, unjudged = judged.of_run(run)
     aside = (
         f" {plural(unjudged, 'figure has', 'figures have')} no reference and {'was' if unjudged == 1 else 'were'} not judged."
         if unjudged

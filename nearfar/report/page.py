@@ -14,7 +14,7 @@ import nearfar
 from nearfar.errors import NearfarError
 from nearfar.sitefile import site_directories
 
-from . import balance, provenance, strips, wording
+from . import balance, judged, provenance, strips, wording
 from .explained import Explained
 from .headline import Reason, lead, missing_words, modelled_notice, reasons, title
 from .matrices import Matrix
@@ -50,6 +50,8 @@ def render(run: Run, explained: Mapping[str, Explained]) -> str:
         "lead": lead(run, found),
         "notice": modelled_notice(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
+        "shown": judged.shown_run(run),
+        "remedy": judged.remedy(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
         "signs": wording.SIGNS,
