@@ -21,7 +21,7 @@ def utc(seconds: float) -> str:
 def leave(
     results: Path, node: str, run: str, *, at: float, check: str = "host_device_check", speed: float | None = 55.0,
     wrong: str | None = None, indeterminate: str | None = None, kind: str = "measured", system: str = SYSTEM, sweep: str = "",
-    job: int | None = 1,
+    job: int | None = 1, code: str = "wrong_data",
 ) -> Path:  # fmt: skip
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
     wrong. Returns its place."""
@@ -32,7 +32,7 @@ def leave(
     verdict = next((word for word in ("FAIL", "INDETERMINATE", "PASS") if word in found), "PASS")
     folder = results.parent / f"run-{node}-{run}"
     (folder / node / check).mkdir(parents=True)
-    failed = [{"cell": "g2:n0", "reason": wrong, "code": "wrong_data"}] if wrong else []
+    failed = [{"cell": "g2:n0", "reason": wrong, "code": code}] if wrong else []
     (folder / node / check / "document.json").write_text(json.dumps({"failed": failed}))
     (folder / node / check / "verdict.json").write_text(json.dumps({
         "schema": "nearfar-verdict/1", "check": check, "system": system, "partition": "gpu", "environ": "system", "node": node,

@@ -124,9 +124,10 @@ def test_the_cap_closes_a_latch_that_a_person_opens(site: Site, capsys: pytest.C
 
 def test_many_nodes_at_once_drain_nobody(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     for node in range(1, 5):
-        leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
-    assert site.act() == 0
-    assert "fails on 4 of 4 nodes at once: look at its reference or at the driver" in capsys.readouterr().out
+        leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="GPU 2 is absent", code="absent")
+    assert site.act() == 3, "it waits for a person"
+    said = capsys.readouterr().out
+    assert "hard evidence on 4 of 4 nodes at once: look at the driver" in said and "held, a person decides" in said
     assert not any(node.drain for node in site.slurm.nodes().values())
 
 

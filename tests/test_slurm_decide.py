@@ -25,6 +25,7 @@ POLICY = Policy(
 FOREIGN = "bad DIMM, ticket 12"
 SLOW = Finding("sole.g2_n0", "FAIL", False, "slow", None, "g2:n0", "sole", 27.1, 52.6, "GB/s")
 WRONG = Finding("g2:n0", "FAIL", True, "wrong data", "wrong_data")
+ABSENT = Finding("g2", "FAIL", True, "GPU 2 is absent", "absent")
 OURS = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r0"
 
 
@@ -195,16 +196,40 @@ def test_a_drain_that_the_log_does_not_know() -> None:
 
 
 def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
-    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in (1, 2, 3)]
-    runs += [ran("n4", "r4", passed=["sole.g2_n0"]), ran("n5", "r5", replace(WRONG, what="g2", code="absent"))]
+    figures = [replace(SLOW, what=f"sole.g{i}_n0") for i in (1, 2, 3)]
+    runs = [ran(f"n{i}", f"{r}{i}", figures[i - 1], hours_ago=h) for i in (1, 2, 3) for r, h in (("a", 20), ("b", 1))]
+    runs += [ran("n4", "r4", passed=["sole.g2_n0"]), ran("n5", "r5", ABSENT)]
     decisions = decide(runs, cluster(), POLICY, Past(), NOW)
     assert [d.action for d in decisions.nodes] == [NOTHING, NOTHING, NOTHING, NOTHING, DRAIN]
     assert [blame.nodes for blame in decisions.blamed] == [("n1", "n2", "n3")]
     assert "look at its reference or at the driver" in decisions.blamed[0].words
 
 
+def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
+    """As after a driver's upgrade; a node that another FAIL drained stays so meanwhile."""
+    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}")) for i in (1, 2, 3)]
+    runs += [ran("n4", "r4", passed=["sole.g2_n0"])]
+    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    assert of(decisions, "n1") == (
+        NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once",
+    )  # fmt: skip
+    assert decisions.latch is None and decisions.blamed[0].hard
+    assert "hard evidence on 3 of 4 nodes at once: look at the driver" in decisions.blamed[0].words
+    before = replace(drained("n1", 3), since={})
+    passed = ran("n1", "r5", replace(ABSENT, what="g1"), hours_ago=0.5, passed=["sole.g2_n0"], verdict="PASS")
+    still = decide([*runs, passed], cluster(n1=state("n1", "DRAIN", reason=OURS)), POLICY, before, NOW)
+    assert of(still, "n1")[0] == NOTHING and "but FAIL host_device g1 absent" in of(still, "n1")[1]
+
+
+def test_wrong_data_is_never_held_and_only_capped() -> None:
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in range(1, 6)]
+    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING, NOTHING]
+    assert decisions.blamed == () and decisions.latch == "more than 2 drained within a day"
+
+
 def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
-    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0"), hours_ago=10 - i) for i in (1, 2, 3)]
+    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=10 - i) for i in (1, 2, 3)]
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS), n2=state("n2", "DRAIN", reason=OURS))
     past = Past(
         {"n1": NOW - 8.5 * HOUR, "n2": NOW - 7.5 * HOUR}, drains=(("n1", NOW - 8.5 * HOUR), ("n2", NOW - 7.5 * HOUR))

@@ -14,7 +14,7 @@ from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
 from nearfar.slurm.policy import Policy
-from nearfar.slurm.standing import Blame, Evidence, blamed, evidence, general
+from nearfar.slurm.standing import WRONG_DATA, Blame, Evidence, blamed, evidence
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
 _DAY = 86400.0
@@ -56,13 +56,15 @@ def decide(
     }
     # Nodes drained for it a while ago fail as well: what came with a driver comes node by node.
     blames = blamed({name: evidence(these, policy, 0.0, now) for name, these in by_node.items()}, runs, policy, now)
-    excused = {(blame.check, node, blame.metric) for blame in blames for node in blame.nodes}
+    many = {(node, blame.check, blame.metric, blame.hard): blame for blame in blames for node in blame.nodes}
     decisions = []
     for name in sorted(
         {*by_node, *(n for n, state in nodes.items() if is_ours(state.reason) or is_ours(state.comment))}
     ):
-        counted = [e for e in found.get(name, ()) if (e.found.check, name, general(e.finding.what)) not in excused]
-        explained = [e for e in found.get(name, ()) if e not in counted]
+        mine = found.get(name, ())
+        alike = [(e, many.get((name, *e.kind))) for e in mine if e.finding.code != WRONG_DATA]
+        explained = [(e, blame) for e, blame in alike if blame is not None]
+        counted = [e for e in mine if all(e is not other for other, _ in explained)]
         decisions.append(_node(name, nodes.get(name), by_node[name], counted, explained, policy, past))
     allowed, latch = _within_caps(decisions, nodes, policy, past, now)
     return Decisions(tuple(allowed), tuple(blames), latch)
@@ -119,12 +121,13 @@ def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tu
 
 def _node(
     name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[Evidence],
-    explained: Sequence[Evidence], policy: Policy, past: Past,
+    explained: Sequence[tuple[Evidence, Blame]], policy: Policy, past: Past,
 ) -> Decision:  # fmt: skip
     if state is None:
         return Decision(name, NOTHING, "Slurm has no such node")
     if _drained_by_us(state):
-        return _resume(name, state, runs, counted, policy, past)
+        # Who is drained stays so while hard evidence is open, whosever fault it is.
+        return _resume(name, state, runs, [*counted, *(e for e, _ in explained if e.finding.hard)], policy, past)
     ranked = [(policy.step(e.found.check, e.finding.hard), e) for e in counted]
     drains = [e for step, e in ranked if step == DRAIN and e.stands]
     if drains:
@@ -139,7 +142,10 @@ def _node(
         why = f"{worst.found.check} is only observed" if step == "observe" else worst.why
         return Decision(name, NOTHING, f"{_said(worst)}: {why}", evidence=worst)
     if explained:
-        return Decision(name, NOTHING, f"{_said(explained[0])}: as on many nodes at once", evidence=explained[0])
+        first, blame = explained[0]
+        held = "held, a person decides: " if first.finding.hard else ""
+        words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once"
+        return Decision(name, NOTHING, f"{_said(first)}: {words}", evidence=first)
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
         what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"

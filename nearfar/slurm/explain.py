@@ -98,7 +98,10 @@ def document(view: View, done: Done | None) -> dict[str, Any]:
              "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node)}
             for d in view.decisions.nodes
         ],
-        "blamed": [{"check": b.check, "metric": b.metric, "nodes": list(b.nodes), "tested": b.tested} for b in view.decisions.blamed],
+        "blamed": [
+            {"check": b.check, "metric": b.metric, "hard": b.hard, "nodes": list(b.nodes), "tested": b.tested}
+            for b in view.decisions.blamed
+        ],
         "refused": list(view.refused),
         "recovered": [] if done is None else list(done.recovered),
         "unclear": [] if done is None else list(done.unclear),

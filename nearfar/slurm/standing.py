@@ -11,6 +11,9 @@ from nearfar.slurm.observed import CheckRun
 from nearfar.slurm.policy import Policy
 from nearfar.slurm.result import Finding
 
+#: The code of a cell that arrived wrong.
+WRONG_DATA = "wrong_data"
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -20,6 +23,11 @@ class Evidence:
     finding: Finding
     stands: bool
     why: str
+
+    @property
+    def kind(self) -> tuple[str, str, bool]:
+        """What it has in common with other nodes' evidence: check, metric without the parts' numbers, whether it is hard."""
+        return self.found.check, general(self.finding.what), self.finding.hard
 
     @property
     def severity(self) -> tuple[bool, float, str, str]:
@@ -34,16 +42,22 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Blame:
-    """A metric that fails on so many nodes at once that it is not the nodes."""
+    """What is found on so many nodes at once that it is not the nodes: a figure outside its bounds, or ``hard`` evidence."""
 
     check: str
     metric: str
     nodes: tuple[str, ...]
     tested: int
+    hard: bool = False
 
     @property
     def words(self) -> str:
         """One sentence."""
+        if self.hard:
+            return (
+                f"{self.check} {self.metric} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: look at the "
+                "driver, at what was changed, at the power; no node is drained for it, a person decides"
+            )
         return (
             f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: look at its reference or at "
             f"the driver; no node is drained for it"
@@ -113,18 +127,20 @@ def _apart(earlier: CheckRun, later: CheckRun) -> bool:
 def blamed(
     found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
 ) -> list[Blame]:
-    """The metrics that fail on many nodes at once, confirmed or not. Which GPU or NUMA node it was does not matter."""
-    failing: dict[tuple[str, str], set[str]] = defaultdict(set)
+    """What is found on many nodes at once, confirmed or not. Which GPU or NUMA node it was does not matter. Wrong data is
+    never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
+    failing: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
     for node, these in found.items():
         for each in these:
-            failing[each.found.check, general(each.finding.what)].add(node)
+            if each.finding.code != WRONG_DATA:
+                failing[each.kind].add(node)
     tested: dict[str, set[str]] = defaultdict(set)
     for run in runs:
         if now - run.ended <= policy.max_age:
             tested[run.check].add(run.node)
     return [
-        Blame(check, metric, tuple(sorted(nodes)), len(tested[check]))
-        for (check, metric), nodes in sorted(failing.items())
+        Blame(check, metric, tuple(sorted(nodes)), len(tested[check]), hard)
+        for (check, metric, hard), nodes in sorted(failing.items())
         if len(nodes) >= max(policy.same_metric.nodes, 2)
         and len(nodes) >= policy.same_metric.share * len(tested[check])
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.slurm import act, explain, retest
+from nearfar.slurm.decide import DRAIN
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.sweep.packs import PACKS
 
@@ -23,7 +24,7 @@ _EPILOG = """examples:
 
 Only the system file's `act` allows more than looking: docs/slurm-act.md.
 exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 wrong use or no rights,
-3 something is unclear or waits for a person (the latch)
+3 something is unclear or waits for a person (the latch, hard evidence on many nodes at once)
 """
 
 
@@ -84,7 +85,10 @@ def run(args: argparse.Namespace) -> int:
         print(explain.one(view, order.policy, args.explain))
     else:
         print(explain.all_nodes(view, order.policy, done, why=args.explain is not None))
-    waits = view.decisions.latch or view.past.latched or (done and (done.unclear or any(done.problems.values())))
+    held = any(b.hard and order.policy.step(b.check, True) == DRAIN for b in view.decisions.blamed)
+    waits = (
+        view.decisions.latch or view.past.latched or held or (done and (done.unclear or any(done.problems.values())))
+    )
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 
