@@ -15,7 +15,7 @@ from nearfar.osu import bindings, installed
 from nearfar.osu.benchmarks import BENCHMARKS
 from nearfar.osu.cases import parse
 from nearfar.osu.figures import figures
-from nearfar.osu.measure import Options, measure
+from nearfar.osu.measure import Interrupted, Options, measure
 from nearfar.osu.samples import interval
 from tests.test_osu_cases import KEENELAND, node
 
@@ -130,6 +130,21 @@ def test_what_cannot_be_measured(run: Any, fake: str, subject: str, code: str, w
     (skipped,) = run(fake, subject).skipped
     assert (skipped.cell, skipped.code) == (subject, code)
     assert words in skipped.reason
+
+
+def test_an_interrupted_run_keeps_what_was_measured(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = iter(["validation", "validation", "run 1", None])  # the second case's first run is never made
+
+    def interrupt(*_: object, **__: object) -> None:
+        if next(said) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearfar.osu.measure.print", interrupt, raising=False)
+    with pytest.raises(Interrupted) as broken:
+        run("good", LATENCY, FAR)
+    found = measurement.loads(json.dumps(broken.value.document))
+    assert {result.subject for result in found.results} == {LATENCY}
+    assert [(skip.cell, skip.code) for skip in found.skipped] == [(FAR, "interrupted")]
 
 
 def test_device_buffers_that_were_asked_for_are_an_obstacle(run: Any) -> None:

@@ -76,6 +76,18 @@ def test_units() -> None:
     assert table.values(found, benchmark, "mpi.message_rate")[8] == pytest.approx(21.26345678)  # millions a second
 
 
+def test_a_rate_that_two_decimals_round_to_nothing_is_left_out() -> None:
+    benchmark, text = BENCHMARKS["osu_bw"], (DATA / "real/openmpi-bw.txt").read_text()
+    single_byte, largest = (
+        next(line for line in text.split("\n") if line.startswith(f"{size} ")) for size in (1, LARGEST)
+    )
+    slow = table.parse(text.replace(single_byte, "1      0.00"))
+    table.check(slow, benchmark, 1, LARGEST)
+    assert min(table.values(slow, benchmark, "mpi.bandwidth")) == 2
+    with pytest.raises(table.BadTable, match=rf"{LARGEST} B: 0 is no figure"):
+        table.check(table.parse(text.replace(largest, f"{LARGEST}  0.00")), benchmark, 1, LARGEST)
+
+
 def test_lines_of_libraries_between_the_rows() -> None:
     found = read("real/mpich-latency-ucx-log.txt")
     assert list(found.rows) == table.sizes(8, 512)

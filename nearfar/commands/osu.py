@@ -15,7 +15,7 @@ from nearfar.osu import hosts
 from nearfar.osu.benchmarks import BENCHMARKS
 from nearfar.osu.cases import Case, cases, parse
 from nearfar.osu.figures import figures
-from nearfar.osu.measure import Options, measure
+from nearfar.osu.measure import Interrupted, Options, measure
 from nearfar.verdict import EXPECTED_SKIPS
 
 _EPILOG = """\
@@ -62,10 +62,19 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(map(str, asked)))
         return EXIT_GOOD
     options = Options(args.runs, args.limit, args.iterations, args.device_buffers, nodes)
-    found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
-    text = dump(found)
-    sys.stdout.write(text if args.json else _table(text))
+    try:
+        found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
+    except Interrupted as broken:
+        _show(broken.document, args.json)
+        raise
+    _show(found, args.json)
     return _exit_code(found)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    text = dump(found)
+    sys.stdout.write(text if as_json else _table(text))
+    sys.stdout.flush()
 
 
 def _positive(text: str) -> int:

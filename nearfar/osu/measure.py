@@ -52,10 +52,18 @@ class Measured:
 
 
 def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequence[str]) -> dict[str, Any]:
-    """The measurement document of all cases, as JSON objects."""
+    """The measurement document of all cases, as JSON objects; where it is interrupted, ``Interrupted`` has what was measured."""
     session = _Session(node, options)
     started = time.time()
     ready = [found for case in cases if (found := session.prepared(case)) is not None]
+    try:
+        _rounds(session, ready, options)
+    except KeyboardInterrupt:
+        raise Interrupted(session.document(session.broken_off(ready), started, command)) from None
+    return session.document(ready, started, command)
+
+
+def _rounds(session: _Session, ready: list[Measured], options: Options) -> None:
     for number in range(options.runs + 1):
         for found in list(ready):
             validation = number == 0
@@ -65,7 +73,14 @@ def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequen
             print(f"{found.case}: {what}", file=sys.stderr, flush=True)
             if not session.run(found, validation):
                 ready.remove(found)
-    return session.document(ready, started, command)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Measuring was broken off: ``document`` has every case that was measured at least once, the others are skipped."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__()
+        self.document = document
 
 
 class _NotPossible(Exception):
@@ -94,6 +109,13 @@ class _Session:
         except _NotPossible as why:
             self.skipped.append({"cell": str(case), "reason": str(why), "code": why.code})
             return None
+
+    def broken_off(self, ready: Sequence[Measured]) -> list[Measured]:
+        """Those that have a figure when measuring is interrupted; the others are among the skipped."""
+        for found in ready:
+            if not found.tables:
+                self.skipped.append({"cell": str(found.case), "reason": "interrupted", "code": "interrupted"})
+        return [found for found in ready if found.tables]
 
     def _prepare(self, case: Case) -> Measured:
         benchmark = BENCHMARKS[case.benchmark]

@@ -136,9 +136,12 @@ def check(table: Table, benchmark: Benchmark, least: int, most: int) -> None:
     if missing:
         raise BadTable(f"half a table: {_listed(missing)} missing")
     for quantity in benchmark.quantities:
-        for size, value in values(table, benchmark, quantity).items():
+        shown = values(table, benchmark, quantity)
+        for size, value in shown.items():
             if value <= 0:
                 raise BadTable(f"{size} B: {value:g} is no figure ({quantity})")
+        if most not in shown:
+            raise BadTable(f"{most} B: 0 is no figure ({quantity})")
 
 
 def _listed(found: Sequence[int]) -> str:
@@ -147,9 +150,11 @@ def _listed(found: Sequence[int]) -> str:
 
 
 def values(table: Table, benchmark: Benchmark, quantity: str) -> dict[int, float]:
-    """A quantity over message size in bytes, in the quantity's own unit."""
+    """A quantity over message size in bytes, in the quantity's own unit. Rates have two decimals of a MB/s: the sizes at which
+    0.00 was left of one (single bytes between GPUs) have no figure, and are left out."""
     headings, factor = next((heads, factor) for heads, name, _, factor in benchmark.columns if name == quantity)
     column = next((column for column in table.columns if column in headings), None)
     if column is None:
         raise BadTable(f"no column '{headings[-1]}': it has {', '.join(table.columns) or 'none'}")
-    return {size: row[column] * factor for size, row in sorted(table.rows.items())}
+    found = {size: row[column] * factor for size, row in sorted(table.rows.items())}
+    return {size: value for size, value in found.items() if value > 0 or "MB/s" not in column}
