@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from nearfar.ladder import Policy, Step
 from nearfar.slurm import result
 from nearfar.slurm.decide import DRAIN, decide
 from nearfar.slurm.gather import gather
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import Past
-from nearfar.slurm.policy import Policy, Step
 
 
 def main() -> None:

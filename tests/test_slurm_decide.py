@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nearfar.ladder import Policy, Share, Step
 from nearfar.slurm import reasons
 from nearfar.slurm.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide, is_ours
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun, Drained, Past
-from nearfar.slurm.policy import Policy, Share, Step
 from nearfar.slurm.result import Finding
 
 HOUR = 3600.0

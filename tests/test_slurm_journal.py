@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.errors import CouldNotJudge
+from nearfar.ladder import Policy
 from nearfar.slurm import act
 from nearfar.slurm.journal import Entry, Journal, past
-from nearfar.slurm.policy import Policy
 from nearfar.slurm.scontrol import Slurm
 
 REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}

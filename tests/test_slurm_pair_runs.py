@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from nearfar.ladder import Policy, Share, Step
 from nearfar.slurm.decide import DRAIN, NOTHING, RESUME, Decision, decide
 from nearfar.slurm.gather import Gathered, gather
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import Drained, Past
-from nearfar.slurm.policy import Policy, Share, Step
 from tests.pair_results import LATENCY, WITHIN, figure, leave
 
 NOW = float(int(time.time()))

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import polars as pl
 
-from nearfar import history, lint, references, systems
+from nearfar import history, ladder, lint, references, systems
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.files import lock, write_atomically
 from nearfar.history import History, Question
 from nearfar.prediction import NodeType
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
-from nearfar.slurm import policy
 from nearfar.systems import Partition, System
 from nearfar.tuning import proposal, reference_text, samples, shown, tolerance
 from nearfar.tuning.proposal import How, Proposal
@@ -163,7 +162,7 @@ def _may_drain(name: str, directories: Sequence[Path]) -> Callable[[str], bool]:
     path = site_files("systems", list(directories)).get(name)
     if path is None:
         return lambda check: False
-    allowed = policy.of_system(SiteFile(path))
+    allowed = ladder.of_system(SiteFile(path))
     return lambda check: allowed.step(check, hard=False) == "drain"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from nearfar import catalogue
 from nearfar.catalogue import Check
 from nearfar.files import CHECKOUT
-from nearfar.lint import bounds, node_types, partitions, physics, provenance, rows, strays, templates
+from nearfar.lint import bounds, ladders, node_types, partitions, physics, provenance, rows, strays, templates
 from nearfar.lint.complaints import WARNING, Complaint, sorted_once
 from nearfar.lint.reading import SCHEMAS, Reading
 from nearfar.lint.rows import Table
@@ -42,6 +42,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Loo
     checks = known_checks()
     found = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
+        *(each for read in reading.systems.values() for each in ladders.complaints(read, checks)),
         *of_references(reading, checks, today or datetime.date.today()), *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *strays.complaints(directories, (*SCHEMAS, "templates")),
     ]  # fmt: skip

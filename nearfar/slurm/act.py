@@ -9,17 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar import files
+from nearfar import files, ladder
 from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.ladder import HEALTH, MPI_PAIRS, Policy
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
-from nearfar.slurm import policy as policies
 from nearfar.slurm.carry_out import carry_out
 from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide
 from nearfar.slurm.gather import CLOCKS, gather
 from nearfar.slurm.journal import Journal, past
 from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import HEALTH, MPI_PAIRS, CheckRun, Past
-from nearfar.slurm.policy import Policy
+from nearfar.slurm.observed import CheckRun, Past
 from nearfar.slurm.quarantine import recover
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import Trust
@@ -74,15 +73,14 @@ def read_policy(name: str | None) -> Policy:
         raise NearfarError(f"which system's `act`? {which}; name the system: --system NAME")
     file = next(iter(opened.values()))
     file.check("system-1")
-    policies.refuse_unknown_checks(file, _checks())
-    return policies.of_system(file)
+    return ladder.of_system(file, _checks())
 
 
 def _checks() -> list[str]:
     from nearfar import catalogue
 
     folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
-    return [HEALTH, MPI_PAIRS, *(check.name for folder in folders for check in catalogue.read(folder))]
+    return [check.name for folder in folders for check in catalogue.read(folder)]
 
 
 def look(order: Order, slurm: Slurm, now: float | None = None) -> View:
@@ -179,7 +177,10 @@ def clear(order: Order, node: str, because: str, slurm: Slurm) -> None:
         if not state.drain or reason is None:
             shown = f"'{state.reason}'" if state.reason else "no reason"
             raise NearfarError(f"{node}: it is {state.words} with {shown}: there is no drain of ours to clear")
-        check = next((name for name in _checks() if name.removesuffix("_check") == reason.check), reason.check)
+        check = next(
+            (name for name in (HEALTH, MPI_PAIRS, *_checks()) if name.removesuffix("_check") == reason.check),
+            reason.check,
+        )
         known = past(journal.entries()).drained.get(node)
         more = {} if known is not None and known.reason == state.reason else {"reason": state.reason, "check": check}
         journal.note("clear", time.time(), node, why=because, **more)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from nearfar.ladder import Policy
 from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
-from nearfar.slurm.policy import Policy
 from nearfar.slurm.standing import WRONG_DATA, Blame, Evidence, blamed, evidence
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"

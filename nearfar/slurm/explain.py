@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from nearfar.errors import NearfarError
+from nearfar.ladder import Policy
 from nearfar.slurm.act import Done, View
 from nearfar.slurm.decide import NOTHING, Decision
-from nearfar.slurm.policy import Policy
 from nearfar.slurm.standing import evidence
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.ladder import HEALTH
 from nearfar.slurm import health_finding, pair_runs, result
-from nearfar.slurm.observed import HEALTH, RUN, CheckRun, seconds
+from nearfar.slurm.observed import RUN, CheckRun, seconds
 from nearfar.slurm.sweep import pairing
 from nearfar.slurm.trust import Trust
 

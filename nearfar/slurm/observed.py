@@ -9,10 +9,6 @@ from typing import Any
 
 from nearfar.slurm.result import Finding
 
-#: The check that a health finding belongs to.
-HEALTH = "health"
-#: The check that MPI between nodes belongs to: what a sweep's pairs say of each node.
-MPI_PAIRS = "mpi_pairs"
 #: What stands for cases that should have run and did not.
 RUN = "run"
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from nearfar import contention
 from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.ladder import MPI_PAIRS
 from nearfar.osu import cases
 from nearfar.slurm import result
-from nearfar.slurm.observed import MPI_PAIRS, CheckRun, seconds
+from nearfar.slurm.observed import CheckRun, seconds
 from nearfar.slurm.result import Finding, NodeResult
 from nearfar.slurm.sweep import journal, pairing
 from nearfar.slurm.sweep.journal import Task

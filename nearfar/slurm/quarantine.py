@@ -17,12 +17,12 @@ from math import inf
 from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.ladder import Policy
 from nearfar.slurm import decide, reservations
 from nearfar.slurm.carry_out import Write, draining, resuming, write
 from nearfar.slurm.journal import Journal
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun, Drained, Past
-from nearfar.slurm.policy import Policy
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.standing import Evidence, evidence
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nearfar.ladder import Policy
 from nearfar.slurm.observed import CheckRun
-from nearfar.slurm.policy import Policy
 from nearfar.slurm.result import Finding
 
 #: The code of a cell that arrived wrong.
