@@ -178,6 +178,8 @@ class PrivateSlurm:
         files = f"{folder}/dev/nvidia[0-{self.gpus - 1}]" if self.gpus > 1 else f"{folder}/dev/nvidia0"
         listed = [f"NodeName={name} Name=gpu File={files}" for name in self.names if self.gpus]
         (folder / "gres.conf").write_text("\n".join(["AutoDetect=off", *listed, ""]))
+        # No control groups are used; the second version's plugin would ask systemd for some all the same.
+        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()} {' '.join(self.names)}\n")
         shared = "" if os.geteuid() == 0 else "NodeHostname=localhost "
         nodes = [
