@@ -8,7 +8,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
 
 from nearfar.errors import NearfarError
-from nearfar.osu import bindings, cases, figures
+from nearfar.osu import bindings, cases, disturbed, figures
 from nearfar.verdict import Finding
 
 from .base import node_check
@@ -22,13 +22,14 @@ class osu_check(node_check):
     # A site asks for it with the feature `mpi`; a machine that no file describes has it where OSU and an MPI are found.
     valid_systems = ["+mpi -modelled"]
 
-    #: Runs of each benchmark, each with OSU's own repetitions; an interval needs six.
+    #: Runs of each benchmark at most, each with OSU's own repetitions: two that agree within 2 % end it. An interval needs
+    #: six, and then all are run.
     #:
     #: :type: int
     #: :default: ``3``
     runs = variable(int, value=3, loggable=True)
 
-    #: Iterations of each message size; 0 leaves them to OSU.
+    #: Iterations of each message size; 0 leaves them to OSU, within ``run_budget``.
     #:
     #: :type: int
     #: :default: ``0``
@@ -46,7 +47,13 @@ class osu_check(node_check):
     #: :default: ``[]``
     benchmarks = variable(typ.List[str], value=[], loggable=True)
 
-    #: Seconds for one run of a benchmark.
+    #: Seconds that one run of a benchmark should take at most: where OSU's repetitions take longer, they are fewer. 0: never.
+    #:
+    #: :type: float
+    #: :default: ``10.0``
+    run_budget = variable(float, value=10.0, loggable=True)
+
+    #: Seconds after which a run of a benchmark is ended.
     #:
     #: :type: float
     #: :default: ``120.0``
@@ -82,7 +89,7 @@ class osu_check(node_check):
             words = f"the environment '{self.current_environ.name}' is a container, and OSU needs the node's own MPI"
             raise NearfarError(f"{words}: give osu_check's partition an environment with modules, a prefix or Spack")
         command = [sys.executable, "-m", "nearfar", "osu", "--cases", str(cells), "--json", "--runs", str(self.runs)]
-        command += ["--limit", f"{self.run_limit:g}"]
+        command += ["--limit", f"{self.run_limit:g}", "--budget", f"{self.run_budget:g}"]
         command += ["--iterations", str(self.iterations)] if self.iterations else []
         # Asked for, device buffers that cannot be had are INDETERMINATE; else a remark.
         return command + (["--device-buffers"] if "cuda_mpi" in self.partition.features else [])
@@ -96,4 +103,8 @@ class osu_check(node_check):
         note = Finding(
             "nodes", "INDETERMINATE" if self.two_nodes else "PASS", f"{why}: nothing was measured between nodes"
         )
-        return [*bindings.findings(document, self.expected), *([] if between else [note])]
+        return [
+            *bindings.findings(document, self.expected),
+            *disturbed.findings(document),
+            *([] if between else [note]),
+        ]

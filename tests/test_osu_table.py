@@ -171,7 +171,7 @@ def test_what_the_help_offers() -> None:
     found = support.read_help((DATA / "real/help-7.4-latency.txt").read_text())
     assert (found.validates, found.devices, found.ranges) == (True, False, True)
     assert found.sizes(8, 64) == ["-m", "8:64"]
-    assert found.validation(reduces=True)[-2:] == ["-T", "mpi_float"]
+    assert found.trial(reduces=True)[-2:] == ["-T", "mpi_float"]
     cuda = support.read_help((DATA / "real/help-7.4-latency-cuda.txt").read_text())
     assert (cuda.validates, cuda.devices) == (True, True)
     old = support.read_help(

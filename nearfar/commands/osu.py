@@ -11,7 +11,7 @@ from typing import Any
 from nearfar import inventory
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.measurement import dump, loads
-from nearfar.osu import hosts
+from nearfar.osu import disturbed, hosts
 from nearfar.osu.benchmarks import BENCHMARKS
 from nearfar.osu.cases import Case, cases, parse
 from nearfar.osu.figures import figures
@@ -40,9 +40,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ranks", type=_positive, metavar="N", help="ranks of benchmarks of many (default: as cores allow)"
     )
-    parser.add_argument("--runs", type=_positive, default=3, metavar="N", help="runs of each benchmark (default: 3)")
+    parser.add_argument(
+        "--runs", type=_positive, default=3, metavar="N", help="runs of each benchmark (default: 3, or two that agree)"
+    )
     parser.add_argument("--iterations", type=_positive, metavar="N", help="iterations of each size (default: OSU's)")
-    parser.add_argument("--limit", type=float, default=120.0, metavar="S", help="seconds for one run (default: 120)")
+    parser.add_argument(
+        "--budget", type=float, default=10.0, metavar="S",
+        help="seconds that one run should take: where OSU's iterations take longer, they are fewer (default: 10; 0: never)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--limit", type=float, default=120.0, metavar="S", help="seconds after which a run is ended (120)"
+    )
     parser.add_argument("--hosts", metavar="A,B", help="the two nodes (default: the job's)")
     parser.add_argument(
         "--device-buffers", action="store_true", help="it is an error when GPU buffers cannot be measured"
@@ -61,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         print("\n".join(map(str, asked)))
         return EXIT_GOOD
-    options = Options(args.runs, args.limit, args.iterations, args.device_buffers, nodes)
+    options = Options(args.runs, args.limit, args.budget, args.iterations, args.device_buffers, nodes)
     try:
         found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
     except Interrupted as broken:
@@ -107,6 +115,7 @@ def _table(text: str) -> str:
         f"{document.raw['node'].get('software', {}).get('mpi', 'no MPI')}, OSU {document.raw['program']['version']}"
     ]
     lines += [f"{metric.name:<{width}}  {metric.value:12.3f} {metric.unit}" for metric in metrics]
+    lines += [f"{finding.item}: {finding.reason}" for finding in disturbed.findings(document)]
     lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

@@ -39,7 +39,8 @@ _DEATHS = (
 @dataclass(frozen=True)
 class RankAccount:
     """What one rank wrote down. ``cpus`` and ``memory`` are in effect before the program began, ``running`` the CPUs that
-    its process was seen with, in this order; ``ended`` is wall-clock seconds. ``unbound``: why it did not run."""
+    its process was seen with, in this order; ``ended`` is wall-clock seconds. ``waited``: the part of its time for which
+    others had its core. ``unbound``: why it did not run."""
 
     rank: int
     host: str = ""
@@ -49,6 +50,7 @@ class RankAccount:
     memory_allowed: tuple[int, ...] = ()
     running: tuple[tuple[int, ...], ...] = ()
     ended: float | None = None
+    waited: float | None = None
     unbound: str | None = None
 
 
@@ -180,6 +182,7 @@ def _account(plan: Path, rank: Rank) -> RankAccount:
         None if memory is None else tuple(memory), parse_cpu_list(first.get("memory_allowed", "")),
         tuple(parse_cpu_list(line["running"]) for line in lines if "running" in line),
         next((float(line["time"]) for line in lines if line.get("ended")), None),
+        next((line.get("waited") for line in lines if line.get("ended")), None),
         next((str(line["unbound"]) for line in lines if "unbound" in line), None),
     )  # fmt: skip
 

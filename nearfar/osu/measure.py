@@ -13,13 +13,14 @@ from typing import Any
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.topology import Node, format_cpu_list, node_to_document
 
-from . import fabric, installed, launch, support, table
+from . import budget, fabric, installed, launch, support, table
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
 from .cases import Case
+from .figures import LARGE, MIDDLE, SMALL
 from .installed import Mpi
 from .launch import RankAccount, Run, Starter
 from .layout import Rank, layout
-from .samples import agree, rate
+from .samples import CLOSE, LEAST_RUNS, agree, rate
 from .support import Support
 from .table import BadTable, InvalidData, Table
 
@@ -27,11 +28,14 @@ from .table import BadTable, InvalidData, Table
 @dataclass(frozen=True)
 class Options:
     """How to measure. ``runs``: of each benchmark, in rounds over all cases, so that a drift of the machine hits right and
-    wrong placements alike. ``limit``: seconds for one run. ``iterations``: of each size (None: OSU's own choice).
+    wrong placements alike; two that agree end it, unless there are to be enough for an interval. ``limit``: seconds for
+    one run. ``budget``: what one run should take at most; where OSU's repetitions take longer, there are fewer (0: never).
+    ``iterations``: of each size (None: OSU's own choice, within the budget).
     ``device_buffers_asked``: device buffers that cannot be had are an obstacle, not a fact. ``hosts``: the job's nodes."""
 
     runs: int = 3
     limit: float = 120.0
+    budget: float = 10.0
     iterations: int | None = None
     device_buffers_asked: bool = False
     hosts: tuple[str, ...] = ("localhost",)
@@ -49,6 +53,22 @@ class Measured:
     accounts: tuple[RankAccount, ...] = ()
     validated: bool = False
     nics: tuple[str, ...] = ()
+    iterations: int | None = None
+    waited: float = 0.0
+
+    @property
+    def agreed(self) -> bool:
+        """Whether two runs say the same of the sizes that figures are taken at."""
+        if len(self.tables) < 2:
+            return False
+        benchmark = BENCHMARKS[self.case.benchmark]
+        for quantity in benchmark.quantities:
+            curves = [table.values(shown, benchmark, quantity) for shown in self.tables]
+            if not all(
+                agree([curve[size] for curve in curves], CLOSE) for size in (SMALL, MIDDLE, LARGE) if size in curves[0]
+            ):
+                return False
+        return True
 
 
 def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequence[str]) -> dict[str, Any]:
@@ -66,12 +86,11 @@ def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequen
 def _rounds(session: _Session, ready: list[Measured], options: Options) -> None:
     for number in range(options.runs + 1):
         for found in list(ready):
-            validation = number == 0
-            if validation and not found.support.validates:
+            if number and options.runs < LEAST_RUNS and found.agreed:
                 continue
-            what = "validation" if validation else f"run {number} of {options.runs}"
+            what = f"run {number} of {options.runs}" if number else "validation" if found.support.validates else "trial"
             print(f"{found.case}: {what}", file=sys.stderr, flush=True)
-            if not session.run(found, validation):
+            if not session.run(found, trial=number == 0):
                 ready.remove(found)
 
 
@@ -159,17 +178,18 @@ class _Session:
         assert self.mpi is not None
         return Starter(self.mpi, self.options.hosts, self.options.limit)
 
-    def run(self, found: Measured, validation: bool) -> bool:
-        """One run of a case; False where it failed, and then it is among the failed."""
+    def run(self, found: Measured, trial: bool) -> bool:
+        """One run of a case; False where it failed, and then it is among the failed. A trial validates, if OSU can, and
+        says how often the other runs may repeat."""
         case, benchmark = found.case, BENCHMARKS[found.case.benchmark]
         extra = fabric.forcing(case.nic) if case.nic is not None else {}
-        command = [str(found.program), *self._arguments(found, benchmark, validation)]
+        command = [str(found.program), *self._arguments(found, benchmark, trial)]
         before = fabric.sent()
         run = self._starter().run(command, found.ranks, extra)
         if case.nic is not None:
             found.nics = fabric.which(run.finished.stdout + run.finished.stderr, before, fabric.sent())
         least = benchmark.least if found.support.ranges else None
-        trouble = self._trouble(found, run, benchmark, least, validation)
+        trouble = self._trouble(found, run, benchmark, least, trial)
         if trouble is not None:
             self._fail(case, trouble[0], trouble[1] + self._hint(trouble[1]))
         return trouble is None
@@ -181,18 +201,19 @@ class _Session:
             return ""
         return "; srun and this MPI speak of different process managers: set SLURM_MPI_TYPE (srun --mpi=list)"
 
-    def _arguments(self, found: Measured, benchmark: Benchmark, validation: bool) -> list[str]:
+    def _arguments(self, found: Measured, benchmark: Benchmark, trial: bool) -> list[str]:
         words = found.support.sizes(benchmark.least, LARGEST)
-        if validation:
-            words += found.support.validation(benchmark.reduces)
-        elif self.options.iterations is not None:
-            words += ["-i", str(self.options.iterations), "-x", str(max(1, self.options.iterations // 10))]
+        iterations = self.options.iterations or found.iterations
+        if trial:
+            words += found.support.trial(benchmark.reduces)
+        elif iterations is not None:
+            words += ["-i", str(iterations), "-x", str(max(1, iterations // 10))]
         if found.case.on_devices:
             words += ["-d", "cuda", *(found.case.buffers if benchmark.folder == "pt2pt" else ())]
         return words
 
     def _trouble(
-        self, found: Measured, run: Run, benchmark: Benchmark, least: int | None, validation: bool
+        self, found: Measured, run: Run, benchmark: Benchmark, least: int | None, trial: bool
     ) -> tuple[str, str] | None:
         """Code and reason of what is wrong with a run; else its table is kept."""
         try:
@@ -219,10 +240,13 @@ class _Session:
             if unproven is not None:
                 return "placement", unproven
         found.accounts = run.ranks
-        if validation:
-            found.validated = True
+        if trial:
+            found.validated = found.support.validates
+            if self.options.iterations is None and self.options.budget > 0:
+                found.iterations = budget.fitting(benchmark, shown, self.options.budget)
         else:
             found.tables.append(shown)
+            found.waited = max([found.waited, *(rank.waited or 0.0 for rank in run.ranks)])
         return None
 
     def _fail(self, case: Case, code: str, reason: str) -> None:
@@ -249,6 +273,8 @@ class _Session:
                 "library": self.mpi.library if self.mpi else None,
                 "ranks": {str(found.case): [_rank(*pair) for pair in zip(found.ranks, found.accounts)] for found in ready},
                 "nics": {str(found.case): list(found.nics) for found in ready if found.nics},
+                "iterations": {str(found.case): found.iterations for found in ready if found.iterations},
+                "waited": {str(found.case): round(found.waited, 3) for found in ready},
             },
         }  # fmt: skip
 

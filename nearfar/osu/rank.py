@@ -3,7 +3,7 @@
 What the launcher starts: ``python rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a JSON file: for each rank ``cpus``,
 ``memory_nodes`` and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one JSON object a line: the binding before
 the program began, the binding that the program's process has while it runs (an MPI may bind its ranks itself), and when
-it ended. A rank that cannot be bound does not run: exit code 3.
+it ended with which part of its time it had waited for its core. A rank that cannot be bound does not run: exit code 3.
 
 It stands alone and imports little: it is started once for every rank.
 """
@@ -82,14 +82,25 @@ def watch(parent: int, path: str, bound: str) -> None:
     """
     os.setsid()  # who ends the ranks ends their group, and the end is still to be written
     gone = _wait_for_end_of(parent)
-    seen, wait = "", _POLL
+    seen, wait, waited = "", _POLL, None
     while not gone(wait):
+        waited = waited_for_core(parent) or waited
         now = _cpus(parent) or seen
         if now != seen:
             say(path, running=now)
             seen = now
         wait = _LOOK if now == bound else _POLL
-    say(path, ended=True)
+    say(path, ended=True, waited=waited)
+
+
+def waited_for_core(process: int) -> float | None:
+    """Which part of its time a process was ready and another ran on its core; None where the kernel does not say."""
+    try:
+        with open(f"/proc/{process}/schedstat") as words:
+            ran, waited = map(int, words.read().split()[:2])
+    except (OSError, ValueError):
+        return None
+    return waited / (ran + waited) if ran + waited else None
 
 
 def _cpus(process: int) -> str:

@@ -11,6 +11,10 @@ from typing import Any
 CONFIDENCE = 0.95
 #: Runs agree when they all lie within this part of their median.
 AGREEMENT = 0.05
+#: Runs that are as close as this need no further one.
+CLOSE = 0.02
+#: Fewer runs have no interval.
+LEAST_RUNS = 6
 
 
 def rate(samples: Sequence[float], unit: str) -> dict[str, Any]:
@@ -35,7 +39,7 @@ def interval(samples: Sequence[float]) -> list[float] | None:
     return found
 
 
-def agree(samples: Sequence[float]) -> bool:
+def agree(samples: Sequence[float], within: float = AGREEMENT) -> bool:
     """Whether the runs agree; a single one agrees with nothing."""
     middle = statistics.median(samples)
-    return len(samples) > 1 and max(abs(value - middle) for value in samples) <= AGREEMENT * middle
+    return len(samples) > 1 and max(abs(value - middle) for value in samples) <= within * middle

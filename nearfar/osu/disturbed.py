@@ -1,0 +1,29 @@
+"""What disturbed OSU's runs: ranks that waited for their own cores, and repetitions that had to be cut."""
+
+from __future__ import annotations
+
+from nearfar.measurement import Document
+from nearfar.verdict import Finding
+
+#: A rank that waited for its core for more than this part of its time shared it with others.
+BUSY = 0.25
+
+
+def findings(document: Document | None) -> list[Finding]:
+    """Figures of busy cores are not the node's own: INDETERMINATE; that repetitions were cut is a note."""
+    mpi = (document.raw.get("mpi") or {}) if document is not None else {}
+    waited: dict[str, float] = mpi.get("waited") or {}
+    busy = {case: part for case, part in waited.items() if part > BUSY}
+    found = []
+    if busy:
+        words = f"others ran on the ranks' cores: a rank waited up to {max(busy.values()):.0%} of its time for its own"
+        found.append(Finding("cores", "INDETERMINATE", f"{_named(list(busy))}: {words}"))
+    cut: dict[str, int] = mpi.get("iterations") or {}
+    if cut:
+        words = f"OSU's own repetitions would have taken too long: {min(cut.values())} of each size at least"
+        found.append(Finding("repetitions", "PASS", f"{_named(list(cut))}: {words}"))
+    return found
+
+
+def _named(cases: list[str]) -> str:
+    return ", ".join(cases[:3]) + (f" and {len(cases) - 3} more" if len(cases) > 3 else "")
