@@ -64,9 +64,8 @@ class Measured:
         benchmark = BENCHMARKS[self.case.benchmark]
         for quantity in benchmark.quantities:
             curves = [table.values(shown, benchmark, quantity) for shown in self.tables]
-            if not all(
-                agree([curve[size] for curve in curves], CLOSE) for size in (SMALL, MIDDLE, LARGE) if size in curves[0]
-            ):
+            shared = set.intersection(*map(set, curves)) & {SMALL, MIDDLE, LARGE}
+            if not all(agree([curve[size] for curve in curves], CLOSE) for size in shared):
                 return False
         return True
 
