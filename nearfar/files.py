@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -30,6 +31,18 @@ _REMEDY = {
 
 #: What a user can do about a place that cannot be written.
 STATE_ELSEWHERE = "set NEARFAR_STATE to a directory"
+
+
+def copy_tree(source: Path, to: Path) -> None:
+    """Copy a directory's files into a new one. Raises the first ``OSError`` as it is: ``shutil.copytree`` collects them, and
+    a full disk is told in as many words as there are files."""
+    to.mkdir()
+    for path in sorted(source.rglob("*")):
+        target = to / path.relative_to(source)
+        if path.is_dir():
+            target.mkdir()
+        else:
+            shutil.copyfile(path, target)
 
 
 def cannot_write(path: Path, error: OSError, elsewhere: str = STATE_ELSEWHERE) -> CouldNotJudge:

@@ -26,7 +26,7 @@ peer_check:
 HARDWARE = "hardware"
 
 
-def site(place: Path, slurm: PrivateSlurm, features: str = "gpu") -> dict[str, str]:
+def site(place: Path, slurm: PrivateSlurm, features: str = "gpu", python: str = sys.executable) -> dict[str, str]:
     """Write the site and its stand-in for nearfar-copy, which measures the hardware of the node that it runs on; returns
     the variables that lead there."""
     for folder in ("site/systems", "site/references", "bin"):
@@ -37,7 +37,7 @@ def site(place: Path, slurm: PrivateSlurm, features: str = "gpu") -> dict[str, s
     hardware = f"{slurm.node}/{HARDWARE}"
     program.write_text(
         f"#!/bin/sh\nwhile [ $(cat {hardware}) = busy ]; do sleep 0.1; done\n"
-        f'FAKE_HOSTNAME=$(hostname) FAKE_CASE=$(cat {hardware}) exec {sys.executable} {fake_quick.__file__} "$@"\n'
+        f'FAKE_HOSTNAME=$(hostname) FAKE_CASE=$(cat {hardware}) exec {python} {fake_quick.__file__} "$@"\n'
     )
     program.chmod(0o755)
     for name in slurm.names:

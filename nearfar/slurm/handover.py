@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.errors import CouldNotJudge
-from nearfar.files import cannot_write
+from nearfar.files import cannot_write, copy_tree
 from nearfar.verdict import worst
 
 from .evidence import findings
@@ -95,7 +95,7 @@ def _copy(run_directory: Path, to: Path, measured: set[str]) -> None:
         if path.name in _LEFT_BEHIND or path.is_symlink() or (holds_verdicts and path.name not in measured):
             continue
         if path.is_dir():
-            shutil.copytree(path, to / path.name, copy_function=shutil.copyfile)
+            copy_tree(path, to / path.name)
         else:
             shutil.copyfile(path, to / path.name)
     for path in (to, *to.rglob("*")):

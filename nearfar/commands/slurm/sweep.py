@@ -136,7 +136,11 @@ def _how_to_go_on(journal: Journal, results: Path) -> None:
         each for each in (journal, *pairs.journals(journal)) if any(task.outstanding for task in each.tasks.values())
     ]
     count = sum(task.outstanding for each in left for task in each.tasks.values())
-    jobs = f"{count} job{'s' if count > 1 else ''} stay{'' if count > 1 else 's'} in Slurm and leave results"
+    jobs = (
+        f"{count} jobs stay in Slurm and leave their results"
+        if count > 1
+        else "1 job stays in Slurm and leaves its result"
+    )
     name, where = shlex.quote(journal.plan.sweep), shlex.quote(str(results))
     print(f"nearfar: {jobs if left else 'no job is left in Slurm'}; continue: nearfar slurm sweep --resume {name} --results {where}",
           file=sys.stderr)  # fmt: skip

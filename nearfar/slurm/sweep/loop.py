@@ -121,7 +121,8 @@ class Sweep:
                 if not task.interrupted or settled or task.state in ENDED:
                     self._end(task, task.state, task.reason, has_result=True)
             elif settled:
-                self._end(task, task.state, task.reason or "the job is gone, and left no result")
+                gone = "" if task.state in ENDED else "the job is gone"
+                self._end(task, task.state, task.reason or gone)
 
     def _result(self, task: Task) -> Path:
         return result.place(self.results, self.journal.plan.sweep, task.node, task.attempt) / result.RESULT

@@ -62,7 +62,10 @@ def run(order: Order) -> Path:
             validation.run(_request(order.pack, run_directory))
         perflogs = disk / "reports" / "perflogs"
         if perflogs.is_dir():
-            shutil.copytree(perflogs, run_directory / "perflogs")
+            try:
+                files.copy_tree(perflogs, run_directory / "perflogs")
+            except OSError as error:
+                raise files.cannot_write(run_directory, error, "set TMPDIR to a directory") from None
         # The clock may be set while we measure; what lies between the two times is how long it took.
         about = About(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
                       started=_utc(started), ended=_utc(started + time.monotonic() - began), job=_job())  # fmt: skip
