@@ -159,6 +159,22 @@ def test_siblings_that_differ_by_design_name_nobody(capsys, write, seed):
     assert "is degraded to" not in out
 
 
+def test_what_only_differs_from_its_siblings_is_not_decided(capsys, write):
+    """A healthy Summit that does not say what it is: two of its links are a little slower than the others, by design."""
+    well = write("well.json")
+    code, out, _ = run(capsys, well)
+    assert code == 3
+    assert (
+        "4 cells fall short of siblings and no part explains it: GPUs may differ by design; name a healthy run" in out
+    )
+    assert "not explained: g2:n1 at 96% of healthy" in out
+    code, out, _ = run(capsys, "--json", well)
+    assert (code, "GPUs may differ by design" in json.loads(out)["sentence"]) == (3, True)
+    for known in (("--node", "summit", well), (well, "--healthy", well)):
+        code, out, _ = run(capsys, *known)
+        assert (code, "nothing is slow" in out) == (0, True)
+
+
 def test_what_is_measured_beside_an_aggressor_says_so(capsys, write):
     _, out, _ = run(capsys, "--node", "summit", write(aggressor=["n0:g1", "g1:n0"]))
     assert ", measured beside n0:g1, g1:n0: " in out.splitlines()[0]

@@ -11,7 +11,7 @@ from typing import Any
 from nearfar.calibration import Measured, measured_cells
 from nearfar.commands.calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
 from nearfar.diagnosis import ORIGINS, Blame, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
-from nearfar.errors import EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
 from nearfar.prediction import NodeType
 
@@ -27,9 +27,11 @@ examples:
 A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory,
 p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). docs/diagnosis.md has more.
 
-exit codes: 0 nothing is slow, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use, 3 it could not be judged or
-a cell could not be measured
+exit codes: 0 nothing is slow, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use, 3 it could not be judged (short
+of its siblings alone, with no part that explains it) or a cell could not be measured
 """
+#: What tells a slow part from a difference by design.
+_DECIDES = "name a healthy run with --healthy, or the node type with --node"
 #: So many cells are listed of those that nothing explains.
 _LISTED = 10
 
@@ -70,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_json(diagnosis, gaps, document, node_type.name), indent=1, ensure_ascii=False))
     else:
         print("\n".join(_text(diagnosis, gaps, document)))
+    if diagnosis.undecided and gaps.exit_code != EXIT_FAILED:
+        return EXIT_COULD_NOT_JUDGE
     return EXIT_FAILED if diagnosis.degraded else gaps.exit_code
 
 
@@ -98,7 +102,8 @@ def _diagnosis(node_type: NodeType, document: Document, healthy_run: Sequence[Me
 
 def _json(diagnosis: Diagnosis, gaps: Gaps, document: Document, node_type: str) -> dict[str, Any]:
     found = as_json(diagnosis, document.kind, node_type, document.source)
-    answer = "; ".join([*gaps.lines, _nothing(diagnosis, gaps) or found["sentence"]])
+    said = _undecided(diagnosis) if diagnosis.undecided else found["sentence"]
+    answer = "; ".join([*gaps.lines, _nothing(diagnosis, gaps) or said])
     return {**found, "sentence": answer, "aggressors": list(document.aggressors), **gaps.as_json()}
 
 
@@ -115,7 +120,9 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     if not diagnosis.degraded:
         yield _nothing(diagnosis, gaps) or "nothing is slow"
         return
-    if not diagnosis.sets:
+    if diagnosis.undecided:
+        yield _undecided(diagnosis)
+    elif not diagnosis.sets:
         yield f"no single part explains this, nor two: {cells_words(len(diagnosis.bad))} slow"
     else:
         yield from _set(diagnosis.sets[0])
@@ -128,6 +135,12 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
         yield f"not explained: {one.cell} at {one.ratio:.0%} of healthy"
     if len(diagnosis.unexplained) > _LISTED:
         yield f"and {len(diagnosis.unexplained) - _LISTED} more"
+
+
+def _undecided(diagnosis: Diagnosis) -> str:
+    slow = len(diagnosis.bad)
+    falls = f"{cells_words(slow)} {'falls' if slow == 1 else 'fall'} short of siblings and no part explains it"
+    return f"{falls}: GPUs may differ by design; {_DECIDES}"
 
 
 def _nothing(diagnosis: Diagnosis, gaps: Gaps) -> str | None:

@@ -71,6 +71,11 @@ class Diagnosis:
         return bool(self.sets or self.bad)
 
     @property
+    def undecided(self) -> bool:
+        """Whether what falls short only does so beside its siblings, and no part explains it: GPUs may differ by design."""
+        return bool(self.bad) and not self.sets and set(self.origins) == {"siblings"}
+
+    @property
     def unexplained(self) -> tuple[Bad, ...]:
         """The bad cells that no blamed part explains."""
         return tuple(one for one in self.bad if not one.explained)
