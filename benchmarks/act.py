@@ -2,14 +2,18 @@
 """How long `nearfar slurm act` takes to read a sweep's results and to decide, without Slurm.
 
 python benchmarks/sweep_merge.py --nodes 1000 --keep /tmp/results
-python benchmarks/act.py /tmp/results
+python benchmarks/act.py /tmp/results [--nights 7]
+
+With --nights the sweep is there so many times (links, in the directory that is named), a day older each.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -19,18 +23,36 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nearfar.ladder import Policy, Step
 from nearfar.slurm import result
 from nearfar.slurm.decide import DRAIN, decide
-from nearfar.slurm.gather import gather
+from nearfar.slurm.gather import Window, gather
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import Past
 
 
+def lay_out(results: Path, nights: int) -> None:
+    """The one sweep as several, a day apart."""
+    (sweep,) = (path for path in results.iterdir() if path.is_dir() and "-night-" not in path.name)
+    for night in range(1, nights):
+        copy = results / f"{sweep.name}-night-{night}"
+        if not copy.exists():
+            shutil.copytree(sweep, copy, copy_function=os.link)
+        for place in result.folders(results, copy.name):
+            os.utime(place, (time.time() - night * 86400,) * 2)
+
+
 def main() -> None:
     """Read, decide, and say how long each took."""
-    results = Path(sys.argv[1]).absolute()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--nights", type=int, default=1)
+    asked = parser.parse_args()
+    results = asked.results.absolute()
+    lay_out(results, asked.nights)
     first = next(result.folders(results))
     system = json.loads((first / result.RESULT).read_text(encoding="utf-8"))["system"]
+    # As `act` reads with its default policy: what came in the last 36 h, and what is older of nodes with a FAIL.
+    window = Window(0.0, time.time() - Policy.max_age)
     began, worked = time.perf_counter(), time.process_time()
-    found = gather(results, None, system, frozenset({0, os.geteuid()}), time.time(), 0.0)
+    found = gather(results, None, system, frozenset({0, os.geteuid()}), time.time(), window)
     read, worked = time.perf_counter() - began, time.process_time() - worked
     nodes = {run.node: NodeState(run.node, "IDLE", partitions=("gpu",)) for run in found.runs}
     began = time.perf_counter()

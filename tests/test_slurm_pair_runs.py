@@ -14,7 +14,7 @@ import pytest
 
 from nearfar.ladder import Policy, Share, Step
 from nearfar.slurm.decide import DRAIN, NOTHING, RESUME, Decision, decide
-from nearfar.slurm.gather import Gathered, gather
+from nearfar.slurm.gather import Gathered, Window, gather
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import Drained, Past
 from tests.pair_results import LATENCY, WITHIN, figure, leave
@@ -40,7 +40,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def gathered(results: Path, users: Sequence[int] = (os.geteuid(), 0)) -> Gathered:
-    return gather(results, None, "vm", frozenset(users), NOW, NOW - 8 * 86400)
+    return gather(results, None, "vm", frozenset(users), NOW, Window(NOW - 8 * 86400))
 
 
 def decided(results: Path, policy: Policy = POLICY, past: Past = NO_PAST, **states: NodeState) -> dict[str, Decision]:
@@ -170,7 +170,7 @@ def test_pairs_that_are_old_or_of_another_system_are_passed_over(results: Path) 
     leave(results, "s", NOW - 9 * 86400, N4)
     assert gathered(results) == Gathered((), ())
     leave(results, "t", NOW - 60, N4)
-    assert gather(results, None, "other", frozenset({os.geteuid()}), NOW, 0.0).runs == ()
+    assert gather(results, None, "other", frozenset({os.geteuid()}), NOW, Window(0.0)).runs == ()
 
 
 def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: Path) -> None:

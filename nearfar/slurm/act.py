@@ -14,8 +14,8 @@ from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.ladder import HEALTH, MPI_PAIRS, Policy
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
 from nearfar.slurm.carry_out import carry_out
-from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide
-from nearfar.slurm.gather import CLOCKS, gather
+from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide, is_ours
+from nearfar.slurm.gather import CLOCKS, Window, gather
 from nearfar.slurm.journal import Journal, past
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun, Past
@@ -83,8 +83,8 @@ def _checks() -> list[str]:
     return [check.name for folder in folders for check in catalogue.read(folder)]
 
 
-def look(order: Order, slurm: Slurm, now: float | None = None) -> View:
-    """Read everything and decide; nothing is written, and no rights are needed.
+def look(order: Order, slurm: Slurm, now: float | None = None, asked: str | None = None) -> View:
+    """Read everything and decide; nothing is written, and no rights are needed. ``asked``: a node of which all is wanted.
 
     Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
     """
@@ -95,7 +95,9 @@ def look(order: Order, slurm: Slurm, now: float | None = None) -> View:
     before = past(entries)
     nodes = slurm.nodes()
     oldest = min([now - order.policy.max_age - order.policy.confirm_within, *(d.at for d in before.drained.values())])
-    found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, oldest)
+    whole = {name for name, node in nodes.items() if is_ours(node.reason) or is_ours(node.comment)}
+    window = Window(oldest, now - order.policy.max_age - CLOCKS, {*whole, *before.drained, *([asked] if asked else [])})
+    found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, window)
     return View(nodes, before, found.refused, decide(found.runs, nodes, order.policy, before, now), found.runs, now)
 
 

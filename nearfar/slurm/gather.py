@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from nearfar.errors import CouldNotJudge, NearfarError
@@ -27,10 +28,21 @@ class Gathered:
     refused: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Window:
+    """Which results are read: all that came after ``recent`` (seconds since 1970), and of nodes with a FAIL among them, or in
+    ``whole``, those after ``oldest`` too. What a node without a FAIL did before decides nothing, and is most of what there is.
+    """
+
+    oldest: float
+    recent: float = 0.0
+    whole: Collection[str] = ()
+
+
 def gather(
-    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, oldest: float
+    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, window: Window
 ) -> Gathered:
-    """All believed check runs of a system that ended after ``oldest`` (seconds since 1970).
+    """All believed check runs of a system within a window.
 
     ``users``: whose results count; health findings count as root's alone. Raises ``CouldNotJudge`` for a directory that
     cannot be listed: what is in it is not known then.
@@ -38,49 +50,89 @@ def gather(
     runs: list[CheckRun] = []
     refused: list[str] = []
     if results is not None:
-        found, problems = _results(results, system, users, now, oldest)
+        found, problems = _results(results, system, users, now, window)
         runs, refused = runs + found, refused + problems
     if health is not None:
-        found, problems = _health(health, system, now, oldest)
+        found, problems = _health(health, system, now, window.oldest)
         runs, refused = runs + found, refused + problems
     return Gathered(tuple(runs), tuple(refused))
 
 
 def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
     """All believed check runs of one sweep."""
-    runs, refused = _results(results, system, users, now, 0.0, sweep)
+    runs, refused = _results(results, system, users, now, Window(0.0), sweep)
     return Gathered(tuple(runs), tuple(refused))
 
 
+class _Believed:
+    """Results as they are read. Only what is decided on is kept of each: a week of many nodes' verdicts is more than a host's
+    memory."""
+
+    def __init__(self, trust: Trust, system: str, now: float, oldest: float) -> None:
+        self._trust, self._system, self._now, self._oldest = trust, system, now, oldest
+        self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
+        self._said: dict[tuple[str, str], object] = {}
+        self._twice: dict[tuple[str, str], Path] = {}
+        self._refused: list[str] = []
+
+    def read(self, place: Path) -> None:
+        """Take over a result, or why it is not believed."""
+        try:
+            one = result.read(place, self._trust)
+            if one.system != self._system or seconds(one.ended) < self._oldest:
+                return
+            _refuse_the_future(place / result.RESULT, seconds(one.ended), self._now)
+        except (CouldNotJudge, OSError) as error:
+            self._refused.append(str(error))
+            return
+        key = one.node, one.run
+        if self._said.setdefault(key, _said(one)) != _said(one):
+            self._twice[key] = place
+        self._runs.setdefault(key, tuple(_check_runs(one)))
+
+    @property
+    def failing(self) -> set[str]:
+        """The nodes with a FAIL among what was read."""
+        return {node for (node, _), runs in self._runs.items() if any(run.failures for run in runs)}
+
+    def all(self) -> tuple[list[CheckRun], list[str]]:
+        """The check runs, and a line for each result that is not among them."""
+        runs = [run for key, these in self._runs.items() if key not in self._twice for run in these]
+        doubtful = [
+            f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted"
+            for (node, run), place in sorted(self._twice.items())
+        ]
+        return runs, [*self._refused, *doubtful]
+
+
 def _results(
-    folder: Path, system: str, users: frozenset[int], now: float, oldest: float, sweep: str | None = None
+    folder: Path, system: str, users: frozenset[int], now: float, window: Window, sweep: str | None = None
 ) -> tuple[list[CheckRun], list[str]]:
     _listed(folder)
     trust = Trust(folder, users)
-    # Only what is decided on is kept of each: a week of many nodes' verdicts is more than a host's memory.
-    runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
-    said: dict[tuple[str, str], object] = {}
-    refused, twice = [], {}
+    believed = _Believed(trust, system, now, window.oldest)
+    older = []
     for place in result.folders(folder, sweep):
-        try:
-            if place.lstat().st_mtime < oldest:
-                continue  # an unread one: its files were all written before it was renamed
-            one = result.read(place, trust)
-            if one.system != system or seconds(one.ended) < oldest:
-                continue
-            _refuse_the_future(place / result.RESULT, seconds(one.ended), now)
-        except (CouldNotJudge, OSError) as error:
-            refused.append(str(error))
-            continue
-        key = one.node, one.run
-        if said.setdefault(key, _said(one)) != _said(one):
-            twice[key] = place
-        runs.setdefault(key, tuple(_check_runs(one)))
-    for (node, run), place in sorted(twice.items()):
-        del runs[node, run]
-        refused.append(f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted")
-    between, problems = _pairs(folder, trust, system, now, oldest, sweep)
-    return [*(run for these in runs.values() for run in these), *between], [*refused, *problems]
+        came = _came(place)
+        if came >= window.recent:
+            believed.read(place)
+        elif came >= window.oldest:
+            older.append(place)
+    whole = {*window.whole, *believed.failing}
+    for place in older:
+        if place.parent.name in whole:
+            believed.read(place)
+    runs, refused = believed.all()
+    between, problems = _pairs(folder, trust, system, now, window.oldest, sweep)
+    return [*runs, *between], [*refused, *problems]
+
+
+def _came(place: Path) -> float:
+    """When a result was renamed into place, which is after its files were written; now where that cannot be told."""
+    try:
+        return place.lstat().st_mtime
+    except OSError:
+        return inf
 
 
 def _pairs(

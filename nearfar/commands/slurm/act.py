@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if order.results is None and order.health is None:
         raise NearfarError("nothing to act on: name --results DIR, --health DIR, or both")
     if args.dry_run or args.explain is not None:
-        view, done = act.look(order, slurm), None
+        view, done = act.look(order, slurm, asked=args.explain or None), None
     else:
         view, done = act.run(order, slurm)
     for line in view.refused:
