@@ -17,6 +17,8 @@ from nearfar.slurm.observed import CheckRun
 from tests import sweeping
 from tests.acting import Site, prepared
 from tests.node_results import leave
+from tests.pair_results import figure
+from tests.pair_results import leave as pairs
 from tests.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
@@ -257,6 +259,29 @@ def test_nodes_that_are_not_resumed(
     site.private.run(["scancel", "--me", "--partition=all"])
     site.slurm.wait("n2", lambda node: node.free_of_jobs, 20)
     refused("n2: drained by others with 'by hand'")
+
+
+def test_mpi_between_nodes_is_tested_again_beside_an_idle_node(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow, good = {"metrics": [figure(9.0)]}, {"metrics": [figure(1.5)]}
+    pairs(site.results, "before", site.now - 60, [{"n1+n3": good, "n4+n2": slow}, {"n1+n2": slow, "n3+n4": good}])
+    assert site.act() == 0 and "mpi_pairs" in str(site.node("n2").reason)
+    inside = []
+
+    def measured(site: Site, names: Sequence[str], reservation: str) -> None:
+        inside.extend([list(names), reservations.show(site.slurm)[0].nodes])
+        if len(names) > 1:
+            pairs(site.results, "again", time.time(), [{"+".join(names): good}])
+
+    measuring(site, monkeypatch, measured)
+    assert site.act("--retest", "n2") == 1, "alone it can have no pair"
+    assert "left no result that counts" in capsys.readouterr().out
+    assert site.act("--retest", "n2", "--beside", "n2") == 2
+    assert "--beside n2: it is to be tested again itself; name an idle node" in capsys.readouterr().err
+    assert site.act("--retest", "n2", "--beside", "n4") == 0
+    assert inside[-2:] == [["n2", "n4"], frozenset({"n2", "n4"})]
+    assert not any(node.drain for node in site.slurm.nodes().values()) and reservations.show(site.slurm) == []
 
 
 def test_with_a_real_sweep_inside_the_reservation(private: PrivateSlurm, tmp_path: Path) -> None:

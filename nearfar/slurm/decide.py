@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from nearfar.ladder import Policy
+from nearfar.ladder import MPI_PAIRS, Policy
 from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
@@ -111,7 +111,8 @@ def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tu
     later = [run for run in runs if run.check == drained.check and run.started > floor]
     newest = max(later, key=lambda run: run.ended, default=None)
     if newest is None:
-        return False, f"{drained.check} has not been run since"
+        two = ", which takes two nodes: --retest NODE --beside OTHER" if drained.check == MPI_PAIRS else ""
+        return False, f"{drained.check} has not been run since{two}"
     if newest.clears(drained.what):
         return True, f"{drained.check} passed in run {newest.run}"
     if newest.verdict in ("PASS", "DEGRADED"):

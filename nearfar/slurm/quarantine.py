@@ -82,10 +82,19 @@ def suspects(names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, d
     return found
 
 
-def retest(these: Sequence[Suspect], policy: Policy, slurm: Slurm, journal: Journal, measure: Measure) -> Outcome:
-    """Test nodes again; those that pass are in use afterwards, all others drained. Raises what Slurm's commands raise,
-    after every node has been drained again where that was possible."""
-    name, user, names = PREFIX + secrets.token_hex(4), pwd.getpwuid(os.geteuid()).pw_name, [s.node for s in these]
+def retest(
+    these: Sequence[Suspect],
+    policy: Policy,
+    slurm: Slurm,
+    journal: Journal,
+    measure: Measure,
+    beside: Sequence[str] = (),
+) -> Outcome:
+    """Test nodes again; those that pass are in use afterwards, all others drained. ``beside``: nodes in use that are reserved
+    and measured with them, and then are as they were. Raises what Slurm's commands raise, after every node has been drained
+    again where that was possible."""
+    name, user = PREFIX + secrets.token_hex(4), pwd.getpwuid(os.geteuid()).pw_name
+    names = [*(suspect.node for suspect in these), *beside]
     journal.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
     try:
         reservations.make(slurm, name, names, user)

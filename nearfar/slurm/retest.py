@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar import process
@@ -18,6 +18,7 @@ from nearfar.slurm.observed import CheckRun
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.sweep import pairing
 from nearfar.slurm.sweep.packs import PACKS, PAIR
+from nearfar.slurm.sweep.plan import occupation
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
 _BESIDE = 900.0
@@ -31,12 +32,14 @@ def _longest(pack: str) -> float:
 
 @dataclass(frozen=True)
 class Asked:
-    """``nodes`` as Slurm lists them; ``delivered``: the exact reason that others drained new nodes with."""
+    """``nodes`` as Slurm lists them; ``delivered``: the exact reason that others drained new nodes with; ``beside``: idle
+    nodes for MPI between nodes, which takes two."""
 
     nodes: str
     pack: str
     partition: str | None
     delivered: str | None
+    beside: str | None = None
 
 
 def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.Outcome:
@@ -55,12 +58,23 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
                 tell(line)
         before, nodes = past(journal.entries()), slurm.nodes()
         these = quarantine.suspects(hosts.expand(asked.nodes), nodes, before, asked.delivered)
-        partition = asked.partition or _partition([nodes[suspect.node] for suspect in these])
+        beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
+        partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
             return _sweep(asked.pack, partition, names, reservation, order, tell)
 
-        return quarantine.retest(these, order.policy, slurm, journal, measure)
+        return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
+
+
+def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
+    """The nodes to be measured beside suspects. Raises ``NearfarError`` for one that is not idle."""
+    names = hosts.expand(wanted) if wanted else []
+    for name in names:
+        why = "to be tested again itself" if name in suspects else occupation(nodes.get(name))
+        if why is not None:
+            raise NearfarError(f"--beside {name}: it is {why}; name an idle node")
+    return names
 
 
 def _partition(nodes: Sequence[NodeState]) -> str:

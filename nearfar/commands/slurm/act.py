@@ -19,6 +19,7 @@ _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --health /shared/nearfar-health
   nearfar slurm act --clear n2 --because "GPU 2 replaced"         after hard evidence: now a retest may release it
   nearfar slurm act --results /shared/nearfar --retest n2         inside a reservation; released if it passes
+  nearfar slurm act --results /shared/nearfar --retest n4 --beside n2          drained for MPI between nodes
   nearfar slurm act --results /shared/nearfar --retest 'n[5-8]' --accept-delivered "new, not accepted"
   nearfar slurm act --reset-latch --because "reference was wrong"
 
@@ -52,6 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     again = parser.add_argument_group("with --retest")
     again.add_argument(
         "--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason"
+    )
+    again.add_argument(
+        "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
     )
     again.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     again.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
@@ -93,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _retest(args: argparse.Namespace, order: act.Order, slurm: Slurm) -> int:
-    asked = retest.Asked(args.retest, args.pack, args.partition, args.accept_delivered)
+    asked = retest.Asked(args.retest, args.pack, args.partition, args.accept_delivered, args.beside)
     outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
