@@ -51,7 +51,7 @@ def write_accounts(plan: Path) -> list[list[int]]:
 def table(name: str, arguments: Sequence[str], slow: bool) -> str:
     """A table: half as fast where ranks are of two parities of CPUs (Keeneland's packages)."""
     benchmark = BENCHMARKS[name]
-    accelerator = "-CUDA" if "cuda" in arguments else ""
+    accelerator = "-CUDA" if "cuda" in arguments and benchmark.says_cuda else ""
     bounds = arguments[arguments.index("-m") + 1]
     least, most = map(int, bounds.split(":"))
     validates = "-c" in arguments

@@ -147,6 +147,14 @@ def test_an_interrupted_run_keeps_what_was_measured(run: Any, monkeypatch: pytes
     assert [(skip.cell, skip.code) for skip in found.skipped] == [(FAR, "interrupted")]
 
 
+def test_benchmarks_of_many_pairs_have_one_heading_for_host_and_device_buffers(run: Any) -> None:
+    """OSU 7.4: seen on two H200s."""
+    found = run("cuda", "osu_mbw_mr/D-D/near/x3", "osu_multi_lat/D-D/near/x3")
+    assert not found.failed and {result.quantity for result in found.results} == {
+        "mpi.bandwidth", "mpi.message_rate", "mpi.latency",
+    }  # fmt: skip
+
+
 def test_device_buffers_that_were_asked_for_are_an_obstacle(run: Any) -> None:
     (skipped,) = run("good", "osu_bw/D-D/near/g0-g1", device_buffers_asked=True).skipped
     assert skipped.code == "missing_library"

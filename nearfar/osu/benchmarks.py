@@ -15,6 +15,7 @@ class Benchmark:
     ``title`` is what stands in its heading between ``OSU MPI`` and the version. ``columns`` are the headings of its
     figures, in any dialect, each with the quantity, its unit and the factor from OSU's unit. ``pair``: exactly two ranks. ``least``: the
     smallest message that is asked for, bytes. ``repeats``: how often OSU repeats messages up to 8 KiB, and larger ones.
+    ``says_cuda``: with device buffers its heading has ``-CUDA``; those of the benchmarks of many pairs are the same whatever they measure.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Benchmark:
     pair: bool = False
     least: int = 1
     reduces: bool = False
+    says_cuda: bool = True
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -51,9 +53,12 @@ BENCHMARKS = {
         Benchmark(
             "osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", "pt2pt",
             ((("MB/s",), "mpi.bandwidth", "GB/s", _MB), (("Messages/s",), "mpi.message_rate", "Mmsg/s", 1e-6)),
-            _OF_BANDWIDTH,
+            _OF_BANDWIDTH, says_cuda=False,
         ),
-        Benchmark("osu_multi_lat", "Multi Latency Test", "pt2pt", ((_LATENCY, "mpi.latency", "us", 1.0),), _OF_LATENCY),
+        Benchmark(
+            "osu_multi_lat", "Multi Latency Test", "pt2pt", ((_LATENCY, "mpi.latency", "us", 1.0),), _OF_LATENCY,
+            says_cuda=False,
+        ),
         Benchmark(
             "osu_allreduce", "Allreduce Latency Test", "collective", ((_LATENCY, "mpi.allreduce", "us", 1.0),),
             _OF_COLLECTIVES, least=8, reduces=True,

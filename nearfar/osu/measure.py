@@ -279,7 +279,7 @@ class _Session:
 
 
 def _check_buffers(shown: Table, case: Case) -> None:
-    if case.on_devices and "CUDA" not in (shown.accelerator or ""):
+    if case.on_devices and BENCHMARKS[case.benchmark].says_cuda and "CUDA" not in (shown.accelerator or ""):
         raise BadTable(f"{case}: the benchmark measured host memory, not the GPUs'")
     if shown.buffers is not None and tuple(re.sub("^M", "", each) for each in shown.buffers) != case.buffers:
         raise BadTable(f"{case}: the benchmark's buffers were {'-'.join(shown.buffers)}")
