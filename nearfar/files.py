@@ -70,10 +70,13 @@ def make_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> Path:
     return path
 
 
-def write_atomically(path: Path, content: str | bytes, elsewhere: str = STATE_ELSEWHERE) -> None:
+def write_atomically(
+    path: Path, content: str | bytes, elsewhere: str = STATE_ELSEWHERE, mode: int | None = None
+) -> None:
     """Write a file beside its place and rename it there; an interrupted write leaves the old file, or none.
 
-    Makes missing parent directories. Raises ``CouldNotJudge`` (full disk, read-only, no permission).
+    Makes missing parent directories. ``mode`` None: as the umask has it. Raises ``CouldNotJudge`` (full disk, read-only, no
+    permission).
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     make_directory(path.parent, elsewhere)
@@ -82,7 +85,7 @@ def write_atomically(path: Path, content: str | bytes, elsewhere: str = STATE_EL
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        os.chmod(beside, 0o666 & ~_umask())
+        os.chmod(beside, 0o666 & ~_umask() if mode is None else mode)
         os.replace(beside, path)
     except OSError as error:
         _remove(beside)

@@ -183,3 +183,14 @@ def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: P
     assert stays.why.endswith("mpi_pairs has not been run since, which takes two nodes: --retest NODE --beside OTHER")
     leave(results, "t", NOW - 60, [{"n1+n4": GOOD}])
     assert decided(results, past=past, n4=drained)["n4"].action == RESUME
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o077])
+def test_whatever_the_umask_of_who_submitted(results: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        leave(results, "s", NOW - 60, N4)
+    finally:
+        os.umask(before)
+    assert gathered(results).refused == () and decided(results)["n4"].action == DRAIN
+    assert (results / "s/pairs-1/sweep.json").stat().st_mode & 0o777 == 0o644

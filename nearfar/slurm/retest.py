@@ -71,7 +71,9 @@ def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, Nod
     """The nodes to be measured beside suspects. Raises ``NearfarError`` for one that is not idle."""
     names = hosts.expand(wanted) if wanted else []
     for name in names:
-        why = "to be tested again itself" if name in suspects else occupation(nodes.get(name))
+        if name not in nodes:
+            raise NearfarError(f"--beside {name}: Slurm has no such node")
+        why = "to be tested again itself" if name in suspects else occupation(nodes[name])
         if why is not None:
             raise NearfarError(f"--beside {name}: it is {why}; name an idle node")
     return names

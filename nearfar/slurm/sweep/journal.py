@@ -12,6 +12,8 @@ from nearfar.files import write_atomically
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
+#: What a plan has had since the first version.
+_LATER = ("no_pairs",)
 #: How a nightly job ends that made way for others, or never had its turn.
 _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 
@@ -95,7 +97,9 @@ class Journal:
         """Write it, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only)."""
         plan = asdict(self.plan)
         document = {"schema": SCHEMA, **plan, "tasks": [asdict(task) for task in self.tasks.values()]}
-        write_atomically(self.folder / FILE, json.dumps(document, indent=1) + "\n", "name another --results DIR")
+        text = json.dumps(document, indent=1) + "\n"
+        # `act` reads it, maybe as another user, and believes what only its owner can change.
+        write_atomically(self.folder / FILE, text, "name another --results DIR", mode=0o644)
 
 
 def load(folder: Path) -> Journal:
@@ -116,7 +120,9 @@ def parse(folder: Path, raw: Any) -> Journal:
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
     try:
-        plan = Plan(**{f.name: _tuple(raw[f.name]) for f in fields(Plan)})
+        # What an earlier version did not write has its default.
+        given = [f.name for f in fields(Plan) if f.name in raw or f.name not in _LATER]
+        plan = Plan(**{name: _tuple(raw[name]) for name in given})
         tasks = [Task(**{f.name: _tuple(entry[f.name]) for f in fields(Task)}) for entry in raw["tasks"]]
     except (KeyError, TypeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None

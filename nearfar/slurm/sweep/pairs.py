@@ -5,6 +5,7 @@ Each round is a sweep of its own in the sweep's directory (``pairs-1`` and so on
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -118,6 +119,8 @@ def _round(
             minutes=pack.minutes, started=now, deadline=now + pack.hours * 3600,
         )  # fmt: skip
         mine = session.begin(sweep.folder, plan, {pair.name: Task(pair.name, pair=pair.nodes) for pair in chosen})
+    many = "s" if len(mine.tasks) > 1 else ""
+    print(f"nearfar: MPI between nodes: {len(mine.tasks)} pair{many} ({name})", file=sys.stderr)
     measure.carry_out(mine, controller, sweep.folder, pace)
     return _outcomes(mine)
 
