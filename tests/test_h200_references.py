@@ -1,4 +1,4 @@
-"""The shipped references of four H200s are what ``nearfar tune`` makes of the shipped documents."""
+"""The shipped references of one, two and four H200s are what ``nearfar tune`` makes of the shipped documents."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ from nearfar import cli
 from nearfar.files import CHECKOUT
 from tests.data.runs import h200
 
-SHIPPED = CHECKOUT / "site/references/h200-vm.yaml"
+
+@pytest.fixture(scope="module")
+def real_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return h200.write(tmp_path_factory.mktemp("runs"))
 
 
+@pytest.mark.parametrize("system, nodes", [("h200-vm", 3), ("h200-x2-vm", 3), ("h200-x1-vm", 1)])
 def test_the_command_in_their_provenance_makes_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    real_runs: Path, system: str, nodes: int, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    shipped = CHECKOUT / f"site/references/{system}.yaml"
     site = tmp_path / "site"
     for kind in ("systems", "nodes"):
         shutil.copytree(CHECKOUT / "site" / kind, site / kind)
-    written = site / "references/h200-vm.yaml"
+    written = site / f"references/{system}.yaml"
     written.parent.mkdir()
-    head = "".join(line for line in SHIPPED.read_text().splitlines(keepends=True) if line.startswith("#"))
+    head = "".join(line for line in shipped.read_text().splitlines(keepends=True) if line.startswith("#"))
     written.write_text(f'{head}provenance: {{tuned: {{date: "2026-11-20", n: 1}}}}\n')
     monkeypatch.setenv("NEARFAR_SITE", str(site))
-    monkeypatch.setenv("NEARFAR_HISTORY", str(h200.write(tmp_path / "runs")))
-    assert cli.main(["tune", "--system", "h200-vm", "--apply"]) == 0
-    assert "provisional (n = 3)" in capsys.readouterr().err
-    assert written.read_text() == SHIPPED.read_text()
+    monkeypatch.setenv("NEARFAR_HISTORY", str(real_runs))
+    assert cli.main(["tune", "--system", system, "--apply"]) == 0
+    assert f"provisional (n = {nodes})" in capsys.readouterr().err
+    assert written.read_text() == shipped.read_text()

@@ -1,12 +1,15 @@
-"""The real runs on four H200s, as run directories and as a history: what ``site/references/h200-vm.yaml`` is tuned from.
+"""The real runs on one, two and four H200s as a history: what ``site/references/h200-*.yaml`` are tuned from.
 
-``python -m tests.data.runs.h200 DIRECTORY`` writes both. The three virtual machines were all called ``vm``; here each is named
-by the UUID of its first GPU. Nothing else is changed; they are judged anew, without any reference file.
+``python -m tests.data.runs.h200 DIRECTORY`` writes it: the documents of single runs, as run directories too, and the rows
+of repeated runs, which ``tests/data/h200-history`` keeps as they were recorded. The virtual machines were all called
+``vm``; here each is named by the UUID of its first GPU. Nothing else is changed; documents are judged anew, without any
+reference file.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -17,24 +20,31 @@ from nearfar.verdict import Subject
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
 
-SYSTEM = "h200-vm"
 DATA = Path(__file__).parents[1]
-FOLDERS = (DATA / "h200-x4-earlier" / "d347bcb8", DATA / "h200-x4-earlier" / "744da397", DATA / "h200-x4")
+#: The documents of single runs, by system.
+RUNS = {
+    "h200-vm": (DATA / "h200-x4-earlier" / "d347bcb8", DATA / "h200-x4-earlier" / "744da397", DATA / "h200-x4"),
+    "h200-x2-vm": (DATA / "h200-x2",),
+}
+#: The rows of repeated runs: one node with one GPU, two with two.
+ROWS = DATA / "h200-history"
 
 
 def write(directory: Path) -> Path:
     """The runs, and the history of them, which is returned."""
-    for folder in FOLDERS:
-        history.record(_run(folder, directory), directory / "history")
+    shutil.copytree(ROWS, directory / "history")
+    for system, folders in RUNS.items():
+        for folder in folders:
+            history.record(_run(system, folder, directory), directory / "history")
     return directory / "history"
 
 
-def _run(folder: Path, directory: Path) -> Path:
+def _run(system: str, folder: Path, directory: Path) -> Path:
     raws = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*_check.json"))}
     described = raws["host_device_check"]["node"]
     name = f"h200-{described['gpus'][0]['uuid'].removeprefix('GPU-')[:8]}"
     started = min(raw["started"] for raw in raws.values())
-    run = Run(directory / started.replace("-", "").replace(":", "").rstrip("Z"), SYSTEM, [SYSTEM], hostname=name)
+    run = Run(directory / started.replace("-", "").replace(":", "").rstrip("Z"), system, [system], hostname=name)
     for check, raw in raws.items():
         raw["node"]["hostname"] = name
         document = from_raw(raw)
@@ -44,7 +54,7 @@ def _run(folder: Path, directory: Path) -> Path:
         )  # what the check itself judges of its document
         metrics = [metric for metric in measurement.metrics(document, document.node) if metric.name in figures]
         found = references.resolve(metrics, check, [], document.node)
-        subject = Subject(check, SYSTEM, "gpu", "system", name, raw["started"])
+        subject = Subject(check, system, "gpu", "system", name, raw["started"])
         judged = verdict.judge(document, found, subject=subject, metrics=metrics)
         run.check(name, judged, golden._Document(document.raw))  # type: ignore[arg-type]
     return run.finish()
