@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 #: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
 ROUNDS = ("pairs-1", "pairs-2", "pairs-3")
-_GOOD = ("PASS", "DEGRADED")
+#: Verdicts of a pair or a node that is well.
+GOOD = ("PASS", "DEGRADED")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def first(nodes: Sequence[str]) -> list[Pair]:
 def again(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """The round after these (verdicts by pair): each node of which nothing is settled, with one that passed and that it was
     not with before, these in turn. Where no pair passed, suspects change partners: with another one may be well."""
-    good = _members(pair for pair, verdict in _all(rounds) if verdict in _GOOD)
+    good = _members(pair for pair, verdict in _all(rounds) if verdict in GOOD)
     unsettled = [node for node in nodes if node not in good and not _settled(node, rounds, good)]
     tried = {frozenset(pair.nodes) for pair, _ in _all(rounds)}
     if not good:
@@ -84,10 +85,10 @@ def slow_with(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with others; none of
     any other node. Both are needed: a second partner, and one that is proven."""
     mine = _mine(node, rounds)
-    proven = _members(pair for pair, verdict in _all(rounds) if verdict in _GOOD)
+    proven = _members(pair for pair, verdict in _all(rounds) if verdict in GOOD)
     failed = [pair for pair, verdict in mine if verdict == "FAIL"]
     compared = [pair for pair in failed if _partner(pair, node) in proven]
-    if len(failed) < 2 or not compared or any(verdict in _GOOD for _, verdict in mine):
+    if len(failed) < 2 or not compared or any(verdict in GOOD for _, verdict in mine):
         return []
     return [*(pair for pair in failed if pair != compared[-1]), compared[-1]]
 
@@ -102,15 +103,15 @@ def _settled(node: str, rounds: Sequence[Mapping[Pair, str]], good: Sequence[str
 
 def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> Judged:
     mine = [(_partner(pair, node), verdict) for pair, verdict in _mine(node, rounds)]
-    well = [partner for partner, verdict in mine if verdict in _GOOD]
-    ill = [partner for partner, verdict in mine if verdict not in _GOOD]
+    well = [partner for partner, verdict in mine if verdict in GOOD]
+    ill = [partner for partner, verdict in mine if verdict not in GOOD]
     if well:
         # That it was slow with a suspect says nothing of a node that was well with another.
         return Judged(
             "PASS",
             f"MPI between nodes is well with {', '.join(well)}" + (f", not with {', '.join(ill)}" if ill else ""),
         )
-    proven = _members(pair for pair, verdict in _all(rounds) if verdict in _GOOD)
+    proven = _members(pair for pair, verdict in _all(rounds) if verdict in GOOD)
     failed = [partner for partner, verdict in mine if verdict == "FAIL"]
     if not mine:
         return Judged("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")

@@ -22,7 +22,7 @@ from .journal import Journal, Task
 from .loop import Pace
 from .outcome import Outcome, outcomes
 from .packs import PACKS, PAIR, PING_PONG
-from .pairing import Judged, Pair
+from .pairing import GOOD, Judged, Pair
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,19 @@ class Pairs:
 
 def candidates(sweep: Journal, found: Sequence[Outcome]) -> list[str]:
     """The nodes that are well by themselves, in the sweep's order: a node that is not is no partner."""
-    well = {one.node for one in found if one.verdict in ("PASS", "DEGRADED")}
+    well = {one.node for one in found if _well(one)}
     return [node for node in sweep.tasks if node in well]
+
+
+def _well(one: Outcome) -> bool:
+    """Whether everything but MPI within the node is good: where there is no OSU, that cannot be judged, and another program
+    measures between nodes."""
+    if one.verdict in GOOD:
+        return True
+    read = one.result
+    if read is None or read.interrupted or read.missing or one.verdict == "FAIL":
+        return False
+    return all(check.verdict in GOOD or check.check in PACKS[PAIR].checks for check in read.checks)
 
 
 def carry_out(sweep: Journal, controller: Controller, results: Path, pace: Pace) -> None:
