@@ -51,7 +51,7 @@ class osu_check(node_check):
     #:
     #: :type: float
     #: :default: ``10.0``
-    run_budget = variable(float, value=10.0, loggable=True)
+    run_budget = variable(float, value=3.0, loggable=True)
 
     #: Seconds after which a run of a benchmark is ended.
     #:

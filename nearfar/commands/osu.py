@@ -45,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--iterations", type=_positive, metavar="N", help="iterations of each size (default: OSU's)")
     parser.add_argument(
-        "--budget", type=float, default=10.0, metavar="S",
-        help="seconds that one run should take: where OSU's iterations take longer, they are fewer (default: 10; 0: never)",
+        "--budget", type=float, default=3.0, metavar="S",
+        help="seconds that one run should take: where OSU's iterations take longer, they are fewer (default: 3; 0: never)",
     )  # fmt: skip
     parser.add_argument(
         "--limit", type=float, default=120.0, metavar="S", help="seconds after which a run is ended (120)"

@@ -35,7 +35,7 @@ class Options:
 
     runs: int = 3
     limit: float = 120.0
-    budget: float = 10.0
+    budget: float = 3.0
     iterations: int | None = None
     device_buffers_asked: bool = False
     hosts: tuple[str, ...] = ("localhost",)
