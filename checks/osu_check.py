@@ -50,7 +50,7 @@ class osu_check(node_check):
     #: Seconds that one run of a benchmark should take at most: where OSU's repetitions take longer, they are fewer. 0: never.
     #:
     #: :type: float
-    #: :default: ``10.0``
+    #: :default: ``3.0``
     run_budget = variable(float, value=3.0, loggable=True)
 
     #: Seconds after which a run of a benchmark is ended.
