@@ -13,7 +13,7 @@ import pytest
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import handover, result
 from nearfar.slurm.handover import About
-from nearfar.slurm.sweep import job_script, merge, session, site_partition
+from nearfar.slurm.sweep import job_script, merge, nightly, session, site_partition
 from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.systems import Partition, System, within_job
 from tests.data.runs import synthetic
@@ -144,3 +144,14 @@ def test_a_job_sees_its_partition_alone_with_the_local_scheduler(monkeypatch: py
     assert within_job(system(gpu=gpu), "gpu").partitions["gpu"].features == ("mpi", "two_nodes")
     with pytest.raises(NearfarError, match="did you mean 'gpu'"):
         within_job(system(gpu=gpu), "gpus")
+
+
+def test_a_night_counts_as_measured_what_was_not_preempted() -> None:
+    """Neither what left nothing nor what left half of it."""
+    plan = Plan(
+        "s", "nightly", "gpu", ("n1", "n2", "n3"), {}, 10, 8, 0.0, 1.0, idle_only=True, left_out={"n4": "allocated"}
+    )
+    tasks = {"n1": Task("n1", 1, 1, "COMPLETED", "", True, True), "n2": Task("n2", 1, 2, "PREEMPTED", "", True, False),
+             "n3": Task("n3", 1, 3, "PREEMPTED", "", True, True, interrupted=True)}  # fmt: skip
+    said = nightly.words(Journal(Path("s"), plan, tasks))
+    assert said == "1 of 4 nodes measured; not: 2 PREEMPTED, 1 allocated"

@@ -95,7 +95,9 @@ def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace) ->
 def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
     """Say what would be submitted."""
     many = "" if len(planned.nodes) == 1 else "s"
-    print_line(f"sweep {planned.sweep}: {len(planned.nodes)} node{many} of {planned.partition}: {hosts.fold(planned.nodes)}")
+    print_line(
+        f"sweep {planned.sweep}: {len(planned.nodes)} node{many} of {planned.partition}: {hosts.fold(planned.nodes)}"
+    )
     print_line(
         f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {PACKS[planned.pack].words}"
     )

@@ -78,9 +78,8 @@ class Merged:
         counts = Counter(one.verdict for one in self.outcomes)
         words = ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word])
         bad = [one for one in self.outcomes if one.verdict != "PASS"]
-        lines = [
-            f"{self.verdict}: {len(self.outcomes)} nodes: {words}" if words else f"{self.verdict}: no node was measured"
-        ]
+        many = f"{len(self.outcomes)} node{'s' if len(self.outcomes) != 1 else ''}"
+        lines = [f"{self.verdict}: {many}: {words}" if words else f"{self.verdict}: no node was measured"]
         lines += [nightly.words(self.journal)] if self.journal.plan.idle_only else []
         lines += [f"  {one.verdict:13} {one.node}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []

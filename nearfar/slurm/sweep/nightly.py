@@ -33,5 +33,5 @@ def words(journal: Journal) -> str:
     others = left_out(journal)
     kinds = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    measured = sum(task.has_result for task in journal.tasks.values())
+    measured = sum(task.has_result and not task.made_way for task in journal.tasks.values())
     return f"{measured} of {len(set(journal.tasks) | set(others))} nodes measured" + (f"; not: {told}" if told else "")
