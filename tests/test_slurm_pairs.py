@@ -81,7 +81,8 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     ]  # fmt: skip
     assert "MPI between n5 and n6 alone is too slow or wrong, and both are well with others" in said
     assert all((tmp_path / "results/s" / pair["result"]).is_dir() for pair in found["pairs"])
-    assert "MPI between nodes" in (tmp_path / "results/s/index.html").read_text()
+    page = (tmp_path / "results/s/index.html").read_text()
+    assert "MPI between nodes" in page and 'href="pairs-2/nodes/n2+n4/1/index.html"' in page
     explained = acted(slurm, tmp_path, variables, "--explain", "n4")
     assert "mpi_pairs (speed; at most: drain): latency between nodes: 9.0 us, expected at most 2.0" in explained
     assert words in explained and "would" not in explained and "so        drain: confirmed by run " in explained

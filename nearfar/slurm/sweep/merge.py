@@ -96,7 +96,9 @@ def merge(journal: Journal, results: Path) -> Merged:
         found = worst_first(journal, second_stage.with_pairs(found, pairs))
     merged = Merged(journal, found, journal.folder / "index.html", pairs)
     write_atomically(journal.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
-    write_atomically(merged.page, page.render(found, merged.notes), _ELSEWHERE)
+    write_atomically(
+        merged.page, page.render(found, merged.notes, pairs.pages(journal.folder) if pairs else []), _ELSEWHERE
+    )
     return merged
 
 

@@ -48,6 +48,11 @@ class Pairs:
               "what lies between them" for pair in alone),
         ]  # fmt: skip
 
+    def pages(self, folder: Path) -> list[tuple[str, str]]:
+        """The pages of pairs that are not well, by name; relative to the sweep's directory."""
+        bad = [(pair, one.result) for found in self.rounds for pair, one in found.items() if one.verdict not in GOOD]
+        return [(pair.name, f"{read.folder.relative_to(folder)}/index.html") for pair, read in bad if read is not None]
+
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
         return [

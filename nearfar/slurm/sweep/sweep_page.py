@@ -28,8 +28,8 @@ class SweepPage:
         """Take over a result's figures."""
         self._distributions.add(result.node, [check.raw for check in result.checks])
 
-    def render(self, found: Sequence[Outcome], notes: Sequence[str] = ()) -> str:
-        """The page; ``notes`` concern no single node."""
+    def render(self, found: Sequence[Outcome], notes: Sequence[str] = (), pages: Sequence[tuple[str, str]] = ()) -> str:
+        """The page; ``notes`` concern no single node, ``pages`` are others worth a look (name and place)."""
         plan = self._journal.plan
         where = f"partition {plan.partition}" + (f", reservation {plan.reservation}" if plan.reservation else "")
         kind = "Nightly run" if plan.idle_only else "Sweep"
@@ -38,7 +38,7 @@ class SweepPage:
             nodes=[self._node(one) for one in found], distributions=self._distributions,
             about=self._about(), command=shlex.join(plan.command),
             notes=[*notes, *(note for one in found for note in one.notes)],
-            links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json")],
+            links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json"), *pages],
         )  # fmt: skip
         return batch.render(page, hosts.fold)
 
