@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from nearfar.files import CHECKOUT
-from tests.test_checks import reframe
+from tests.launched_checks import judged, partition
 
 #: Stands in for nearfar-contention: a document of what its command line asks for, as bad as the case says.
 FAKE_PROGRAM = f"""#!{sys.executable}
@@ -40,7 +39,6 @@ document = raw(*results, failed=failed)
 Path(next(w for w in words if w.startswith("--json=")).partition("=")[2]).write_text(json.dumps(document))
 sys.exit(1 if failed else 0)
 """
-FAKE_MPIRUN = '#!/bin/sh\nexport FAKE_RANKS="$2"\nshift 2\nexec "$@"\n'
 REFERENCES = """
 provenance: {tuned: {date: 2026-11-20, stamp: {}, n: 6, runs: [one], command: test}}
 contention_check:
@@ -55,37 +53,19 @@ CASES = {
 }
 
 
-def judged(folder: Path, check: str, partitions: str, program: bool = True) -> tuple[dict[str, dict[str, Any]], str]:
+def asked(folder: Path, check: str, partitions: str, program: bool = True) -> tuple[dict[str, dict[str, Any]], str]:
     """The verdict of each partition, and what ReFrame said."""
-    (folder / "site" / "systems").mkdir(parents=True)
-    (folder / "site" / "references").mkdir()
-    (folder / "site" / "systems" / "real.yaml").write_text(f"system: real\npartitions:\n{partitions}")
-    (folder / "site" / "references" / "strict.yaml").write_text(REFERENCES)
-    (folder / "bin").mkdir()
-    for name, text in {"nearfar-contention": FAKE_PROGRAM, "mpirun": FAKE_MPIRUN}.items():
-        if program or name == "mpirun":
-            (folder / "bin" / name).write_text(text)
-            (folder / "bin" / name).chmod(0o755)
-    done = reframe(
-        folder, "-r", "--system=real", "-c", str(CHECKOUT / "checks" / "long"), "-n", f"^{check}$", "-S", "contention_check.fill=0",
-        NEARFAR_SITE=str(folder / "site"), NEARFAR_SYSTEM="real", NEARFAR_PROGRAMS=str(folder / "bin"),
-        PATH=f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin",
+    return judged(
+        folder, partitions, check, "-c", str(CHECKOUT / "checks" / "long"), "-S", "contention_check.fill=0",
+        programs={"nearfar-contention": FAKE_PROGRAM} if program else {}, references={"strict": REFERENCES},
     )  # fmt: skip
-    every = [json.loads(path.read_text()) for path in (folder / "run").glob("*/*/verdict.json")]
-    return {verdict["partition"]: verdict for verdict in every}, done.stdout + done.stderr
-
-
-def partition(name: str, case: str, more: str = "") -> str:
-    return (
-        f"  - {{name: {name}, node_type: keeneland, features: [gpu, ranks], env_vars: {{FAKE_CASE: {case}}}{more}}}\n"
-    )
 
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], str]:
     cases = "".join(partition(case, case) for case in CASES)
     strict = partition("strict", "good", ", references: strict")
-    return judged(tmp_path_factory.mktemp("contention"), "contention_check", cases + strict)
+    return asked(tmp_path_factory.mktemp("contention"), "contention_check", cases + strict)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -106,13 +86,13 @@ def test_a_site_may_bound_a_penalty_for_any_number_of_gpus(outcome: tuple[dict[s
 
 
 def test_threads_are_asked_together_and_split_on_two_packages(tmp_path: Path) -> None:
-    found, said = judged(tmp_path, "thread_split_check", partition("p", "good"))
+    found, said = asked(tmp_path, "thread_split_check", partition("p", "good"))
     assert found["p"]["verdict"] == "PASS", said
     names = {metric["name"] for metric in found["p"]["metrics"]}
     assert "within.split.3.pingpong_1MiB.mpi.latency_penalty" in names and not found["p"]["missing"]
 
 
 def test_no_mpi_is_indeterminate_and_says_what_to_install(tmp_path: Path) -> None:
-    found, said = judged(tmp_path, "contention_check", partition("p", "good"), program=False)
+    found, said = asked(tmp_path, "contention_check", partition("p", "good"), program=False)
     assert found["p"]["verdict"] == "INDETERMINATE", said
     assert "nearfar-contention was not built, because no MPI was found: install one" in found["p"]["reasons"][0]

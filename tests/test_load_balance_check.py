@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from nearfar.files import CHECKOUT
-from tests.test_checks import reframe
+from tests.launched_checks import judged, partition
 
 #: Stands in for nearfar-saxpy: its document, as slow as the case says, and the words of a launcher around it.
 FAKE_SAXPY = f"""#!{sys.executable}
@@ -34,7 +33,6 @@ if case == "died":
 Path("saxpy.json").write_text(json.dumps(document))
 sys.exit(1 if document["failed"] else 0)
 """
-FAKE_MPIRUN = '#!/bin/sh\nexport FAKE_RANKS="$2"\nshift 2\nexec "$@"\n'
 #: Case -> the verdict, and what its first finding says.
 CASES = {
     "good": ("PASS", "beside their GPUs the ranks run 1.200 times as fast as launched"),
@@ -45,32 +43,17 @@ CASES = {
 }
 
 
-def judged(folder: Path, partitions: str, with_program: bool = True) -> tuple[dict[str, dict[str, Any]], str]:
+def asked(folder: Path, partitions: str, program: bool = True) -> tuple[dict[str, dict[str, Any]], str]:
     """The verdict of each partition, and what ReFrame said."""
-    (folder / "site" / "systems").mkdir(parents=True)
-    (folder / "site" / "systems" / "real.yaml").write_text(f"system: real\npartitions:\n{partitions}")
-    (folder / "bin").mkdir()
-    for name, text in {"nearfar-saxpy": FAKE_SAXPY, "mpirun": FAKE_MPIRUN}.items():
-        if with_program or name == "mpirun":
-            (folder / "bin" / name).write_text(text)
-            (folder / "bin" / name).chmod(0o755)
-    done = reframe(
-        folder, "-r", "--system=real", "-n", "^load_balance_check$",
-        NEARFAR_SITE=str(folder / "site"), NEARFAR_SYSTEM="real", NEARFAR_PROGRAMS=str(folder / "bin"),
-        PATH=f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin",
-    )  # fmt: skip
-    every = [json.loads(path.read_text()) for path in (folder / "run").glob("*/*/verdict.json")]
-    return {verdict["partition"]: verdict for verdict in every}, done.stdout + done.stderr
+    programs = {"nearfar-saxpy": FAKE_SAXPY} if program else {}
+    return judged(folder, partitions, "load_balance_check", programs=programs)
 
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], str]:
-    cases = [
-        f"  - {{name: {case}, node_type: keeneland, features: [gpu, ranks], env_vars: {{FAKE_CASE: {case}}}}}\n"
-        for case in CASES
-    ]
+    cases = "".join(partition(case, case) for case in CASES)
     one = "  - {name: one, node_type: titan, features: [gpu, ranks]}\n"
-    return judged(tmp_path_factory.mktemp("load_balance"), "".join(cases) + one)
+    return asked(tmp_path_factory.mktemp("load_balance"), cases + one)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -91,7 +74,6 @@ def test_one_gpu_is_a_note(outcome: tuple[dict[str, dict[str, Any]], str]) -> No
 
 
 def test_no_mpi_is_indeterminate_and_says_what_to_install(tmp_path: Path) -> None:
-    partition = "  - {name: p, node_type: keeneland, features: [gpu, ranks]}\n"
-    found, said = judged(tmp_path, partition, with_program=False)
+    found, said = asked(tmp_path, partition("p", "good"), program=False)
     assert found["p"]["verdict"] == "INDETERMINATE", said
     assert "nearfar-saxpy was not built, because no MPI was found: install one" in found["p"]["reasons"][0]

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from nearfar import __version__
+from nearfar.errors import NearfarError
+from nearfar.spack.site import folder_of, own_folder
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECIPE = CHECKOUT / "src/spack_repo/nearfar/packages/nearfar/package.py"
@@ -151,3 +153,16 @@ def test_a_spec_that_yaml_takes_for_a_mapping_is_found() -> None:
     wrong["spack"]["specs"] = yaml.safe_load("- hwloc@2:\n")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, SCHEMA)
+
+
+def test_a_folder_without_a_file_is_no_sites_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks, by the name of a system or for a partition, finds the same folder."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for site in (first, second):
+        (site / "systems/redwood").mkdir(parents=True)
+    monkeypatch.setenv("NEARFAR_SITE", f"{first}:{second}")
+    assert own_folder("redwood") is None
+    with pytest.raises(NearfarError, match="no YAML file in .*first.* nor .*; `nearfar spack externals --into"):
+        folder_of("redwood")
+    (second / "systems/redwood/packages.yaml").write_text("packages: {}\n")
+    assert own_folder("redwood") == folder_of("redwood") == second / "systems/redwood"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from nearfar.environments import Environment
-from nearfar.sitefile import site_directories
 from nearfar.spack import detected
 from nearfar.spack.ensure import ensure, say
 from nearfar.spack.found import Spack
 from nearfar.spack.installed import Installed, Plan
-from nearfar.spack.site import site_of
+from nearfar.spack.site import own_folder, site_of
 
 
 def install(
@@ -27,15 +25,10 @@ def install(
         spack,
         wants_cuda(features),
         architectures(environment),
-        site=site_of() or _folder_of(system) or detected.folder(spack, say),
+        site=site_of() or own_folder(system) or detected.folder(spack, say),
         mirror=os.environ.get("NEARFAR_SPACK_MIRROR") or None,
         agree=agree,
     )
-
-
-def _folder_of(system: str) -> Path | None:
-    folders = (directory / "systems" / system for directory in site_directories())
-    return next((folder.absolute() for folder in folders if any(folder.glob("*.yaml"))), None)
 
 
 def wants_cuda(features: Collection[str]) -> bool:

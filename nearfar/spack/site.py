@@ -21,14 +21,21 @@ def site_of(environ: Mapping[str, str] | None = None) -> Path | None:
     return Path(named).absolute()
 
 
-def folder_of(system: str, environ: Mapping[str, str] | None = None) -> Path:
-    """The folder of Spack configuration of a system: the first of the site's directories that has ``systems/NAME/``.
+def own_folder(system: str, environ: Mapping[str, str] | None = None) -> Path | None:
+    """The folder of Spack configuration of a system: the first ``systems/NAME/`` of the site's directories that holds a YAML
+    file; None where none does."""
+    return next((folder.absolute() for folder in _folders(system, environ) if any(folder.glob("*.yaml"))), None)
 
-    Raises ``NearfarError`` where none has it.
-    """
-    folders = [directory / "systems" / system for directory in site_directories(environ)]
-    found = next((folder for folder in folders if folder.is_dir()), None)
+
+def folder_of(system: str, environ: Mapping[str, str] | None = None) -> Path:
+    """The same, for who asks for it by name. Raises ``NearfarError`` where there is none."""
+    found = own_folder(system, environ)
     if found is None:
+        folders = _folders(system, environ)
         words = f"`nearfar spack externals --into {folders[0]}` makes and fills it"
-        raise NearfarError(f"--system {system}: no {' nor '.join(map(str, folders))}; {words}")
-    return found.absolute()
+        raise NearfarError(f"--system {system}: no YAML file in {' nor '.join(map(str, folders))}; {words}")
+    return found
+
+
+def _folders(system: str, environ: Mapping[str, str] | None) -> list[Path]:
+    return [directory / "systems" / system for directory in site_directories(environ)]
