@@ -162,7 +162,7 @@ def test_a_folder_without_a_file_is_no_sites_own(tmp_path: Path, monkeypatch: py
         (site / "systems/redwood").mkdir(parents=True)
     monkeypatch.setenv("NEARFAR_SITE", f"{first}:{second}")
     assert own_folder("redwood") is None
-    with pytest.raises(NearfarError, match="no YAML file in .*first.* nor .*; `nearfar spack externals --into"):
+    with pytest.raises(NearfarError, match=r"no YAML file in .*first.* nor .*; `nearfar spack externals --into"):
         folder_of("redwood")
     (second / "systems/redwood/packages.yaml").write_text("packages: {}\n")
     assert own_folder("redwood") == folder_of("redwood") == second / "systems/redwood"
