@@ -179,6 +179,20 @@ def test_results_on_a_full_disk(slurm: PrivateSlurm, variables: dict[str, str], 
     assert (node["verdict"], node["result"]) == ("PASS", "nodes/n1/2"), out + said
 
 
+def test_a_node_that_may_not_write_to_the_results_directory(
+    slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path
+) -> None:
+    place = tmp_path / "results"
+    place.mkdir()
+    there = f"mount --bind {place} {place} && mount -o remount,bind,ro {place}"
+    subprocess.run(["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "sh", "-c", there], check=True)
+    words = ["sweep", "--partition=all", "--pack=quick", "--nodes=n1", "--name=s", "--settle=1", f"--results={place}"]
+    out, said = started(slurm, variables, *words).communicate(timeout=120)
+    assert "FAILED (JobLaunchFailure); does n1 see the results directory, and may it write there?" in out, out + said
+    undone = ["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "umount", str(place)]
+    subprocess.run(undone, check=True)
+
+
 def test_results_on_a_read_only_disk(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
     place = tmp_path / "results"
     place.mkdir()

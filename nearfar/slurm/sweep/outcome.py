@@ -16,6 +16,9 @@ from . import job_script
 from .journal import Journal, Task
 from .pairing import Judged
 
+#: Slurm's reasons for a job that its node could not start.
+_NOT_STARTED = ("JobLaunchFailure", "launch_failure")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -102,7 +105,11 @@ def _without_result(task: Task, said: str) -> str:
         return f"never started: {task.reason}"
     if task.state in ("PENDING", "DEADLINE") and not said:
         return f"job {task.job} never started: {_slurm_words(task)}"
-    return f"job {task.job} left no result: {_slurm_words(task)}{last}"
+    # Slurm opens a job's output file on the node, and gives no other reason where it cannot.
+    hint = (
+        f"; does {task.node} see the results directory, and may it write there?" if task.reason in _NOT_STARTED else ""
+    )
+    return f"job {task.job} left no result: {_slurm_words(task)}{hint}{last}"
 
 
 def _slurm_words(task: Task) -> str:
