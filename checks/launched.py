@@ -8,7 +8,7 @@ from pathlib import Path
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
-from nearfar import casefiles
+from nearfar import casefiles, rank_deaths
 from nearfar.errors import NearfarError
 from nearfar.verdict import Finding
 
@@ -96,4 +96,15 @@ class launched_check(node_check):
         said = casefiles.own_words(text, self.program)
         if document is None and said and not any(finding.hard for finding in findings):
             findings = [Finding("program", "INDETERMINATE", said)]
-        return document, findings
+        return document, [*findings, *self.who_died(document, text)]
+
+    def who_died(self, document, text):
+        """The rank that the launcher names, where the document does not: some launchers kill rank 0 before it can tell."""
+        if document is None or not any(failure.code == "error" for failure in document.failed):
+            return []
+        ranks = (document.raw.get("mpi") or {}).get("ranks") or []
+        died = rank_deaths.death(text, {rank.get("pid"): rank.get("rank") for rank in ranks})
+        if died is None or died.rank is None:
+            return []
+        told = any(f"rank {died.rank} " in failure.reason for failure in document.failed)
+        return [] if told else [Finding("rank", "INDETERMINATE", f"{died.words}, as the launcher says")]

@@ -35,7 +35,11 @@ for cell in contention.subjects(asked, range(1, movers + 1) if split else [mover
     results.append(result(f"contention.mpi.{{kind}}", cell, 1.0, 1.25))
     results.append(result("contention.gpu.bandwidth", cell, 10.0, 9.0))
 failed = [{{"cell": "", "code": "error", "reason": "rank 1 on n died during a window"}}] if case == "died" else []
+if case == "killed":  # as MPICH's launcher ends a run: rank 0 at once, and only its own words name the rank that died
+    failed = [{{"cell": "", "code": "error", "reason": "rank 0 (process 1 on n) was killed while it was measured"}}]
+    print("= BAD TERMINATION\\n=   PID 4242 RUNNING AT n\\n=   EXIT CODE: 9\\nKilled (signal 9)", file=sys.stderr)
 document = raw(*results, failed=failed)
+document["mpi"] = {{"ranks": [{{"rank": rank, "pid": 4240 + rank}} for rank in range(9)]}}
 Path(next(w for w in words if w.startswith("--json=")).partition("=")[2]).write_text(json.dumps(document))
 sys.exit(1 if failed else 0)
 """
@@ -49,6 +53,7 @@ contention_check:
 CASES = {
     "good": ("PASS", ""),
     "died": ("INDETERMINATE", "rank 1 on n died during a window"),
+    "killed": ("INDETERMINATE", "rank 2 on n was ended by signal 9, as the launcher says"),
     "refused": ("INDETERMINATE", "nearfar-contention: rank 0 on n: 14 threads on n want a core each"),
 }
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from nearfar import process
 from nearfar.errors import NearfarError
+from nearfar.rank_deaths import death
 from nearfar.topology import format_cpu_list, parse_cpu_list
 
 from .installed import Mpi
@@ -29,11 +30,6 @@ _NO_BINDING = {
 _LAST_WORDS = 1.0
 #: Ranks of a run that goes well end together.
 _LONG_BEFORE = 3.0
-_DEATHS = (
-    re.compile(r"process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on signal (?P<signal>\d+)"),
-    re.compile(r"PID (?P<pid>\d+) RUNNING AT (?P<host>\S+).*?EXIT CODE: (?P<code>\d+)", re.DOTALL),
-    re.compile(r"task (?P<rank>\d+): (?P<word>Killed|Terminated|Segmentation fault|Aborted)"),
-)
 
 
 @dataclass(frozen=True)
@@ -73,9 +69,10 @@ class Run:
             return f"did not end within {self.limit:g} s, and was ended with all its ranks{self._early}"
         if done.returncode == 0:
             return None
-        death = _death(done.stderr + done.stdout, self.ranks)
-        if death:
-            return death + self._others
+        processes = {each.pid: each.rank for each in self.ranks if each.pid is not None}
+        died = death(done.stderr + done.stdout, processes)
+        if died is not None:
+            return died.words + self._others
         said = _last_words(done)
         return f"ended with exit code {done.returncode}" + (f": {said}" if said else "")
 
@@ -223,29 +220,6 @@ def _misplaced(rank: Rank, account: RankAccount) -> str | None:
     if not set(rank.memory_nodes) <= set(account.memory_allowed):
         allowed = format_cpu_list(account.memory_allowed)
         return f"rank {rank.rank} may not use the memory of NUMA node {wished} (allowed: {allowed})"
-    return None
-
-
-def _death(text: str, accounts: Sequence[RankAccount]) -> str | None:
-    """Which rank died of what, from the launcher's words."""
-    for pattern in _DEATHS:
-        found = pattern.search(text)
-        if found is None:
-            continue
-        words = found.groupdict()
-        pid = int(words.get("pid") or 0)
-        rank = words.get("rank") or next((str(each.rank) for each in accounts if pid and each.pid == pid), "")
-        who = f"rank {rank}" if rank else "a rank"
-        where = f" on {words['host']}" if words.get("host") else ""
-        if words.get("signal"):
-            return f"{who}{where} was ended by signal {words['signal']}"
-        if words.get("word"):
-            return f"{who}{where} was ended ({words['word']})"
-        # Hydra calls a signal's number an exit code, and says below that it was a signal.
-        by_signal = f"(signal {words['code']})" in text
-        return f"{who}{where} " + (
-            f"was ended by signal {words['code']}" if by_signal else f"ended with exit code {words['code']}"
-        )
     return None
 
 

@@ -1,0 +1,47 @@
+"""Which rank of an MPI job died, in its launcher's words: what is left where the launcher killed the others at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_DEATHS = (
+    re.compile(r"process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on signal (?P<signal>\d+)"),
+    re.compile(r"PID (?P<pid>\d+) RUNNING AT (?P<host>\S+).*?EXIT CODE: (?P<code>\d+)", re.DOTALL),
+    re.compile(r"task (?P<rank>\d+): (?P<word>Killed|Terminated|Segmentation fault|Aborted)"),
+)
+
+
+@dataclass(frozen=True)
+class Death:
+    """The rank (None: nobody knows which), and a sentence: ``rank 1 on n was ended by signal 9``."""
+
+    rank: int | None
+    words: str
+
+
+def death(text: str, processes: Mapping[int, int]) -> Death | None:
+    """The first death that a launcher tells of (Open MPI, Hydra, srun); None where it tells of none. ``processes`` are the
+    ranks by process number, which is all that Hydra says."""
+    for pattern in _DEATHS:
+        found = pattern.search(text)
+        if found is None:
+            continue
+        words = found.groupdict()
+        known = processes.get(int(words.get("pid") or 0))
+        rank = int(words["rank"]) if words.get("rank") else known
+        who = "a rank" if rank is None else f"rank {rank}"
+        where = f" on {words['host']}" if words.get("host") else ""
+        return Death(rank, f"{who}{where} {_how(words, text)}")
+    return None
+
+
+def _how(words: Mapping[str, str | None], text: str) -> str:
+    if words.get("signal"):
+        return f"was ended by signal {words['signal']}"
+    if words.get("word"):
+        return f"was ended ({words['word']})"
+    # Hydra calls a signal's number an exit code, and says below that it was a signal.
+    by_signal = f"(signal {words['code']})" in text
+    return f"was ended by signal {words['code']}" if by_signal else f"ended with exit code {words['code']}"
