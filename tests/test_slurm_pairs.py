@@ -74,7 +74,7 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
         "n4": "FAIL", **dict.fromkeys(("n1", "n2", "n3", "n5", "n6"), "PASS"),
     }, said  # fmt: skip
     words = "MPI between nodes is too slow or wrong with n3 and n2, and n2 is well with others"
-    assert nodes["n4"]["reason"] == words
+    assert nodes["n4"]["reason"] == f"{words}: latency between nodes: 9.0 us, expected at most 2.0"
     assert sorted((pair["round"], *pair["nodes"], pair["verdict"]) for pair in found["pairs"]) == [
         (1, "n1", "n2", "PASS"), (1, "n3", "n4", "FAIL"), (1, "n5", "n6", "FAIL"), (2, "n1", "n3", "PASS"),
         (2, "n1", "n5", "PASS"), (2, "n2", "n4", "FAIL"), (2, "n2", "n6", "PASS"),

@@ -37,6 +37,11 @@ class Pairs:
         """The rounds' verdicts by pair."""
         return [{pair: one.verdict for pair, one in found.items()} for found in self.rounds]
 
+    def last_reason(self, node: str) -> str | None:
+        """What was wrong in the last pair of a node that was not well."""
+        mine = [one for found in self.rounds for pair, one in found.items() if node in pair.nodes]
+        return next((one.reason for one in reversed(mine) if one.verdict not in GOOD), None)
+
     def notes(self) -> list[str]:
         """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
         read = [one.result for found in self.rounds for one in found.values() if one.result is not None]
@@ -110,14 +115,17 @@ def journals(sweep: Journal) -> list[Journal]:
 
 def with_pairs(found: Sequence[Outcome], pairs: Pairs) -> list[Outcome]:
     """The nodes' outcomes with what the pairs say of them."""
-    return [_with(one, pairs.judged.get(one.node)) for one in found]
+    return [_with(one, pairs, pairs.judged.get(one.node)) for one in found]
 
 
-def _with(one: Outcome, judged: Judged | None) -> Outcome:
+def _with(one: Outcome, pairs: Pairs, judged: Judged | None) -> Outcome:
     if judged is None:
         return one
-    verdict = worst([one.verdict, judged.verdict])
-    return replace(one, verdict=verdict, reason=one.reason if judged.verdict == "PASS" else judged.words, pairs=judged)
+    verdict, reason = worst([one.verdict, judged.verdict]), one.reason
+    if judged.verdict != "PASS":
+        why = pairs.last_reason(one.node)
+        reason = f"{judged.words}: {why}" if why else judged.words
+    return replace(one, verdict=verdict, reason=reason, pairs=judged)
 
 
 def _round(
