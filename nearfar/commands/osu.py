@@ -111,9 +111,8 @@ def _table(text: str) -> str:
     document = loads(text)
     metrics = figures(document)
     width = max((len(metric.name) for metric in metrics), default=0)
-    lines = [
-        f"{document.raw['node'].get('software', {}).get('mpi', 'no MPI')}, OSU {document.raw['program']['version']}"
-    ]
+    mpi, version = document.raw["node"].get("software", {}).get("mpi"), document.raw["program"]["version"]
+    lines = [f"{mpi or 'no MPI'}, OSU {version or 'was not run'}"]
     lines += [f"{metric.name:<{width}}  {metric.value:12.3f} {metric.unit}" for metric in metrics]
     lines += [f"{finding.item}: {finding.reason}" for finding in disturbed.findings(document)]
     lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)

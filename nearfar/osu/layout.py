@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.binding import Layout, pairs, place
+from nearfar.binding import Layout, Placement, pairs, place
 from nearfar.errors import NearfarError
 from nearfar.topology import Gpu, Node
 
@@ -35,7 +36,7 @@ def layout(node: Node, case: Case) -> list[Rank]:
     gpus = _gpus(node, case)
     here = case.ranks // hosts
     numa = _numa_nodes(node, case, gpus)[:here]
-    placements = place(node, Layout(numa_nodes=tuple(numa), threads_per_rank=1))
+    placements = _placements(node, numa)
     for wished, found in zip(numa, placements):
         if found.numa_node != wished:
             raise NearfarError(
@@ -46,6 +47,14 @@ def layout(node: Node, case: Case) -> list[Rank]:
         for host in range(hosts)
         for i, each in enumerate(placements)
     ]
+
+
+def _placements(node: Node, numa: Sequence[int]) -> list[Placement]:
+    try:
+        return place(node, Layout(numa_nodes=tuple(numa), threads_per_rank=1))
+    except NearfarError as error:
+        # Ranks of a benchmark never share cores.
+        raise NearfarError(str(error).removesuffix(", or share cores with --oversubscribe")) from None
 
 
 def _gpus(node: Node, case: Case) -> list[Gpu]:
