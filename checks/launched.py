@@ -106,5 +106,7 @@ class launched_check(node_check):
         died = rank_deaths.death(text, {rank.get("pid"): rank.get("rank") for rank in ranks})
         if died is None or died.rank is None:
             return []
-        told = any(f"rank {died.rank} " in failure.reason for failure in document.failed)
+        # Killed without knowing why, rank 0 refers to its launcher.
+        sure = [failure.reason for failure in document.failed if "launcher" not in failure.reason]
+        told = any(f"rank {died.rank} " in reason for reason in sure)
         return [] if told else [Finding("rank", "INDETERMINATE", f"{died.words}, as the launcher says")]

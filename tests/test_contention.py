@@ -222,20 +222,22 @@ def test_a_rank_that_dies_ends_the_others_and_the_document_says_so(program: Path
 
 
 def rank_process(file: Path, rank: int) -> int:
-    """The process of a rank that has been measuring for a while, by its own argument and environment."""
+    """The process of a rank that has been measuring for a while, by its own argument and environment: the first, since a second
+    one speaks for rank 0 and came later."""
     for _ in range(100):
         time.sleep(0.1)
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if f"--json={file}".encode() not in (folder / "cmdline").read_bytes().split(b"\0"):
-                    continue
-                variables = (folder / "environ").read_bytes().split(b"\0")
-                # The second process of rank 0, which speaks for it, leads a session of its own.
-                leads = (folder / "stat").read_text().rpartition(")")[2].split()[3] == folder.name
-            except OSError:
-                continue
-            wanted = {f"{name}={rank}".encode() for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK")}
-            if wanted & set(variables) and not leads:
-                time.sleep(1.5)
-                return int(folder.name)
+        found = [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if _is_rank(folder, file, rank)]
+        if found:
+            time.sleep(1.5)
+            return min(found)
     raise AssertionError(f"rank {rank} was not found")
+
+
+def _is_rank(process: Path, file: Path, rank: int) -> bool:
+    try:
+        arguments = (process / "cmdline").read_bytes().split(b"\0")
+        variables = (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    wanted = {f"{name}={rank}".encode() for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK")}
+    return f"--json={file}".encode() in arguments and not wanted.isdisjoint(variables)

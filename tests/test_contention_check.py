@@ -36,7 +36,7 @@ for cell in contention.subjects(asked, range(1, movers + 1) if split else [mover
     results.append(result("contention.gpu.bandwidth", cell, 10.0, 9.0))
 failed = [{{"cell": "", "code": "error", "reason": "rank 1 on n died during a window"}}] if case == "died" else []
 if case == "killed":  # as MPICH's launcher ends a run: rank 0 at once, and only its own words name the rank that died
-    failed = [{{"cell": "", "code": "error", "reason": "rank 0 (process 1 on n) was killed while it was measured"}}]
+    failed = [{{"cell": "", "code": "error", "reason": "rank 0 (process 1 on n) was killed: its launcher says why"}}]
     print("= BAD TERMINATION\\n=   PID 4242 RUNNING AT n\\n=   EXIT CODE: 9\\nKilled (signal 9)", file=sys.stderr)
 document = raw(*results, failed=failed)
 document["mpi"] = {{"ranks": [{{"rank": rank, "pid": 4240 + rank}} for rank in range(9)]}}
