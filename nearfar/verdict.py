@@ -24,8 +24,6 @@ ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 EXPECTED_SKIPS = ("representative", "unsupported")
 #: Failures that prove nothing about the hardware; all other codes are hard evidence.
 SOFT_FAILURES = ("placement", "error")
-#: The programs take no fewer samples of a cell; one that has fewer was broken off while it was measured.
-LEAST_SAMPLES = 6
 #: What a finding speaks of that says why nothing was compared with the node's past.
 HISTORY = "history"
 #: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
@@ -177,7 +175,6 @@ def _from_document(document: Document | None) -> list[Finding]:
     if document.aggressors:
         words = f"measured beside an aggressor ({', '.join(document.aggressors)}): the figures are not the node's own"
         found.append(Finding("aggressor", "INDETERMINATE", words))
-    found += _from_broken_off(document)
     for failure in document.failed:
         soft = failure.code in SOFT_FAILURES
         verdict = "INDETERMINATE" if soft else "FAIL"
@@ -185,17 +182,6 @@ def _from_document(document: Document | None) -> list[Finding]:
     for gpu in document.raw.get("gpus_under_load", []):
         found += _from_load(gpu)
     return found
-
-
-def _from_broken_off(document: Document) -> list[Finding]:
-    """An interrupted program ends in order, and the cell that it was at may have a sample or two."""
-    if document.kind != "measured":
-        return []
-    own = [result for result in document.results if result.quantity in CELL_QUANTITIES]
-    few = [r.subject for r in own if any(flow.rate.n < LEAST_SAMPLES for flow in r.flows)]
-    named = ", ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
-    words = f"{named}: broken off while it was measured, fewer than {LEAST_SAMPLES} samples"
-    return [Finding(few[0], "INDETERMINATE", words)] if few else []
 
 
 def _from_skips(skips: Sequence[Unmeasured]) -> list[Finding]:

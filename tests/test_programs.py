@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,26 @@ def test_stream_measures_this_machine(build_folder: Path) -> None:
     flow = json.loads(ran.stdout)["results"][0]["flows"][0]
     assert flow["memory_nodes"] == [cpus]
     assert flow["best"] >= flow["rate"]["median"] > 0
+
+
+@pytest.mark.parametrize("after", [0.0, 0.15, 0.3])
+def test_ctrl_c_leaves_whole_cells_and_names_the_others(build_folder: Path, after: float) -> None:
+    """The cell at hand too: a sample or two are no figure, even where it is the last one."""
+    node = observe().numa_nodes[0].index
+    command = [str(build_folder / "bin" / "nearfar-stream"), "--json", *[f"c{node}:n{node}/triad"] * 3]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    while line := running.stderr.readline():
+        if line.startswith("3/3"):
+            break
+    time.sleep(after)
+    running.send_signal(signal.SIGINT)
+    stdout, _ = running.communicate(timeout=20)
+    document = json.loads(stdout)
+    assert all(result["total"]["n"] >= 6 or not result["converged"] for result in document["results"])
+    assert {skip["code"] for skip in document["skipped"]} <= {"interrupted"}
+    assert len(document["results"]) + len(document["skipped"]) == 3
+    assert running.returncode == (3 if document["skipped"] else 0)
 
 
 def test_the_programs_and_python_generate_the_same_matrices(build_folder: Path) -> None:

@@ -183,14 +183,6 @@ def test_skipped_cells(code: str, word: str) -> None:
         assert found["reasons"] == ["not measured: n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy"]
 
 
-def test_a_cell_that_was_broken_off_is_indeterminate() -> None:
-    raw = document({"n0:g0": 55.5, "n0:g1": 55.5}).raw
-    raw["results"][1]["flows"][0]["rate"]["n"] = 1
-    found = judged(measurement.document.from_raw(raw))
-    assert found["verdict"] == "INDETERMINATE"
-    assert found["reasons"] == ["n0:g1: broken off while it was measured, fewer than 6 samples"]
-
-
 def test_a_cell_that_nothing_is_said_about() -> None:
     found = judged(document({"n0:g0": 55.0}), asked=[parse("n0:g0"), parse("g0:n0"), parse("n0:g1@n0")])
     assert found["missing"] == ["g0:n0", "n0:g1"]

@@ -193,7 +193,7 @@ std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffe
         const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
             if (first) link = watch_.look(route.gpu());
         });
-        if (outcome.rate.samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
+        if (outcome.rate.n() < looks.front()) throw Prevented("interrupted", "interrupted while it was measured");
         const double measured = now();
         route.verify(bytes);
         result.verify_seconds += now() - measured;

@@ -59,8 +59,10 @@ public:
             if (error) std::rethrow_exception(error);
         outcome_.cpus = cpus_;
         outcome_.moved = moved_;
+        // A window that autocorrelation made longer may end with fewer samples than the first look has: that is a figure.
+        if (interrupted() && outcome_.total.n() < looks.front())
+            throw Prevented("interrupted", "interrupted while it was measured");
         if (!outcome_.rates.empty()) return outcome_;
-        if (interrupted()) throw Prevented("interrupted", "interrupted while it was measured");
         throw Prevented("budget", "too little moved in " + std::to_string(seconds) + " s to tell a rate");
     }
 
