@@ -230,3 +230,11 @@ def _shown(mpirun: str, xml: Path, how: list[str]) -> list[set[int]]:
     )
     found = re.findall(r"Binding: (.*)$", done.stdout + done.stderr, re.M)
     return [{cpu for part in re.findall(r":L([0-9,-]+)", line) for cpu in _cpus(part)} for line in found]
+
+
+@pytest.mark.parametrize(
+    "node_type, words",
+    [("summit", "their NICs, which hang where their GPUs do"), ("keeneland", "their NICs, not their GPUs")],
+)
+def test_beside_the_nic_is_beside_the_gpu_where_both_hang_on_one_node(node_type: str, words: str) -> None:
+    assert words in said(["--node", node_type, "--near", "nic"])

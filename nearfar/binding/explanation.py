@@ -116,6 +116,8 @@ def _network(layout: Layout, placements: Sequence[Placement]) -> list[str]:
             "Split: the first thread of each rank, MPI's, runs beside the NIC; the others, which drive the GPU, beside "
             "the GPU. MPI needs MPI_THREAD_MULTIPLE, or FUNNELED if no other thread calls it."
         )
+    elif layout.near == "nic" and all(p.path in ("near", "sole") for p in placements):
+        sentences.append("The ranks are beside their NICs, which hang where their GPUs do.")
     elif layout.near == "nic":
         sentences.append(
             "The ranks are beside their NICs, not their GPUs: right for those that wait for messages most."
