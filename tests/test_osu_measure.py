@@ -11,7 +11,7 @@ import pytest
 
 from nearfar import measurement
 from nearfar.errors import NearfarError
-from nearfar.osu import bindings, installed
+from nearfar.osu import bindings, disturbed, installed
 from nearfar.osu.benchmarks import BENCHMARKS
 from nearfar.osu.cases import parse
 from nearfar.osu.figures import figures
@@ -224,3 +224,15 @@ def test_an_interval_needs_six_runs(n: int, expected: list[int] | None) -> None:
 def test_in_a_job_of_two_nodes_the_ranks_of_one_stay_together(run: Any) -> None:
     (failed,) = run("two_nodes", LATENCY, hosts=("node0", "node1")).failed
     assert (failed.code, failed.reason) == ("placement", "the ranks of one node ran on node0, node1")
+
+
+def test_the_document_of_two_h200s() -> None:
+    """Device buffers of real GPUs: every benchmark has its figures, each rank saw its GPU, and nothing disturbed it."""
+    found = measurement.load(Path(__file__).parent / "data/h200-x2/osu.json")
+    assert bindings.findings(found, found.node) == [] and not found.failed and not found.skipped
+    assert [note.item for note in disturbed.findings(found)] == ["repetitions"]
+    shown = {metric.name: metric for metric in figures(found)}
+    assert {name.split(".")[1] for name in shown} == set(BENCHMARKS)
+    assert shown["sole.osu_bw.D_D.g0_g1.peak"].value > 250 > shown["sole.osu_bw.D_H.g0.peak"].value
+    assert shown["sole.osu_latency.D_D.g0_g1.8B"].unit == "us"
+    assert [rank["gpu"] for rank in found.raw["mpi"]["ranks"]["osu_bw/D-D/sole/g0-g1"]] == [0, 1]
