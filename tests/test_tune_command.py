@@ -385,3 +385,23 @@ def test_a_warning_of_lint_is_told_and_stops_nothing(world: World) -> None:
     code, _, said = world.tune("--apply")
     assert code == 0 and world.file.exists()
     assert "warning: feature 'gpus': dead" in said, said
+
+
+def test_each_check_has_an_mpi_of_its_own_and_only_the_newest_counts(world: World) -> None:
+    def by_check(raw: dict[str, Any]) -> None:
+        own = "MPICH 4" if raw["program"]["name"] == "nearfar-stream" else "Open MPI 5"
+        raw["mpi"] = {"library": "/lib/libmpi.so"}
+        raw["node"]["software"]["mpi"] = own
+
+    def older(raw: dict[str, Any]) -> None:
+        raw["mpi"] = {"library": "Open MPI 4"}
+
+    world.nights(days=1, change=by_check, checks=("host_device_check", "host_memory_check"))
+    alone = world.proposal()
+    assert not [reason for reason in alone["left_out"] if "MPI" in reason]
+    assert {key.split("/")[0] for key in alone["tuned"]} == {"host_device_check", "host_memory_check"}
+    run = nightly.run(world.folder / "reports", NODES, "2026-10-30", change=older)
+    history.record(run, world.history)
+    both = world.proposal()
+    assert both["left_out"]["of another MPI"] > 0
+    assert {key: limit["n"] for key, limit in both["tuned"].items()} == {k: v["n"] for k, v in alone["tuned"].items()}

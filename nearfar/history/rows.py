@@ -96,12 +96,18 @@ def _common(verdict: Mapping[str, Any], document: Mapping[str, Any], observed: M
         "node": short_name(str(verdict["node"])),
         "product": observed.get("product") or document["node"].get("product"),
         **{key: _text(software.get(key)) for key in _STAMP},
-        "mpi": _text((document.get("mpi") or {}).get("library")),
+        "mpi": _text(_mpi(document, software)),
         "program": program.get("name"),
         "version": _text(program.get("version")),
         "check": verdict["check"],
         "quick": bool(program.get("quick")),
     }
+
+
+def _mpi(document: Mapping[str, Any], software: Mapping[str, Any]) -> Any:
+    """The MPI of figures that are MPI's, with its version; a library's own name where that is all there is."""
+    said = document.get("mpi") or {}
+    return (software.get("mpi") or said.get("library")) if said else None
 
 
 def time_of(text: Any, path: Path) -> datetime:

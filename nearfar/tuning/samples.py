@@ -192,7 +192,7 @@ def _pools(
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     newest_mpi = _newest_mpi(figures := list(figures))
     for figure in figures:
-        reason = _not_tuned(figure, newest_mpi)
+        reason = _not_tuned(figure, newest_mpi.get(str(figure["check"])))
         if reason is not None:
             left_out[reason] = left_out.get(reason, 0) + len(figure["values"])
             continue
@@ -204,10 +204,10 @@ def _pools(
     ]
 
 
-def _newest_mpi(figures: Sequence[Mapping[str, Any]]) -> str | None:
-    """The MPI library of the latest run that has one."""
-    known = [figure for figure in figures if figure["mpi"] is not None]
-    return max(known, key=lambda figure: figure["last"])["mpi"] if known else None
+def _newest_mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Of each check the MPI of the latest run that has one: checks may be of several, and name one differently."""
+    known = sorted((figure for figure in figures if figure["mpi"] is not None), key=lambda figure: figure["last"])
+    return {str(figure["check"]): str(figure["mpi"]) for figure in known}
 
 
 def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
@@ -216,7 +216,7 @@ def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
         return "made of others, which are tuned instead"
     if "+" in str(figure["gpu_model"] or ""):
         return "of GPUs of two models"
-    return "of another MPI library" if figure["mpi"] not in (None, mpi) else None
+    return "of another MPI" if figure["mpi"] not in (None, mpi) else None
 
 
 def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unreliable: int) -> Pool:
