@@ -13,6 +13,7 @@ import pytest
 
 from nearfar import history
 from nearfar.errors import CouldNotJudge
+from nearfar.history.rows import of_document
 from nearfar.history.schema import COLUMNS
 from nearfar.inventory import nvml
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_from_document, node_to_document
@@ -47,6 +48,17 @@ def test_a_figure_becomes_one_row(tmp_path: Path) -> None:
     assert (row["lower"], row["origin"]) == (metric["reference"]["lower"], "prediction")
     assert row["n"] >= 6 and row["verified"] is True and row["throttled"] is False and row["contended"] is False
     assert row["rows"] == ["sole.n0_g2", "sole.h2d"]
+
+
+def test_figures_of_ranks_that_shared_their_cores_are_contended() -> None:
+    document = {
+        "node": {}, "results": [], "program": {},
+        "mpi": {"waited": {"osu_bw/H-H/same_numa_node": 0.6, "osu_latency/H-H/same_numa_node": 0.01}},
+    }  # fmt: skip
+    shared = {"class": "same_numa_node", "quantity": "mpi.latency", "unit": "us", "value": 1.0, "verdict": "PASS"}
+    metrics = [{**shared, "name": cell, "cell": cell} for cell in document["mpi"]["waited"]]  # type: ignore[attr-defined,call-overload]
+    verdict = {"system": "s", "node": "n", "check": "osu_check", "metrics": metrics}
+    assert [row["contended"] for row in of_document(verdict, document, {})] == [True, False]
 
 
 def test_the_same_run_twice_counts_once(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from nearfar.cells import CellError, parse
 from nearfar.errors import CouldNotJudge
+from nearfar.osu import disturbed
 
 #: Reasons for held-down clocks that are a setting, not heat or power.
 _SETTINGS = ("applications_clocks", "sync_boost")
@@ -48,8 +49,8 @@ def of_document(
     results = _by_cell(document["results"])
     held = {entry["index"] for entry in document.get("gpus_under_load") or [] if _throttled(entry)}
     devices = _Devices(document["node"].get("gpus") or [], observed.get("gpus") or [])
-    contended = bool(document.get("aggressor"))
-    rows = [_row(metric, results, devices, held, contended) for metric in verdict["metrics"]]
+    loaded, busy = bool(document.get("aggressor")), disturbed.busy(document)
+    rows = [_row(m, results, devices, held, loaded or m["cell"] in busy) for m in verdict["metrics"]]
     return [{**common, **row} for row in rows if row is not None]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from nearfar.measurement import Document
 from nearfar.verdict import Finding
 
@@ -9,6 +12,12 @@ from nearfar.verdict import Finding
 BUSY = 0.25
 #: So many repetitions of each size are as good as OSU's own: there is nothing to tell.
 ENOUGH = 100
+
+
+def busy(document: Mapping[str, Any]) -> dict[str, float]:
+    """The cases of a raw document whose ranks shared their cores, each with the part of its time that one waited."""
+    waited: Mapping[str, float] = (document.get("mpi") or {}).get("waited") or {}
+    return {case: part for case, part in waited.items() if part > BUSY}
 
 
 def findings(document: Document | None) -> list[Finding]:
