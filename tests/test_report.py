@@ -236,6 +236,8 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert said[0].startswith("0 figures judged, 5 not: they have no reference; nearfar tune --system local makes")
     assert [line.split("  ")[0] for line in said if "host_device" in line] == ["not judged"], said
     assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5}
+    told = [out.text for out in junit(folder).iter("system-out")]
+    assert told == ["not judged, for want of a reference: 5 figures"]
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+from . import judged
 from .headline import check_line, missing_words
 from .rundir import Check, NodeRun, Run
 from .svg import element, printable
+from .wording import plural
 
 
 def document(run: Run) -> bytes:
-    """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED skipped, DEGRADED passes with what it has to say."""
+    """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED skipped, DEGRADED passes with what it has to say,
+    PASS with how many figures had no reference."""
     cases = [_case(node, check) for node in run.nodes for check in node.checks] + [
         _missing(case) for case in run.missing_cases
     ]
@@ -61,6 +64,9 @@ def _case(node: NodeRun, check: Check) -> ET.Element:
         case.append(element("error", words, message=message, type="INDETERMINATE"))
     if check.word == "DEGRADED" and not node.modelled:
         case.append(element("system-out", f"DEGRADED\n{words}"))
+    unjudged = judged.of_checks([check]).unjudged
+    if check.word == "PASS" and unjudged and not node.modelled:
+        case.append(element("system-out", f"not judged, for want of a reference: {plural(unjudged, 'figure')}"))
     return case
 
 
