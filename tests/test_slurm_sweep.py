@@ -293,7 +293,9 @@ def test_reframes_own_distribute_finds_the_same(slurm: PrivateSlurm, variables: 
     """The same checks by ReFrame's scheduler and `--distribute`: same names, same verdicts, one page."""
     slurm.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=x"])
     # A node that was in use or drained a moment ago is not exactly idle yet, and would be left out.
-    until(lambda: slurm.run(["scontrol", "show", "node", "n[1-2]"]).stdout.count("State=IDLE ") == 2, "n1 and n2 are idle")
+    until(
+        lambda: slurm.run(["scontrol", "show", "node", "n[1-2]"]).stdout.count("State=IDLE ") == 2, "n1 and n2 are idle"
+    )
     environment = {**variables, "NEARFAR_RUN_DIR": str(tmp_path / "run"), "NEARFAR_STATE": str(tmp_path / "state")}
     reframe = [
         sys.executable,
