@@ -20,6 +20,8 @@ from nearfar.verdict_words import amount, bound_words, describe, interval
 SCHEMA = "nearfar-verdict/1"
 #: Worst first.
 ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+#: A rate above what its link can carry by more than this part is no rounding: bytes that were not moved, or another link.
+IMPOSSIBLE = 0.02
 #: Why a cell may be skipped without making anything indeterminate.
 EXPECTED_SKIPS = ("representative", "unsupported")
 #: Failures that prove nothing about the hardware; all other codes are hard evidence.
@@ -262,6 +264,9 @@ def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool) -
     # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
     if metric.verified is False:
         return "INDETERMINATE", f"{what}: the data that arrived was not verified"
+    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + IMPOSSIBLE):
+        carries = f"above what its link can carry, {figure(metric.ceiling, metric.unit)}"
+        return "INDETERMINATE", f"{what}: {amount(metric)}, {carries}: not all was moved, or the link is another"
     if reference is None or reference.boundless:
         why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
         # Figures that are made of others explain; what they are made of is judged.

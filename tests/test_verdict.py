@@ -283,3 +283,16 @@ def test_cells_that_were_left_out_beforehand_count_like_skipped_ones() -> None:
     for code, word in (("denied", "INDETERMINATE"), ("representative", "PASS")):
         found = judged(document({}), left_out=[Skip(parse("n0:g1"), "GPU 1 is hidden", code)])
         assert (found["verdict"], found["skipped"][0]["code"]) == (word, code)
+
+
+@pytest.mark.parametrize("value, wanted", [(58.0, "PASS"), (58.9, "PASS"), (166.4, "INDETERMINATE")])
+def test_what_no_link_carries_is_not_green(value: float, wanted: str) -> None:
+    """PCIe 5 x16 carries 58.4 GB/s of payload to a GPU."""
+    raw = document({"n0:g0": value}).raw
+    raw["results"][0]["flows"][0]["ceiling"] = 58.4
+    found = judged(measurement.document.from_raw(raw))
+    assert found["verdict"] == wanted
+    if wanted != "PASS":
+        assert found["reasons"][0].startswith(
+            f"GPU 0, host to device from NUMA node 0: {value:.4g} GB/s, above what its link can carry, 58.4"
+        )
