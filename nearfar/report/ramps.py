@@ -125,7 +125,11 @@ def line(figures: list[Figure], node: Node | None, expected: Callable[[list[Figu
         return None
     words = {"h2d": "H2D", "d2h": "D2H", "both": "both"}
     rates = ", ".join(f"{words[load.ways]} {number(f.value)}" for f, load in widest)
-    return f"{plural(most, 'GPU')} at once: {rates} GB/s in total ({expected([f for f, _ in widest])})"
+    said = expected([f for f, _ in widest])
+    fewer = [f for f, load in totals if len(load.gpus) < most and f.reference]
+    if fewer and not any(f.reference for f, _ in widest):
+        said = f"{said}; fewer at once {expected(fewer)}"
+    return f"{plural(most, 'GPU')} at once: {rates} GB/s in total ({said})"
 
 
 def _saturation(name: str, steps: list[LoadStep], node: Node, several: bool) -> Ramp | None:
