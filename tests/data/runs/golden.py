@@ -32,11 +32,11 @@ def raw(check: str, slow: Mapping[str, float]) -> dict[str, Any]:
     """A document with the flows of ``slow`` times a factor, in whatever cell they are."""
     document: dict[str, Any] = json.loads((REAL / f"{check}.json").read_text())
     for result in document["results"]:
+        before = sum(entry["rate"]["median"] for entry in result["flows"])
         for entry in result["flows"]:
             _scale(entry["rate"], slow.get(entry["flow"], 1.0))
-        if "total" in result:
-            whole = sum(entry["rate"]["median"] for entry in result["flows"])
-            _scale(result["total"], whole / result["total"]["median"])
+        if "total" in result:  # medians of flows need not add up to the median of their sums
+            _scale(result["total"], sum(entry["rate"]["median"] for entry in result["flows"]) / before)
     return document
 
 
