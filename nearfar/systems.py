@@ -19,6 +19,7 @@ from nearfar import environments
 from nearfar.environments import SPACK, SYSTEM, WAYS, Environment
 from nearfar.errors import NearfarError
 from nearfar.expectations import filled, merge, overlaid
+from nearfar.node_lists import NodeListError, node_set, refuse_too_many
 from nearfar.prediction import NodeType, load_node_type
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
 from nearfar.topology import Node
@@ -169,32 +170,22 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
     )  # fmt: skip
 
 
-def _node_set(pattern: str) -> Any:
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
-
-    return NodeSet(pattern, resolver=RESOLVER_NOGROUP)
-
-
 def expand(patterns: str, option: str) -> tuple[str, ...]:
     """The hosts of a list such as ``gpu001,gpu[004-032]``. Raises ``NearfarError`` that names the ``option``."""
-    from ClusterShell.NodeSet import NodeSetException
-
     try:
-        return tuple(map(str, _node_set(patterns)))
-    except NodeSetException as error:
-        raise NearfarError(f"{option} {patterns}: not a host pattern such as kid[001-120]: {error}") from None
+        return tuple(map(str, node_set(patterns)))
+    except NodeListError as error:
+        raise NearfarError(f"{option} {patterns}: {error}") from None
 
 
 def _check_host_patterns(file: SiteFile, patterns: list[str]) -> None:
-    from ClusterShell.NodeSet import NodeSetException
-
+    names = 0
     for index, pattern in enumerate(patterns):
         try:
-            _node_set(pattern)
-        except NodeSetException as error:
-            raise file.error(
-                f"hosts: '{pattern}' is not a host pattern such as kid[001-120]: {error}", "hosts", index
-            ) from None
+            names += len(node_set(pattern))
+            refuse_too_many(names)
+        except NodeListError as error:
+            raise file.error(f"hosts: '{pattern}': {error}", "hosts", index) from None
 
 
 def claims(hostname: str, product: str | None, systems: Mapping[str, System]) -> System | None:
@@ -203,7 +194,7 @@ def claims(hostname: str, product: str | None, systems: Mapping[str, System]) ->
     Raises ``NearfarError`` when two files claim it in the same way.
     """
     short = hostname.split(".")[0]
-    by_name = [s for s in systems.values() if any(h in _node_set(p) for p in s.hosts for h in (hostname, short))]
+    by_name = [s for s in systems.values() if any(h in node_set(p) for p in s.hosts for h in (hostname, short))]
     by_product = [s for s in systems.values() if product and s.product == product]
     for found, what in ((by_name, f"host {hostname}"), (by_product, f"product '{product}'")):
         if len(found) > 1:
@@ -218,7 +209,7 @@ def shared_hosts(one: System, other: System) -> str:
     """The hosts that both name, in bracket form; empty where there are none."""
     if not one.hosts or not other.hosts:
         return ""
-    return str(_node_set(",".join(one.hosts)) & _node_set(",".join(other.hosts)))
+    return str(node_set(",".join(one.hosts)) & node_set(",".join(other.hosts)))
 
 
 def dmi_product() -> str | None:

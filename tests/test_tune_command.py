@@ -307,7 +307,8 @@ def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
     "words, code, said",
     [
         (("--nodes", "gpu[001-003],gpu999"), 2, "no history of gpu999"),
-        (("--nodes", "gpu[001"), 2, "not a host pattern"),
+        (("--nodes", "gpu[001"), 2, "not a node list such as"),
+        (("--nodes", "gpu[1-99999999]"), 2, "--nodes gpu[1-99999999]: a list of 99,999,999 names; at most 100,000"),
         (("--runs", "20251101T020000"), 2, "no such run in the history"),
         (("--since", "tomorrow"), 2, "expected a day such as"),
         (("--since", "2026-11-20"), 3, "no figure that redwood.yaml could be tuned from"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
+from nearfar import node_lists
 from nearfar.errors import NearfarError
 
 #: A node's name: safe in a path and as an argument.
@@ -15,17 +15,15 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 def expand(nodes: str) -> list[str]:
     """The names of a node list, each once, in the list's natural order.
 
-    Raises ``NearfarError`` for a list that cannot be read. Groups (``@rack1``) and set operators are ClusterShell's, not
-    Slurm's: refused.
+    Raises ``NearfarError`` for a list that cannot be read, or is of too many names. Groups (``@rack1``) and set operators
+    are ClusterShell's, not Slurm's: refused.
     """
-    from ClusterShell.NodeSet import NodeSetException
-
     if re.search(r"[^A-Za-z0-9._,\[\]-]", nodes):
         raise NearfarError(f"'{nodes}': not a node list such as n[1-4,7]")
     try:
-        names = list(map(str, _node_set(nodes)))
-    except (NodeSetException, ValueError) as error:
-        raise NearfarError(f"'{nodes}': not a node list such as n[1-4,7]: {error}") from None
+        names = list(map(str, node_lists.node_set(nodes)))
+    except node_lists.NodeListError as error:
+        raise NearfarError(f"'{nodes}': {error}") from None
     wrong = next((name for name in names if not NAME.fullmatch(name)), None)
     if wrong is not None:
         raise NearfarError(f"'{nodes}': '{wrong}' is not the name of a node")
@@ -34,10 +32,4 @@ def expand(nodes: str) -> list[str]:
 
 def fold(names: Iterable[str]) -> str:
     """The shortest list of some nodes: ``n[1-4,7]``."""
-    return str(_node_set(",".join(names)))
-
-
-def _node_set(nodes: str) -> Any:
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
-
-    return NodeSet(nodes, resolver=RESOLVER_NOGROUP)
+    return str(node_lists.node_set(",".join(names)))
