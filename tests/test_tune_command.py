@@ -311,7 +311,18 @@ def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
         (("--nodes", "gpu[1-99999999]"), 2, "--nodes gpu[1-99999999]: a list of 99,999,999 names; at most 100,000"),
         (("--runs", "20251101T020000"), 2, "no such run in the history"),
         (("--since", "tomorrow"), 2, "expected a day such as"),
-        (("--since", "2026-11-20"), 3, "no figure that redwood.yaml could be tuned from"),
+        (
+            ("--since", "2026-11-20"),
+            3,
+            "no run of redwood since 2026-11-20 00:00 UTC: the last of 1 run was 2026-11-01 02:00; give",
+        ),
+        (
+            ("--since", "2030-01-01"),
+            3,
+            "no run of redwood since 2030-01-01 00:00 UTC: the last of 1 run was 2026-11-01 02:00; give",
+        ),
+        (("--since", "2030-01-01", "--nodes", "gpu001"), 3, "no run of redwood on these nodes since 2030-01-01"),
+        (("--since", "2030-01-01", "--runs", "2026*"), 3, "no run of redwood since 2030-01-01"),
         (("--coverage", "99"), 2, "expected a part between"),
         (("--system", "redwod"), 2, "did you mean 'redwood'?"),
         (("--system", "keeneland"), 2, "all its partitions are modelled"),
@@ -322,6 +333,22 @@ def test_wrong_words_are_told(world: World, words: tuple[str, ...], code: int, s
     world.nights({"gpu001": 1.0, "gpu002": 1.0, "gpu003": 1.0}, days=1)
     found, out, error = world.tune(*words)
     assert (found, out) == (code, "") and said in error and len(error.splitlines()) == 1, error
+
+
+@pytest.mark.parametrize("since", ["2026-11-01", "2030-01-01"], ids=["rows that are none of its", "no file at all"])
+def test_runs_of_another_partition_are_no_figures(world: World, since: str) -> None:
+    world.nights({"gpu001": 1.0}, days=1)
+    (world.site / "systems/redwood.yaml").write_text(SITE.replace("name: gpu,", "name: fat,"))
+    code, out, said = world.tune("--since", since)
+    assert (code, out, len(said.splitlines())) == (3, "", 1), said
+    assert ("none of its partitions (fat)" if since < "2030" else "no run of redwood since") in said
+
+
+def test_runs_of_which_nothing_may_enter_are_counted(world: World) -> None:
+    world.nights({"gpu001": 1.0}, days=1, change=quick)
+    code, out, said = world.tune()
+    assert (code, out, len(said.splitlines())) == (3, "", 1), said
+    assert "redwood.yaml could be tuned from; left out: 20 of a quick look; choose other runs, or measure again" in said
 
 
 def test_chosen_nodes_and_runs(world: World) -> None:

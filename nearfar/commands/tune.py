@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     files = _files(args.system, directories)
     store = History(history.directory(), _say, history.trusted(history.directory()))
     question = _question(args, store)
-    runs = None if args.runs is None else _runs(args.runs, store, question)
+    known = _known_runs(store, question)
+    runs = None if args.runs is None else _runs(args.runs, known)
     how = How(args.coverage, args.confidence, args.allow_looser, _command(args), _may_drain(args.system, directories))
     found: list[tuple[Proposal, Chosen]] = []
     with contextlib.ExitStack() as held:
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
                 held.enter_context(_alone(path))
             chosen = samples.choose(store, question, runs, types, args.allow_looser)
             if chosen is None or not chosen.pools:
-                _nothing(name, chosen, store, len(files))
+                _nothing(name, chosen, partitions, store.directory, len(files))
                 continue
             found.append((_proposal(path, chosen, partitions, directories, how), chosen))
         new = {made.today.path: made.text for made, _ in found if made.tuned and made.diff}
@@ -186,9 +187,32 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     return Question(args.system, nodes, since=since)
 
 
-def _runs(patterns: Sequence[str], store: History, question: Question) -> list[str]:
+def _known_runs(store: History, question: Question) -> list[str]:
+    """The runs that there are of what is asked for, the last at the end. Raises ``CouldNotJudge`` where there are none."""
+
+    def runs(asked: Question) -> pl.DataFrame:
+        return store.aggregated(asked, ["run"], pl.col("started").max()).sort("started", "run")
+
+    found = runs(question)
+    if not found.is_empty():
+        return list(found["run"])
+    asked = f"no run of {question.system}"
+    asked += "" if question.nodes is None else " on these nodes"
+    asked += "" if question.since is None else f" since {question.since:%Y-%m-%d %H:%M} UTC"
+    before = runs(Question(question.system, question.nodes))
+    if before.is_empty():
+        raise CouldNotJudge(
+            f"{store.directory}: {asked} that can be read and trusted; run nearfar validate there first"
+        )
+    last = before["started"][-1]
+    raise CouldNotJudge(
+        f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {last:%Y-%m-%d %H:%M}; "
+        "give an earlier --since, or run nearfar validate again"
+    )
+
+
+def _runs(patterns: Sequence[str], known: list[str]) -> list[str]:
     """The runs that the patterns name."""
-    known = store.aggregated(question, ["run"], pl.len())["run"].to_list()
     found: dict[str, None] = {}
     for pattern in patterns:
         own = fnmatch.filter(known, Path(pattern).name)
@@ -224,9 +248,16 @@ def _proposal(
     return proposal.propose(chosen, reference_text.read(path), published, list(node_types.values()), how)
 
 
-def _nothing(name: str, chosen: Chosen | None, store: History, files: int) -> None:
-    left = "" if chosen is None else f"; left out: {shown.left_out(chosen.left_out)}"
-    words = f"{store.directory}: no figure that {name}.yaml could be tuned from{left}"
+def _nothing(name: str, chosen: Chosen | None, partitions: Sequence[Partition], directory: Path, files: int) -> None:
+    """Why nothing is left that a file could be tuned from; an error where it is the only one."""
+    words = f"{directory}: no figure that {name}.yaml could be tuned from"
+    if chosen is None:
+        names = ", ".join(partition.name for partition in partitions)
+        words += (
+            f": the runs chosen have none of its partitions ({names}); choose others, or run nearfar validate there"
+        )
+    else:
+        words += f"; left out: {shown.left_out(chosen.left_out)}; choose other runs, or measure again"
     if files == 1:
         raise CouldNotJudge(words)
     _say(words)

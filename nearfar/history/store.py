@@ -139,9 +139,8 @@ class History:
         wanted = question.predicate if where is None else question.predicate & where
 
         def found(files: Sequence[Path]) -> pl.DataFrame:
-            if not files:
-                return pl.DataFrame(schema={name: COLUMNS.get(name, pl.String()) for name in by})
-            rows = scan(files).filter(wanted).with_columns(**(made or {}))
+            rows = scan(files) if files else pl.LazyFrame(schema=COLUMNS)
+            rows = rows.filter(wanted).with_columns(**(made or {}))
             return rows.group_by(by).agg(*figures).sort(by).collect(engine="streaming")
 
         return self._answered(question, found)
