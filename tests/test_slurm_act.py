@@ -100,6 +100,39 @@ def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
     ]  # fmt: skip
 
 
+def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """A drain that the log does not know (it was moved away), one for hard evidence, and one whose reason was edited."""
+    site.slow_twice("n2", "00000002", "00000003")
+    assert site.act() == 0
+    (site.state / "log.jsonl").unlink()
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    site.slow_twice("n4", "00000004", "00000005")
+    assert site.act() == 0
+    site.private.run(
+        ["scontrol", "update", "nodename=n4", "state=drain", f"reason={site.node('n4').reason}, called vendor"]
+    )
+    capsys.readouterr()
+    expected = {
+        "n2": "drained for a reason that the log does not know; once it has been seen to: nearfar slurm act --clear n2 --because",
+        "n3": "hard evidence; once it has been seen to: nearfar slurm act --clear n3 --because WORDS",
+        "n4": "called vendor': left alone; once it has been seen to: scontrol update nodename=n4 state=resume, or nearfar slurm act",
+    }
+    assert site.act() == 0
+    said = capsys.readouterr().out
+    for node, words in expected.items():
+        assert [line for line in said.splitlines() if line.startswith(f"{node}           waits ") and words in line], (
+            said
+        )
+        assert site.act("--explain", node) == 0
+        assert "  so        nothing: " in (explained := capsys.readouterr().out) and words in explained, explained
+    assert site.act("--json") == 0
+    assert [n["node"] for n in json.loads(capsys.readouterr().out)["nodes"] if n["waits"]] == ["n2", "n3", "n4"]
+
+    assert site.act("--clear", "n2", "--because", "cable replaced") == 0
+    leave(site.results, "n2", "0000000a", at=time.time() + 60, job=None)
+    assert site.act() == 0 and not site.node("n2").drain, "one word is enough"
+
+
 def test_the_cap_closes_a_latch_that_a_person_opens(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     for node in range(1, 6):
         leave(

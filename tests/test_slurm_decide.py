@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from nearfar.ladder import Policy, Share, Step
 from nearfar.slurm import reasons
-from nearfar.slurm.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide, is_ours
+from nearfar.slurm.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.objections import is_ours, objection_to_comment, objection_to_drain, objection_to_resume
 from nearfar.slurm.observed import CheckRun, Drained, Past
 from nearfar.slurm.result import Finding
 
@@ -125,6 +126,20 @@ def test_a_node_that_slurm_does_not_have() -> None:
     )
 
 
+def test_a_node_that_a_new_slurmctld_has_not_heard_from() -> None:
+    for node, past in (
+        (state("n1", base="UNKNOWN"), Past()),
+        (state("n1", "DRAIN", reason=OURS, base="UNKNOWN"), drained("n1", 5)),
+        (state("n1", comment=OURS, base="UNKNOWN"), Past()),
+    ):
+        runs = [ran("n1", "r1", passed=["sole.g2_n0"])] if node.drain or node.comment else [ran("n1", "r1", WRONG)]
+        action, why = of(decide(runs, cluster(n1=node), POLICY, past, NOW), "n1")
+        assert action == NOTHING and "slurmctld has not heard from it yet" in why
+    for objection in (objection_to_drain, objection_to_comment):
+        assert "has not heard" in (objection(state("n1", base="UNKNOWN")) or "it may be written")
+    assert "has not heard" in (objection_to_resume(state("n1", "DRAIN", reason=OURS, base="UNKNOWN"), OURS) or "")
+
+
 def test_indeterminate_never_acts() -> None:
     finding = replace(WRONG, verdict="INDETERMINATE")
     run = replace(ran("n1", "r1", verdict="INDETERMINATE"), failures=())
@@ -192,7 +207,30 @@ def test_a_drain_that_the_log_does_not_know() -> None:
         replace(drained("n1", 5), drained={"n1": Drained(NOW - 5 * HOUR, "another", "host_device_check", None, False)}),
     ):
         action, why = of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, past, NOW), "n1")
-        assert (action, why) == (NOTHING, "drained with our reason, but not by this log: a person has to resume it")
+        assert action == NOTHING
+        assert why == (
+            "drained for a reason that the log does not know; once it has been seen to: nearfar slurm act --clear n1 --because WORDS"
+        )
+
+
+def test_a_persons_word_counts_from_its_own_moment_on() -> None:
+    """A drain that the log knows only by that word is as old as it."""
+    at = NOW - 3 * HOUR
+    known = {"n1": Drained(at, OURS, "host_device_check", None, None)}
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    passed = ran("n1", "r1", passed=["sole.g2_n0"])
+    assert of(decide([passed], nodes, POLICY, Past({"n1": at}, known, cleared={"n1": at}), NOW), "n1")[0] == RESUME
+    assert of(decide([passed], nodes, POLICY, Past({"n1": at}, known), NOW), "n1")[0] == NOTHING
+
+
+@pytest.mark.parametrize("reason", [OURS + ", called vendor", "called vendor"])
+def test_a_reason_that_somebody_changed_waits_for_a_person(reason: str) -> None:
+    nodes = cluster(n1=state("n1", "DRAIN", reason=reason))
+    (decision,) = decide([], nodes, POLICY, drained("n1", 5), NOW).nodes
+    assert decision.action == NOTHING and decision.waits, decision
+    assert f"its reason is not ours any more: '{reason}'" in decision.why
+    assert "scontrol update nodename=n1 state=resume" in decision.why
+    assert decide([], cluster(n1=state("n1", "DRAIN", reason=FOREIGN)), POLICY, Past(), NOW).nodes == ()
 
 
 def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
@@ -294,7 +332,7 @@ def states(draw: st.DrawFn) -> dict[str, NodeState]:
     found = {}
     for name in NAMES:
         flags = draw(st.sampled_from([(), (), ("DRAIN",), ("NOT_RESPONDING",), ("PLANNED",)]))
-        base = draw(st.sampled_from(["IDLE", "MIXED", "DOWN"]))
+        base = draw(st.sampled_from(["IDLE", "MIXED", "DOWN", "UNKNOWN"]))
         found[name] = state(name, *flags, reason=draw(REASONS), comment=draw(REASONS), base=base)
     return found
 
@@ -335,6 +373,7 @@ def test_what_always_holds(
     for decision in decisions.nodes:
         before = nodes[decision.node]
         of_node = [run for run in runs if run.node == decision.node]
+        assert before.base != "UNKNOWN" or decision.action == NOTHING, "done about a node that is not known yet"
         if decision.action == DRAIN:
             assert before.reason is None or is_ours(before.reason), "a foreign reason overwritten"
             assert not before.drain and before.base != "DOWN"
@@ -347,8 +386,11 @@ def test_what_always_holds(
         if decision.action == RESUME:
             was = past.drained[decision.node]
             assert before.drain and before.reason == was.reason, "a foreign drain resumed"
+            assert not decision.waits
             floor_ = max(was.at, past.cleared.get(decision.node, 0))
-            assert not was.hard or past.cleared.get(decision.node, 0) > was.at, "hard evidence resumed without a person"
+            assert was.hard is False or past.cleared.get(decision.node, 0) > was.at, (
+                "hard evidence resumed without a person"
+            )
             assert any(
                 r.check == was.check and r.verdict in ("PASS", "DEGRADED") and r.started > floor_ for r in of_node
             )

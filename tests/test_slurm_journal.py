@@ -32,6 +32,18 @@ def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> 
     assert past(journal.entries()).since["n4"] == 15.0
 
 
+def test_a_persons_word_about_a_drain_that_the_log_does_not_know(tmp_path: Path) -> None:
+    """Also where it knows an earlier drain of that node, for another reason."""
+    journal = Journal(tmp_path)
+    journal.end(journal.begin("drain", 10.0, "n2", **REASON), "done", 10.5)
+    for node in ("n1", "n2"):
+        journal.note("clear", 20.0, node, why="seen to", reason="nearfar: FAIL health g3 run=2", check="health")
+    read = past(journal.entries())
+    for node in ("n1", "n2"):
+        assert (read.drained[node].reason, read.drained[node].hard) == ("nearfar: FAIL health g3 run=2", None)
+        assert read.cleared[node] == read.drained[node].at == 20.0
+
+
 def test_a_line_that_a_crash_cut_short(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.note("latch", 1.0, why="cap")

@@ -218,6 +218,18 @@ def test_a_persons_word_outlasts_a_retest_that_said_nothing(site: Site, monkeypa
     assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
 
 
+def test_one_word_is_enough_where_the_log_is_new(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drained_for_speed(site, "n2")
+    (site.state / "log.jsonl").unlink()
+    assert site.act("--retest", "n2") == 2
+    assert "n2: drained for a reason that the log does not know; once it has been seen to:" in capsys.readouterr().err
+    assert site.act("--clear", "n2", "--because", "cable replaced") == 0
+    measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
+    assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
+
+
 def test_nodes_that_are_not_resumed(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

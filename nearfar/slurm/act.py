@@ -14,10 +14,11 @@ from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.ladder import HEALTH, MPI_PAIRS, Policy
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
 from nearfar.slurm.carry_out import carry_out
-from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide, is_ours
+from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide
 from nearfar.slurm.gather import CLOCKS, Window, gather
 from nearfar.slurm.journal import Journal, past
 from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.objections import is_ours
 from nearfar.slurm.observed import CheckRun, Past
 from nearfar.slurm.quarantine import recover
 from nearfar.slurm.scontrol import Slurm

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm import decide
+from nearfar.slurm import decide, objections
 from nearfar.slurm.decide import Decision
 from nearfar.slurm.journal import Journal
 from nearfar.slurm.node_state import NodeState
@@ -62,25 +62,21 @@ def _write(decision: Decision) -> Write:
     reason = decision.reason
     assert reason is not None
     if decision.action == decide.DRAIN:
-        return draining(reason)
+        return draining(reason, objections.objection_to_drain)
     if decision.action == decide.RESUME:
         return resuming(reason)
     if decision.action == decide.COMMENT:
-        return Write({"comment": reason}, decide.objection_to_comment, lambda node: node.comment == reason)
-    return Write({"comment": ""}, decide.objection_to_comment, lambda node: node.comment is None)
+        return Write({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
+    return Write({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
 
 
-def draining(reason: str) -> Write:
+def draining(reason: str, objection: Objection) -> Write:
     """Drain a node with a reason."""
-    return Write(
-        {"state": "drain", "reason": reason},
-        decide.objection_to_drain,
-        lambda node: node.drain and node.reason == reason,
-    )
+    return Write({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
 
 
 def resuming(reason: str) -> Write:
     """Resume a node that is drained with exactly this reason."""
     return Write(
-        {"state": "resume"}, lambda node: decide.objection_to_resume(node, reason), lambda node: not node.drain
+        {"state": "resume"}, lambda node: objections.objection_to_resume(node, reason), lambda node: not node.drain
     )

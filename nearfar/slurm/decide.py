@@ -13,8 +13,10 @@ from math import inf
 from nearfar.ladder import MPI_PAIRS, Policy
 from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.objections import is_ours, objection_to_comment, objection_to_drain, unreadable
 from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
 from nearfar.slurm.standing import WRONG_DATA, Blame, Evidence, blamed, evidence
+from nearfar.slurm.waiting import for_a_person
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
 _DAY = 86400.0
@@ -23,13 +25,14 @@ _DAY = 86400.0
 @dataclass(frozen=True)
 class Decision:
     """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
-    on."""
+    on. ``waits``: for a person, who finds in ``why`` what to do."""
 
     node: str
     action: str
     why: str
     reason: str | None = None
     evidence: Evidence | None = None
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Decisions:
 def decide(
     runs: Sequence[CheckRun], nodes: Mapping[str, NodeState], policy: Policy, past: Past, now: float
 ) -> Decisions:
-    """The decisions on every node that has runs or carries our reason, by name."""
+    """The decisions on every node that has runs, carries our reason or waits for a person, by name."""
     by_node: dict[str, list[CheckRun]] = defaultdict(list)
     for run in runs:
         by_node[run.node].append(run)
@@ -58,52 +61,29 @@ def decide(
     blames = blamed({name: evidence(these, policy, 0.0, now) for name, these in by_node.items()}, runs, policy, now)
     many = {(node, blame.check, blame.metric, blame.hard): blame for blame in blames for node in blame.nodes}
     decisions = []
-    for name in sorted(
-        {*by_node, *(n for n, state in nodes.items() if is_ours(state.reason) or is_ours(state.comment))}
-    ):
+    waiting = {n: why for n, state in nodes.items() if (why := for_a_person(n, state, past)) is not None}
+    ours = (n for n, state in nodes.items() if is_ours(state.reason) or is_ours(state.comment))
+    for name in sorted({*by_node, *ours, *waiting}):
         mine = found.get(name, ())
         alike = [(e, many.get((name, *e.kind))) for e in mine if e.finding.code != WRONG_DATA]
         explained = [(e, blame) for e, blame in alike if blame is not None]
         counted = [e for e in mine if all(e is not other for other, _ in explained)]
-        decisions.append(_node(name, nodes.get(name), by_node[name], counted, explained, policy, past))
+        decision = _node(name, nodes.get(name), by_node[name], counted, explained, policy, past)
+        decisions.append(_waiting(decision, waiting.get(name)))
     allowed, latch = _within_caps(decisions, nodes, policy, past, now)
     return Decisions(tuple(allowed), tuple(blames), latch)
-
-
-def is_ours(text: str | None) -> bool:
-    """Whether a reason or a comment was written by this program, and by nobody since."""
-    return reasons.read(text) is not None
 
 
 def _drained_by_us(state: NodeState | None) -> bool:
     return state is not None and state.drain and is_ours(state.reason)
 
 
-def objection_to_drain(state: NodeState) -> str | None:
-    """Why a node must not be drained as it is; asked when deciding, and again just before the write."""
-    if state.reason is not None and not is_ours(state.reason):
-        return f"its reason is not ours: '{state.reason}'"
-    if state.drain:
-        return "it is drained already"
-    if state.base == "DOWN":
-        return f"it is {state.words}: it runs no jobs, and why is Slurm's to say"
-    return None
-
-
-def objection_to_resume(state: NodeState, reason: str) -> str | None:
-    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on."""
-    if not state.drain:
-        return f"it is not drained but {state.words}"
-    if state.reason != reason:
-        return f"its reason has changed to '{state.reason}'"
-    if state.base == "DOWN":
-        return f"it is {state.words}"
-    return None
-
-
-def objection_to_comment(state: NodeState) -> str | None:
-    """Why a node's comment must not be written."""
-    return None if state.comment is None or is_ours(state.comment) else f"its comment is not ours: '{state.comment}'"
+def _waiting(decision: Decision, why: str | None) -> Decision:
+    """The decision on a node that waits for a person for the reason ``why``; as it was where there is none."""
+    if why is None or decision.action != NOTHING:
+        return decision
+    found = "" if decision.evidence is None else f"{_said(decision.evidence)}: "
+    return replace(decision, why=found + why, waits=True)
 
 
 def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tuple[bool, str]:
@@ -126,6 +106,9 @@ def _node(
 ) -> Decision:  # fmt: skip
     if state is None:
         return Decision(name, NOTHING, "Slurm has no such node")
+    unknown = unreadable(state)
+    if unknown is not None:
+        return Decision(name, NOTHING, f"{unknown}; nothing is done about it", evidence=next(iter(counted), None))
     if _drained_by_us(state):
         # Who is drained stays so while hard evidence is open, whosever fault it is.
         return _resume(name, state, runs, [*counted, *(e for e, _ in explained if e.finding.hard)], policy, past)
@@ -195,14 +178,11 @@ def _resume(
     name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[Evidence], policy: Policy, past: Past
 ) -> Decision:
     assert state.reason is not None
-    drained = past.drained.get(name)
-    if drained is None or drained.reason != state.reason:
-        return Decision(name, NOTHING, "drained with our reason, but not by this log: a person has to resume it")
-    cleared = past.cleared.get(name, 0.0)
-    if drained.hard and cleared <= drained.at:
-        words = f"stays drained: hard evidence; once it has been seen to: nearfar slurm act --clear {name}"
-        return Decision(name, NOTHING, words)
-    passed, why = passed_since(runs, drained, max(drained.at, cleared))
+    waits = for_a_person(name, state, past)
+    if waits is not None:
+        return Decision(name, NOTHING, waits)
+    drained = past.drained[name]
+    passed, why = passed_since(runs, drained, max(drained.at, past.cleared.get(name, 0.0)))
     if not passed:
         return Decision(name, NOTHING, f"stays drained: {why}")
     still = next((e for e in counted if policy.step(e.found.check, e.finding.hard) == DRAIN), None)

@@ -13,12 +13,12 @@ from nearfar.slurm.standing import evidence
 
 
 def all_nodes(view: View, policy: Policy, done: Done | None, why: bool) -> str:
-    """A line for each decision, then what is blamed on references, then the latch. ``why``: nodes without an action
-    too."""
+    """A line for each decision and each node that waits for a person, then what is blamed on references, then the latch.
+    ``why``: all other nodes too."""
     problems = {} if done is None else done.problems
     lines = [] if done is None else [*done.recovered, *done.unclear]
     for decision in view.decisions.nodes:
-        if decision.action == NOTHING and not why and decision.evidence is None:
+        if decision.action == NOTHING and not (why or decision.waits or decision.evidence is not None):
             continue
         lines += _lines(decision, done is None, problems.get(decision.node))
     lines += [f"blamed on no node: {blame.words}" for blame in view.decisions.blamed]
@@ -32,7 +32,8 @@ def all_nodes(view: View, policy: Policy, done: Done | None, why: bool) -> str:
 
 
 def _lines(decision: Decision, dry: bool, problem: str | None) -> list[str]:
-    word = "-" if decision.action == NOTHING else f"would {decision.action}" if dry else decision.action
+    none = "waits" if decision.waits else "-"
+    word = none if decision.action == NOTHING else f"would {decision.action}" if dry else decision.action
     if problem is not None:
         return [f"{decision.node:<12} {'not done':<13} {problem}"]
     if decision.reason is None:
@@ -75,8 +76,10 @@ def _past(view: View, name: str) -> list[str]:
     lines = []
     drained = view.past.drained.get(name)
     if drained is not None:
-        kind = "hard evidence" if drained.hard else "speed, confirmed"
-        lines.append(f"  drained   {_utc(drained.at)} for {drained.check} ({kind})")
+        kind = {None: "not by this log", True: "hard evidence", False: "speed, confirmed"}[drained.hard]
+        lines.append(
+            f"  drained   {'' if drained.hard is not None else 'before '}{_utc(drained.at)} for {drained.check} ({kind})"
+        )
     if name in view.past.cleared:
         lines.append(f"  cleared   {_utc(view.past.cleared[name])} by a person")
     return lines
@@ -94,7 +97,7 @@ def document(view: View, done: Done | None) -> dict[str, Any]:
         "dry_run": done is None,
         "latch": view.decisions.latch or view.past.latched,
         "nodes": [
-            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why,
+            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "waits": d.waits,
              "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node)}
             for d in view.decisions.nodes
         ],

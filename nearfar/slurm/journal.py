@@ -172,11 +172,9 @@ class _Reader:
         elif entry.action == "clear":
             self.cleared[node] = entry.at
             if entry.more.get("reason"):
-                self.drained.setdefault(node, _drained(entry))
+                self.drained[node] = _drained(entry)  # one that this log did not know
 
 
 def _drained(entry: Entry) -> Drained:
     more = entry.more
-    return Drained(
-        entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), bool(more.get("hard", True))
-    )
+    return Drained(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))

@@ -41,13 +41,14 @@ class CheckRun:
 
 @dataclass(frozen=True)
 class Drained:
-    """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence."""
+    """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence (None: the log knows it
+    only by a person's word)."""
 
     at: float
     reason: str
     check: str
     what: str | None
-    hard: bool
+    hard: bool | None
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.ladder import Policy
-from nearfar.slurm import decide, reservations
+from nearfar.slurm import decide, objections, reservations
 from nearfar.slurm.carry_out import Write, draining, resuming, write
 from nearfar.slurm.journal import Journal
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun, Drained, Past
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.standing import Evidence, evidence
+from nearfar.slurm.waiting import for_a_person
 
 #: Measures nodes inside a reservation and returns the runs that it left.
 Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]
@@ -64,13 +65,10 @@ def suspects(names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, d
             what = "it has to be up" if state.base in ("DOWN", "UNKNOWN") else "jobs still run on it; wait for them"
             raise NearfarError(f"{name}: it is {state.words}: {what}")
         drained = past.drained.get(name)
-        if decide.is_ours(state.reason):
-            if drained is None or drained.reason != state.reason:
-                raise NearfarError(
-                    f"{name}: drained with our reason, but not by this log: a person has to say so: --clear {name}"
-                )
-            if drained.hard and past.cleared.get(name, 0.0) <= drained.at:
-                raise NearfarError(f"{name}: hard evidence; once it has been seen to: nearfar slurm act --clear {name}")
+        if objections.is_ours(state.reason):
+            waits = for_a_person(name, state, past)
+            if waits is not None:
+                raise NearfarError(f"{name}: {waits}")
             found.append(Suspect(name, state.reason, drained))
         elif delivered is not None and state.reason == delivered:
             found.append(Suspect(name, state.reason, None))
@@ -192,14 +190,14 @@ def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm,
     state = slurm.node(node)
     if state.drain:
         return True
-    if state.base == "DOWN" and state.reason is not None and not decide.is_ours(state.reason):
+    if state.base == "DOWN" and state.reason is not None and not objections.is_ours(state.reason):
         # It died. Slurm would take it back when it comes up: drained with Slurm's own reason it waits for a person.
         down = Write({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
         return write("drain_as_before", node, down, slurm, journal, reason=state.reason, reservation=name) is None
     more = {key: value for key, value in known.items() if key != "reason"}
     # Found anew, it is another drain; else the one before goes on, and so does what a person has said about it.
     action = "drain_again" if "run" in known else "drain_as_before"
-    how = draining(str(known["reason"]))
+    how = draining(str(known["reason"]), objections.objection_to_drain_again)
     problem = write(action, node, how, slurm, journal, reason=known["reason"], reservation=name, **more)
     return problem is None or slurm.node(node).drain
 
