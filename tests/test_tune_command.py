@@ -289,6 +289,31 @@ def test_published_files_and_templates_are_not_touched(world: World) -> None:
     assert code == 2 and "is a template" in said
 
 
+def test_the_new_file_stands_in_the_first_directory_of_the_site(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.nights(days=1)
+    world.tune("--apply")
+    before = "# Reviewed by Ada.\n" + world.file.read_text().replace(
+        "sole.h2d: [55.61, -0.02", "sole.h2d: [55.61, -0.01"
+    )
+    world.file.write_text(before)
+    own = world.folder / "own"
+    own.mkdir()
+    monkeypatch.setenv("NEARFAR_SITE", f"{own}:{world.site}")
+    into = own / "references/redwood.yaml"
+    assert world.proposal()["kept"] == {row("sole.h2d"): "54.5 would be looser than today's 55.1"}, (
+        "today's still count"
+    )
+    world.nights(days=3)
+    code, diff, said = world.tune("--apply")
+    assert code == 0 and diff.startswith(f"--- {world.file}\n+++ {into}\n"), said
+    assert f"{into}: a new file, which stands before {world.file}; that one is then not read\n" in said
+    assert f"{into}: written" in said
+    assert world.file.read_text() == before, "the file of the other directory is not touched"
+    assert into.read_text().startswith("# Reviewed by Ada.\n") and "sole.h2d: [55.61, -0.01" in into.read_text()
+    code, diff, said = world.tune()
+    assert (code, diff) == (0, "") and f"{into}: as it is already" in said and "stands before" not in said
+
+
 def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.nights(days=1)
     world.file.parent.mkdir()

@@ -79,16 +79,16 @@ def run(args: argparse.Namespace) -> int:
     found: list[tuple[Proposal, Chosen]] = []
     with contextlib.ExitStack() as held:
         for name, partitions in sorted(files.items()):
-            path = _path(name, directories)
+            today, into = _places(name, directories)
             types = {partition.name: partition.node_type or "" for partition in partitions}
             if args.apply:
-                held.enter_context(_alone(path))
+                held.enter_context(_alone(into))
             chosen = samples.choose(store, question, runs, types, args.allow_looser)
             if chosen is None or not chosen.pools:
                 _nothing(name, chosen, partitions, store.directory, len(files))
                 continue
-            found.append((_proposal(path, chosen, partitions, directories, how), chosen))
-        new = {made.today.path: made.text for made, _ in found if made.tuned and made.diff}
+            found.append((_proposal(today, into, chosen, partitions, directories, how), chosen))
+        new = {made.today.into: made.text for made, _ in found if made.tuned and made.diff}
         _look_at(new, _system(args.system, directories), directories, args.apply)
         for path, text in new.items() if args.apply else ():
             write_atomically(path, text)
@@ -224,9 +224,11 @@ def _runs(patterns: Sequence[str], known: list[str]) -> list[str]:
     return list(found)
 
 
-def _path(name: str, directories: Sequence[Path]) -> Path:
-    """The reference file of that name; where there is none yet, in the site's first directory."""
-    return site_files("references", list(directories)).get(name, directories[0] / "references" / f"{name}.yaml")
+def _places(name: str, directories: Sequence[Path]) -> tuple[Path, Path]:
+    """The reference file of that name that counts today, and where the new one goes: into the site's first directory,
+    so that the files of the checkout stay as they are where a site has its own."""
+    into = directories[0] / "references" / f"{name}.yaml"
+    return site_files("references", list(directories)).get(name, into), into
 
 
 def _alone(path: Path) -> contextlib.AbstractContextManager[None]:
@@ -235,7 +237,7 @@ def _alone(path: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def _proposal(
-    path: Path, chosen: Chosen, partitions: Sequence[Partition], directories: Sequence[Path], how: How
+    today: Path, into: Path, chosen: Chosen, partitions: Sequence[Partition], directories: Sequence[Path], how: How
 ) -> Proposal:
     node_types: dict[str, NodeType] = {}
     for partition in partitions:
@@ -245,7 +247,7 @@ def _proposal(
     published = [
         file for name in node_types for file in references.find(None, name, directories) if file.origin == "published"
     ]
-    return proposal.propose(chosen, reference_text.read(path), published, list(node_types.values()), how)
+    return proposal.propose(chosen, reference_text.read(today, into), published, list(node_types.values()), how)
 
 
 def _nothing(name: str, chosen: Chosen | None, partitions: Sequence[Partition], directory: Path, files: int) -> None:

@@ -46,11 +46,9 @@ class Proposal:
     @property
     def diff(self) -> str:
         """The change as a unified diff; empty where there is none."""
-        path = str(self.today.path)
-        before = path if self.today.text else "/dev/null"
-        lines = difflib.unified_diff(
-            self.today.text.splitlines(keepends=True), self.text.splitlines(keepends=True), before, path
-        )
+        before = str(self.today.path) if self.today.text else "/dev/null"
+        old, new = (text.splitlines(keepends=True) for text in (self.today.text, self.text))
+        lines = difflib.unified_diff(old, new, before, str(self.today.into))
         return "".join(lines)
 
 

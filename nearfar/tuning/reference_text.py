@@ -30,21 +30,28 @@ Row = Sequence["float | str | None"]
 
 @dataclass(frozen=True)
 class Today:
-    """The file as it is. ``rows`` and, of each that has its own, ``provenance`` by place; ``head`` are its first comment
-    lines."""
+    """The file that counts today, and where the new one is to stand (``into``). ``rows`` and, of each that has its own,
+    ``provenance`` by place; ``head`` are its first comment lines."""
 
     path: Path
+    into: Path
     text: str = ""
     head: str = ""
     rows: Mapping[Place, Row] = field(default_factory=dict)
     provenance: Mapping[Place, Mapping[str, Any]] = field(default_factory=dict)
     tuned: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def shadowed(self) -> Path | None:
+        """The file that the new one will stand before; None where it takes its place, or there is none."""
+        return self.path if self.text and self.path != self.into else None
 
-def read(path: Path) -> Today:
+
+def read(path: Path, into: Path | None = None) -> Today:
     """The file at ``path``, empty where there is none. Raises ``NearfarError`` for one that tune cannot write."""
+    into = path if into is None else into
     if not path.exists():
-        return Today(path)
+        return Today(path, into)
     file = ReferenceFile(path, known_checks())
     text = path.read_text(encoding="utf-8")
     if file.origin != "tuned":
@@ -62,7 +69,7 @@ def read(path: Path) -> Today:
     tuned = dict(file.provenance["tuned"])
     kept = tuned.pop("rows", None) or {}
     head = "".join(line for line in text.splitlines(keepends=True)[: _comment_lines(text)])
-    return Today(path, text, head, rows, {_place(key): value for key, value in kept.items()}, tuned)
+    return Today(path, into, text, head, rows, {_place(key): value for key, value in kept.items()}, tuned)
 
 
 def _comment_lines(text: str) -> int:

@@ -19,7 +19,7 @@ def left_out(counts: Mapping[str, int]) -> str:
 
 def show(made: Proposal, chosen: Chosen, applied: bool, say: Callable[[str], None]) -> None:
     """The diff on standard output, and through ``say`` all that is to be said about it."""
-    path = made.today.path
+    path = made.today.into if made.diff else made.today.path
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
     nodes = {node for pool in chosen.pools for node in pool.nodes}
     say(f"{chosen.figures:,} figures of {counted(len(nodes), 'node')} and {counted(len(chosen.runs), 'run')}, "
@@ -39,6 +39,10 @@ def show(made: Proposal, chosen: Chosen, applied: bool, say: Callable[[str], Non
     sys.stdout.flush()
     for words in _budget(made):
         say(words)
+    if made.diff and made.today.shadowed is not None:
+        say(
+            f"{path}: a new file, which {'stands' if applied else 'will stand'} before {made.today.shadowed}; that one is then not read"
+        )
     if not made.tuned:
         say(f"{path}: nothing can be tuned")
     elif not made.diff:
@@ -88,7 +92,9 @@ def counted(count: int, noun: str) -> str:
 def as_json(made: Proposal, chosen: Chosen, applied: bool) -> dict[str, Any]:
     """The proposal as plain values."""
     return {
-        "path": str(made.today.path), "applied": applied and bool(made.diff), "diff": made.diff,
+        "path": str(made.today.into if made.diff else made.today.path),
+        "stands_before": str(made.today.shadowed) if made.diff and made.today.shadowed is not None else None,
+        "applied": applied and bool(made.diff), "diff": made.diff,
         "figures": chosen.figures, "runs": list(chosen.runs), "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
         "tuned": {key_of(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
         "refused": {key_of(place): why for place, why in made.refused.items()},
