@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -101,6 +102,20 @@ void fill(void* data, std::size_t bytes, std::uint64_t seed, const std::vector<i
         if (error) std::rethrow_exception(error);
 }
 
+// Without target nodes, move_pages only says where each page is; a negative place is none. One that the kernel is just moving
+// (into a huge page, say) is nowhere for a moment: it is asked for again.
+void look_where(const std::vector<void*>& pages, std::vector<int>& places) {
+    constexpr int most_looks = 5;
+    for (int look = 1;; ++look) {
+        if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, places.data(), 0) != 0)
+            throw Prevented("not_allowed",
+                            std::string("the kernel does not say where pages are (move_pages): ") + std::strerror(errno));
+        const auto last = places.begin() + static_cast<std::ptrdiff_t>(pages.size());
+        if (look == most_looks || std::none_of(places.begin(), last, [](int place) { return place < 0; })) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+}
+
 }  // namespace
 
 std::map<int, std::size_t> pages_by_node(const void* data, std::size_t bytes) {
@@ -114,10 +129,7 @@ std::map<int, std::size_t> pages_by_node(const void* data, std::size_t bytes) {
     for (std::uintptr_t at = start; at < end;) {
         pages.clear();
         for (; at < end && pages.size() < batch; at += page) pages.push_back(reinterpret_cast<void*>(at));
-        // Without target nodes, move_pages only says where each page is.
-        if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)
-            throw Prevented("not_allowed",
-                            std::string("the kernel does not say where pages are (move_pages): ") + std::strerror(errno));
+        look_where(pages, status);
         for (std::size_t i = 0; i < pages.size(); ++i) ++found[status[i]];
     }
     return found;
