@@ -133,6 +133,23 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
     assert site.act() == 0 and not site.node("n2").drain, "one word is enough"
 
 
+@pytest.mark.parametrize(
+    ("options", "partners"),
+    [
+        (["--beside", "n2"], "--retest"), (["--partition", "zz"], "--retest"), (["--pack", "quick"], "--retest"),
+        (["--accept-delivered", "new", "--clear", "n2"], "--retest"), (["--because", "x"], "--clear or --reset-latch"),
+        (["--because", "x", "--retest", "n2"], "--clear or --reset-latch"),
+    ],
+)  # fmt: skip
+def test_an_option_without_its_partner_does_nothing(
+    site: Site, capsys: pytest.CaptureFixture[str], options: list[str], partners: str
+) -> None:
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    assert site.act(*options) == 2
+    assert capsys.readouterr().err == f"nearfar: {options[0]} goes with {partners}; nothing was done\n"
+    assert not site.node("n3").drain and not site.state.exists()
+
+
 def test_the_cap_closes_a_latch_that_a_person_opens(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     for node in range(1, 6):
         leave(

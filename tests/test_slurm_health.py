@@ -186,6 +186,15 @@ def test_what_root_does_not_rely_on(site: Path, capsys: pytest.CaptureFixture[st
     assert cli.main(["slurm", "health", "--output", str(output)]) == 0
 
 
+@pytest.mark.parametrize("place", ["file", "file/x", "/proc/x"])
+def test_an_output_that_is_no_directory(site: Path, capsys: pytest.CaptureFixture[str], place: str) -> None:
+    (site / "file").write_text("mine")
+    assert cli.main(["slurm", "health", "--output", str(site / place)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and str(site / place) in said[0] and "name another --output DIR" in said[0], said
+    assert (site / "file").read_text() == "mine"
+
+
 @pytest.mark.parametrize("name", ["../n1", "n1;id", "", "n 1", "$(id)"])
 def test_a_node_name_that_is_none(site: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("SLURMD_NODENAME", name)

@@ -206,6 +206,12 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     ),
     "a name": (["sweep", "-p", "all", "--name", "../x"], 2, "--name ../x: letters, digits"),
     "nothing to resume": (["sweep", "--resume", "s9"], 2, "no such sweep"),
+    "a deadline of nan": (["sweep", "-p", "all", "--deadline", "nan"], 2, "--deadline nan: from 0 to 8784 hours"),
+    "a deadline of inf": (["sweep", "-p", "all", "--deadline", "inf"], 2, "--deadline inf: from 0 to 8784 hours"),
+    "a deadline too far": (["nightly", "-p", "all", "--deadline", "1e300"], 2, "--deadline 1e+300: from 0 to 8784"),
+    "settling for ever": (["sweep", "-p", "all", "--settle", "nan"], 2, "--settle nan: from 0 to 86400 seconds"),
+    "settling before": (["sweep", "--resume", "s9", "--settle=-1"], 2, "--settle -1: from 0 to 86400 seconds"),
+    "a job for ever": (["sweep", "-p", "all", "--time", "9" * 400], 2, "from 1 to 527040 minutes"),
     "too short": (["sweep", "-p", "all", "--deadline", "0.1"], 2, "fewer hours than a job may take"),
 }
 
@@ -215,6 +221,17 @@ def test_wrong_use_is_one_line(told: Any, tmp_path: Path, what: str) -> None:
     words, code, line = WRONG[what]
     found, said = told(*words, f"--results={tmp_path}")
     assert (found, len(said.splitlines())) == (code, 1) and line in said, said
+    assert not [path for path in tmp_path.iterdir() if path.name != ".lock"], "something was left behind"
+
+
+@pytest.mark.parametrize("words", [["slurm", "sweep", "-p", "all", "--window"], ["slurm", "nightly", "-p", "x", "--time"],
+                                   ["osu", "--ranks"]])  # fmt: skip
+def test_a_count_is_at_least_one(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    for text, told in (("0", "0: at least 1"), ("-3", "-3: at least 1"), ("two", "two: not a whole number")):
+        with pytest.raises(SystemExit) as ended:
+            main([*words[:-1], f"{words[-1]}={text}"])
+        assert ended.value.code == 2
+        assert capsys.readouterr().err.splitlines()[-1].endswith(f"argument {words[-1]}: {told}")
 
 
 def test_without_slurm_or_programs(told: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import inventory
+from nearfar.commands.numbers import positive
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.measurement import dump, loads
 from nearfar.osu import disturbed, hosts
@@ -38,12 +39,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", metavar="FILE", help="more cases, one a line")
     parser.add_argument("--benchmark", action="append", default=[], metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
     parser.add_argument(
-        "--ranks", type=_positive, metavar="N", help="ranks of benchmarks of many (default: as cores allow)"
+        "--ranks", type=positive, metavar="N", help="ranks of benchmarks of many (default: as cores allow)"
     )
     parser.add_argument(
-        "--runs", type=_positive, default=3, metavar="N", help="runs of each benchmark (default: 3, or two that agree)"
+        "--runs", type=positive, default=3, metavar="N", help="runs of each benchmark (default: 3, or two that agree)"
     )
-    parser.add_argument("--iterations", type=_positive, metavar="N", help="iterations of each size (default: OSU's)")
+    parser.add_argument("--iterations", type=positive, metavar="N", help="iterations of each size (default: OSU's)")
     parser.add_argument(
         "--budget", type=float, default=3.0, metavar="S",
         help="seconds that one run should take: where OSU's iterations take longer, they are fewer (default: 3; 0: never)",
@@ -83,13 +84,6 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
     text = dump(found)
     sys.stdout.write(text if as_json else _table(text))
     sys.stdout.flush()
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1")
-    return number
 
 
 def _read(path: str) -> list[Case]:

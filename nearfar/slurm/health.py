@@ -31,6 +31,7 @@ OUTPUT = Path("/var/lib/nearfar/health")
 LIMIT = 8.0
 #: slurmd gives no PATH; root takes no other.
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_ELSEWHERE = "name another --output DIR"
 _SCHEMA = "nearfar-health/1"
 
 
@@ -95,7 +96,7 @@ def _written(order: Order, node: str) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began, 3), "verdict": _worst(seen["findings"]), **seen,
     }  # fmt: skip
     text = json.dumps(finding, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(order.output / f"{node}.json", text, "name another --output DIR")
+    write_atomically(order.output / f"{node}.json", text, _ELSEWHERE)
     return finding
 
 
@@ -128,7 +129,7 @@ def _refuse(order: Order) -> None:
     """As root: nothing that others can change. As another user: an output directory of this user's own."""
     users = frozenset({0, os.geteuid()})
     if os.geteuid() == 0:
-        order.output.mkdir(mode=0o755, parents=True, exist_ok=True)
+        _make(order.output)
         root_safe.interpreter(users)
         root_safe.package(users)
         from nearfar.sitefile import site_directories
@@ -139,12 +140,21 @@ def _refuse(order: Order) -> None:
     root_safe.refuse([order.output], users, "the output directory")
 
 
+def _make(output: Path) -> None:
+    try:
+        output.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NearfarError(f"{output}: not a directory; name another --output DIR") from None
+    except OSError as error:
+        raise NearfarError(f"{output}: cannot be made: {error.strerror}; {_ELSEWHERE}") from None
+
+
 def _lock(path: Path) -> int | None:
     """A lock that ends with its holders; None where there is one. Nobody else can open the file, and so hold it."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise NearfarError(f"{path}: cannot be written: {error.strerror}; name another --output DIR") from None
+        raise NearfarError(f"{path}: cannot be written: {error.strerror}; {_ELSEWHERE}") from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

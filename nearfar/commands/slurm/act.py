@@ -29,6 +29,15 @@ exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 
 """
 
 
+#: What a retest measures, unless the user says.
+_PACK = "accept"
+#: Options that mean something only beside another: without it they would run what was not asked for.
+_PARTNERS = {
+    "--because": ("--clear", "--reset-latch"), "--accept-delivered": ("--retest",), "--beside": ("--retest",),
+    "--partition": ("--retest",), "--pack": ("--retest",),
+}  # fmt: skip
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
@@ -58,12 +67,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
     )
     again.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
-    again.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
+    again.add_argument("--pack", choices=list(PACKS), help=f"what is measured (default: {_PACK})")
     parser.add_argument("--json", action="store_true", help="the decisions as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, or act."""
+    _refuse_without_partners(args)
     slurm = Slurm()
     if args.reset_latch:
         print(f"the latch is open again; it had closed because: {act.reset_latch(args.state, _because(args))}")
@@ -96,8 +106,15 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 
+def _refuse_without_partners(args: argparse.Namespace) -> None:
+    given = {f"--{name.replace('_', '-')}" for name, value in vars(args).items() if value not in (None, False)}
+    for option, partners in _PARTNERS.items():
+        if option in given and not given & set(partners):
+            raise NearfarError(f"{option} goes with {' or '.join(partners)}; nothing was done")
+
+
 def _retest(args: argparse.Namespace, order: act.Order, slurm: Slurm) -> int:
-    asked = retest.Asked(args.retest, args.pack, args.partition, args.accept_delivered, args.beside)
+    asked = retest.Asked(args.retest, args.pack or _PACK, args.partition, args.accept_delivered, args.beside)
     outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")

@@ -7,6 +7,7 @@ import getpass
 import re
 from pathlib import Path
 
+from nearfar.commands.numbers import refuse_outside
 from nearfar.errors import EXIT_GOOD, NearfarError
 from nearfar.slurm import hosts, install
 from nearfar.slurm.health import OUTPUT
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError("--diff shows, --apply writes: choose one")
     if not hosts.NAME.fullmatch(args.partition):
         raise NearfarError(f"--partition {args.partition}: not the name of a partition")
+    refuse_outside("--deadline", args.deadline, 0.0, 8784.0, "hours")
     user = args.user or getpass.getuser()
     if user == "root" and "timer" in args.what:
         raise NearfarError("--user: nightly runs submit jobs, for which nobody needs root; name a user of their own")

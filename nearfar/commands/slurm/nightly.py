@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, measure, merge, and say what was found."""
+    sweep.refuse_numbers(args)
     orders = replace(sweep.orders(args), idle_only=True, options=(f"--nice={args.nice}", *args.sbatch))
     results = measure.results_directory(args.results)
     controller = measure.controller()

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from nearfar.commands.numbers import positive, refuse_outside
 from nearfar.errors import NearfarError
 from nearfar.slurm.sweep import measure, merge, pairs, session
 from nearfar.slurm.sweep.controller import Controller
@@ -27,6 +28,8 @@ Ctrl-C leaves the jobs in Slurm: they end by themselves and leave their results,
 
 exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, 130 interrupted
 """
+#: Minutes that a sweep or a job may be given: a year.
+_LONGEST = 366 * 24 * 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
     """The arguments that every kind of sweep has; ``window`` is how many jobs there are at once unless the user says."""
     parser.add_argument(
-        "--window", metavar="N", type=_positive, default=window, help=f"jobs in Slurm at once (default: {window})"
+        "--window", metavar="N", type=positive, default=window, help=f"jobs in Slurm at once (default: {window})"
     )
     parser.add_argument(
         "--results",
@@ -66,7 +69,7 @@ def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
         help="the results directory, shared with the nodes (default: reports/sweeps)",
     )
     parser.add_argument("--name", metavar="NAME", help="the sweep's name (default: the time and the pack)")
-    parser.add_argument("--time", metavar="MINUTES", type=_positive, help="a job's time limit (default: by pack)")
+    parser.add_argument("--time", metavar="MINUTES", type=positive, help="a job's time limit (default: by pack)")
     parser.add_argument(
         "--deadline",
         metavar="HOURS",
@@ -86,6 +89,13 @@ def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
     parser.add_argument("--json", action="store_true", help="print sweep-report.json on standard output")
 
 
+def refuse_numbers(args: argparse.Namespace) -> None:
+    """Raise ``NearfarError`` for a time that is none: before anything is asked or made."""
+    refuse_outside("--deadline", args.deadline, 0.0, _LONGEST / 60, "hours")
+    refuse_outside("--time", args.time, 1, _LONGEST, "minutes")
+    refuse_outside("--settle", args.settle, 0.0, 86400.0, "seconds")
+
+
 def orders(args: argparse.Namespace) -> measure.Orders:
     """What the arguments ask for."""
     return measure.Orders(
@@ -100,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
     """Plan or resume, measure, merge, and say what was found."""
     if (args.partition is None) == (args.resume is None):
         raise NearfarError("name a partition (--partition P), or a sweep to continue (--resume NAME)")
+    refuse_numbers(args)
     results = measure.results_directory(args.results)
     controller = measure.controller()
     if args.dry_run:
@@ -146,10 +157,3 @@ def _how_to_go_on(journal: Journal, results: Path) -> None:
           file=sys.stderr)  # fmt: skip
     if left:
         print(f"nearfar: or end them: scancel --name={','.join(each.plan.job_name for each in left)}", file=sys.stderr)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
