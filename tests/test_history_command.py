@@ -73,11 +73,11 @@ def test_json_has_every_run(ask: Any) -> None:
 @pytest.mark.parametrize(
     "words, code, said",
     [
-        (("--metric", "sole.n0_g00"), 3, "no figure of that name (did you mean 'sole.n0_g0'?)"),
+        (("--metric", "sole.n0_g00"), 2, "no figure of that name (did you mean 'sole.n0_g0'?)"),
         (("--node", "gpu01"), 2, "no history of it (did you mean 'gpu001'?)"),
         (("--system", "redwod"), 2, "no history of it (did you mean 'redwood'?)"),
-        (("--check", "host_devise_check"), 3, "did you mean 'host_device_check'?"),
-        (("--check", "host_devise_check", "--metric", "sole.h2d"), 3, "did you mean 'host_device_check'?"),
+        (("--check", "host_devise_check"), 2, "did you mean 'host_device_check'?"),
+        (("--check", "host_devise_check", "--metric", "sole.h2d"), 2, "did you mean 'host_device_check'?"),
         (
             ("--metric", "sole.h2d", "--since", "2026-11-20"),
             3,
@@ -100,6 +100,28 @@ def test_an_empty_history_says_how_it_fills(
     assert "no history yet; every run of nearfar validate is kept there" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [("history",), ("tune", "--system", "h200-vm")], ids=lambda words: words[0])
+def test_a_file_is_no_place_for_a_history(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes").write_text("no history\n")
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "notes"))
+    assert cli.main(list(words)) == 2
+    told = f"nearfar: {tmp_path / 'notes'}: a file is no place for a history; set NEARFAR_HISTORY to a directory\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_figure_that_only_other_nodes_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    history.record(nightly.run(tmp_path / "a", {"gpu001": 1.0}), tmp_path / "history")
+    checks = ("host_memory_check",)
+    history.record(nightly.run(tmp_path / "b", {"gpu002": 1.0}, checks=checks), tmp_path / "history")
+    assert cli.main(["history", "--node", "gpu002", "--metric", "sole.n0_g0"]) == 3
+    assert capsys.readouterr().err == "nearfar: no such figure of gpu002; other nodes have it\n"
+
+
 def test_several_systems_have_to_be_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,8 +130,23 @@ def test_several_systems_have_to_be_told_apart(
         run = nightly.run(tmp_path / system, {"gpu001": 1.0}, system=system)
         assert cli.main(["history", "--record", str(run)]) == 0
     capsys.readouterr()
-    assert cli.main(["history"]) == 2
+    assert cli.main(["history"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"2 systems in {tmp_path / 'history'}; --system NAME shows one's nodes"
+    assert [line.split()[:3] for line in lines[2:]] == [["redwood", "1", "1"], ["spruce", "1", "1"]]
+    assert [line.split("  ")[-1] for line in lines[2:]] == ["0 of 20", "0 of 20"]
+    assert cli.main(["history", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["systems"]
+    assert [(each["system"], each["nodes"], each["figures"]) for each in told] == [
+        ("redwood", 1, 20),
+        ("spruce", 1, 20),
+    ]
+    assert cli.main(["history", "--node", "gpu001"]) == 2
     assert "which one? There is history of redwood, spruce" in capsys.readouterr().err
+    assert cli.main(["history", "--check", "host_devise_check"]) == 2
+    assert "did you mean 'host_device_check'?" in capsys.readouterr().err
+    assert cli.main(["history", "--since", "2030-01-01"]) == 3
+    assert "no run since 2030-01-01 00:00; the last was" in capsys.readouterr().err
 
 
 def test_a_renamed_metric_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip

@@ -19,7 +19,8 @@ from nearfar.sitefile import nearest
 
 _EPILOG = """\
 examples:
-  nearfar history                                         which nodes there are, and when they last ran
+  nearfar history                                         which systems there are; of a single one, its nodes
+  nearfar history --system redwood                        which nodes there are, and when they last ran
   nearfar history --node gpu001                           all figures of a node, the worst first
   nearfar history --node gpu001 --metric near.n0_g0       one figure of a node, run by run
   nearfar history --metric near.h2d --since 30d           one figure across nodes, the worst first
@@ -30,7 +31,7 @@ examples:
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
 nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/history.md has the columns.
 
-exit codes: 0 shown, 2 wrong use, 3 there is no history, or it cannot be read
+exit codes: 0 shown, 2 wrong use (a name that nothing has), 3 there is no history of what is asked, or it cannot be read
 """
 #: Lines of a table, unless all are asked for.
 MOST_LINES = 40
@@ -58,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer one question."""
-    store = History(history.directory(), _say)
+    store = History(history.readable(), _say)
     if args.record:
         return _record(args.record)
     if args.compact:
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         )
         return EXIT_GOOD
     question = _question(args, store)
+    if question.system is None:
+        return _systems(args, store, question)
     if args.node is None and args.metric is None:
         return _overview(args, store, question)
     found = _series(store, question)
@@ -105,7 +108,10 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     systems = store.systems()
     if not systems:
         raise CouldNotJudge(f"{store.directory}: no history yet; every run of nearfar validate is kept there")
+    since = _since(args.since)
     if args.system is None and len(systems) > 1:
+        if args.node is None and args.metric is None:
+            return Question(None, check=args.check, since=since)
         raise NearfarError(f"--system: which one? There is history of {', '.join(systems)}")
     system = args.system or systems[0]
     if system not in systems:
@@ -114,12 +120,15 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     node = None if args.node is None else args.node.partition(".")[0].lower()
     if node is not None and node not in nodes:
         raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
+    return Question(system, None if node is None else (node,), args.check, args.metric, None, since)
+
+
+def _since(words: str | None) -> datetime | None:
     now = datetime.now(timezone.utc)
     try:
-        since = None if args.since is None else history.parse_since(args.since, now)
+        return None if words is None else history.parse_since(words, now)
     except ValueError:
-        raise NearfarError(f"--since {args.since}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
-    return Question(system, None if node is None else (node,), args.check, args.metric, None, since)
+        raise NearfarError(f"--since {words}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
@@ -135,27 +144,61 @@ def _series(store: History, question: Question) -> list[Series]:
         as_row = Question(question.system, question.nodes, question.check, None, question.metric, question.since)
         rows = store.rows(as_row, series.COLUMNS)
     if rows.is_empty():
-        raise CouldNotJudge(_nothing(store, question))
+        raise _nothing(store, question)
     found = series.from_rows(rows)
     if question.nodes is not None and question.metric is None:
         return sorted(found, key=lambda each: each.badness)
     return series.worst_first(found)
 
 
-def _nothing(store: History, question: Question) -> str:
-    """Why there is no such figure, with the nearest name that there is."""
-    wide = Question(question.system, question.nodes)
-    known = store.aggregated(wide, ["check", "metric"], pl.col("rows").first(), pl.col("started").max())
+def _nothing(store: History, question: Question) -> NearfarError:
+    """Why there is no such figure: wrong use with the nearest name that there is, or no run of it."""
+    known = store.aggregated(
+        Question(question.system), ["node", "check", "metric"], pl.col("rows").first(), pl.col("started").max()
+    )
+    if known.is_empty():
+        return CouldNotJudge(f"{store.directory}: no figure of {question.system or 'any system'} that can be read")
     checks = sorted(set(known["check"]))
-    if question.check is not None and question.check not in checks:
-        return f"--check {question.check}: no figure of it{nearest(question.check, checks)}"
     if question.check is not None:
+        if question.check not in checks:
+            return NearfarError(f"--check {question.check}: no figure of it{nearest(question.check, checks)}")
         known = known.filter(pl.col("check") == question.check)
     names = {*known["metric"], *(row for rows in known["rows"].to_list() for row in rows or ())}
-    if question.metric is not None and question.metric not in names:
-        return f"--metric {question.metric}: no figure of that name{_nearest(question.metric, sorted(names))}"
+    if question.metric is not None:
+        if question.metric not in names:
+            words = f"--metric {question.metric}: no figure of that name"
+            return NearfarError(f"{words}{_nearest(question.metric, sorted(names))}")
+        own = pl.col("rows").list.contains(question.metric) | (pl.col("metric") == question.metric)
+        known = known.filter(own)
+    if question.nodes is not None:
+        known = known.filter(pl.col("node").is_in(list(question.nodes)))
+    if known.is_empty():
+        return CouldNotJudge(f"no such figure of {', '.join(question.nodes or ())}; other nodes have it")
     last: datetime = max(known["started"])
-    return f"no run since {question.since:%Y-%m-%d %H:%M}; the last was {last:%Y-%m-%d %H:%M}"
+    return CouldNotJudge(f"no run since {question.since:%Y-%m-%d %H:%M}; the last was {last:%Y-%m-%d %H:%M}")
+
+
+def _systems(args: argparse.Namespace, store: History, question: Question) -> int:
+    """Of several systems how much there is of each."""
+    found = store.aggregated(
+        question, ["system"], pl.col("node").n_unique().alias("nodes"), pl.col("run").n_unique().alias("runs"),
+        pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
+        (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
+    )  # fmt: skip
+    if found.is_empty():
+        raise _nothing(store, question)
+    rows = found.to_dicts()
+    if args.json:
+        told = [{**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in rows]
+        print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": told}, indent=1))
+        return EXIT_GOOD
+    width = max(len("system"), *(len(row["system"]) for row in rows))
+    print(f"{len(rows)} system{'s' if len(rows) > 1 else ''} in {store.directory}; --system NAME shows one's nodes")
+    print(f"{'system':<{width}}  nodes  runs  first             last              figures that failed")
+    for row in rows:
+        print(f"{row['system']:<{width}}  {row['nodes']:5d}  {row['runs']:4d}  {row['first']:%Y-%m-%d %H:%M}  "
+              f"{row['last']:%Y-%m-%d %H:%M}  {row['fails']} of {row['figures']:,}")  # fmt: skip
+    return EXIT_GOOD
 
 
 def _overview(args: argparse.Namespace, store: History, question: Question) -> int:
@@ -165,7 +208,7 @@ def _overview(args: argparse.Namespace, store: History, question: Question) -> i
         (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
     )  # fmt: skip
     if found.is_empty():
-        raise CouldNotJudge(_nothing(store, question))
+        raise _nothing(store, question)
     if args.json:
         nodes = [
             {**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in found.to_dicts()

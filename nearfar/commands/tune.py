@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     tolerance.check(args.coverage, args.confidence)
     directories = site_directories()
     files = _files(args.system, directories)
-    store = History(history.directory(), _say, history.trusted(history.directory()))
+    store = History(history.readable(), _say, history.trusted(history.directory()))
     question = _question(args, store)
     known = _known_runs(store, question)
     runs = None if args.runs is None else _runs(args.runs, known)

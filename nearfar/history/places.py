@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.files import reports_directory
 
 #: The variable that names the history's directory.
@@ -26,6 +27,23 @@ def directory() -> Path:
     """Where the history is: ``NEARFAR_HISTORY``, else ``history`` among the reports."""
     own = os.environ.get(VARIABLE)
     return Path(own).expanduser().absolute() if own else reports_directory() / "history"
+
+
+def readable() -> Path:
+    """``directory``, for a user who asks for what is in it; there may be nothing yet.
+
+    Raises ``NearfarError`` where it is no directory, ``CouldNotJudge`` where it cannot be read.
+    """
+    place = directory()
+    try:
+        os.listdir(place / VERSION)
+    except FileNotFoundError:
+        pass
+    except NotADirectoryError:
+        raise NearfarError(f"{place}: a file is no place for a history; {ELSEWHERE}") from None
+    except OSError as error:
+        raise CouldNotJudge(f"{place}: the history cannot be read: {error.strerror}") from None
+    return place
 
 
 def word(name: str) -> str:
