@@ -267,12 +267,14 @@ def test_the_yaml_is_a_node_types(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["nothing.json"], 2, "cannot be read"),
+        (["nothing.json"], 3, "nothing.json: cannot be read: No such file or directory"),
+        ([H200 / "README.md"], 3, "README.md:1:1: "),
+        ([H200], 3, "h200-x4: cannot be read: Is a directory"),
         (["--node", "sumit", DOCUMENTS[0]], 2, "unknown node type 'sumit'"),
         ([H200 / "stream.json", "--json", "--yaml"], 2, ""),
     ],
 )
-def test_wrong_use_is_one_line(capsys, words, code, says):
+def test_what_it_stops_on_is_one_line(capsys, words, code, says):
     try:
         found, _, err = run(capsys, *words)
     except SystemExit as error:

@@ -31,6 +31,12 @@ def test_every_command_has_help_with_examples(command: str) -> None:
     assert command in done.stdout
 
 
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+def test_every_command_says_in_a_sentence_what_it_does(command: str) -> None:
+    shown = nearfar(command, "--help").stdout.split("\n\n")[1]
+    assert shown.endswith(".") and not shown.startswith("positional arguments"), shown
+
+
 def test_help_names_every_command() -> None:
     shown = nearfar("--help").stdout
     assert all(re.search(rf"\n    {command}\s", shown) for command in cli.COMMANDS)

@@ -95,8 +95,8 @@ def test_what_is_dumped_is_read_again():
     assert loads(dump(found)) == from_raw(found.raw, "<text>")
 
 
-def test_a_missing_file_is_the_users_error(tmp_path):
-    with pytest.raises(NearfarError, match=r"nowhere\.json: cannot be read: No such file"):
+def test_a_missing_file_cannot_be_judged(tmp_path):
+    with pytest.raises(CouldNotJudge, match=r"nowhere\.json: cannot be read: No such file"):
         load(tmp_path / "nowhere.json")
 
 

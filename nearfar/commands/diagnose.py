@@ -28,7 +28,7 @@ A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d 
 p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). docs/diagnosis.md has more.
 
 exit codes: 0 nothing is slow, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use, 3 it could not be judged (short
-of its siblings alone, with no part that explains it) or a cell could not be measured
+of its siblings alone, with no part that explains it), a cell could not be measured, or a document cannot be read
 """
 #: What tells a slow part from a difference by design.
 _DECIDES = "name a healthy run with --healthy, or the node type with --node"
@@ -38,6 +38,9 @@ _LISTED = 10
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.description = (
+        "Name the smallest set of degraded parts that explains what is slow in measured documents. Nothing is measured."
+    )
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")

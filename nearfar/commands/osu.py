@@ -33,6 +33,9 @@ library, NEARFAR_MPIRUN names another. docs/mpi.md says what a case is.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.description = (
+        "Run OSU's MPI benchmarks with bound ranks, in every placement of this node, and print their figures."
+    )
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("case", nargs="*", metavar="CASE", help="cases; without any all that this node has")

@@ -30,6 +30,9 @@ docs/prediction.md states the rules.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.description = (
+        "Say what cells should carry on a node type, flow by flow, and what limits them. Nothing is measured."
+    )
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
