@@ -42,7 +42,9 @@ exit codes: 0 calibrated, 2 wrong use, 3 the documents cannot be read, contradic
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.description = "Find a node's capacities in its measured cells, and set every other cell beside what they predict. Nothing is measured or judged."
+    parser.description = (
+        "Find a node's capacities in its measured cells, and set every other cell beside what they predict."
+    )
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
