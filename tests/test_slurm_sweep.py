@@ -158,6 +158,10 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
     assert slurm.run(["squeue", "-h", "-n", "nearfar-s2", "-o", "%n %T"]).stdout == "n1 RUNNING\n"
     assert "its turn has not come" in report(tmp_path / "s2")["n2"]["reason"]
     sweeping.build(slurm, "n1", "good")
+    shown = started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--dry-run")
+    out, said = shown.communicate(timeout=60)
+    assert shown.returncode == 0 and "2 nodes of all; jobs are submitted for n2\n" in out, out + said
+    assert "waited for: 1 job that" in out and "--nodelist=n2 " in out.splitlines()[-1], out
     again = started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--json")
     out, said = again.communicate(timeout=120)
     nodes = {node["node"]: node for node in json.loads(out)["nodes"]}
@@ -212,6 +216,17 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "settling for ever": (["sweep", "-p", "all", "--settle", "nan"], 2, "--settle nan: from 0 to 86400 seconds"),
     "settling before": (["sweep", "--resume", "s9", "--settle=-1"], 2, "--settle -1: from 0 to 86400 seconds"),
     "a job for ever": (["sweep", "-p", "all", "--time", "9" * 400], 2, "from 1 to 527040 minutes"),
+    "no node": (["sweep", "-p", "all", "--nodes", ""], 2, "--nodes '': names no node"),
+    "another partition of the site": (
+        ["sweep", "-p", "all", "--site-partition", "zzz"],
+        2,
+        "--site-partition zzz: system 'mine' has no such partition; it has gpu",
+    ),
+    "another pack for a sweep that was begun": (
+        ["sweep", "--resume", "s9", "--pack", "accept"],
+        2,
+        "--pack: --resume s9 goes on with what that sweep was begun with",
+    ),
     "too short": (["sweep", "-p", "all", "--deadline", "0.1"], 2, "fewer hours than a job may take"),
 }
 
@@ -219,9 +234,25 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_use_is_one_line(told: Any, tmp_path: Path, what: str) -> None:
     words, code, line = WRONG[what]
-    found, said = told(*words, f"--results={tmp_path}")
-    assert (found, len(said.splitlines())) == (code, 1) and line in said, said
-    assert not [path for path in tmp_path.iterdir() if path.name != ".lock"], "something was left behind"
+    for dry in ([], ["--dry-run"]):
+        found, said = told(*words, f"--results={tmp_path}", *dry)
+        assert (found, len(said.splitlines())) == (code, 1) and line in said, said
+        assert not [path for path in tmp_path.iterdir() if path.name != ".lock"], "something was left behind"
+
+
+def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> None:
+    (tmp_path / "s1").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    for name, place, line in (
+        ("s1", tmp_path, "s1: there is a sweep of that name; --resume s1 continues it"),
+        ("s2", tmp_path / "file/results", "file/results: cannot be written: Not a directory"),
+        ("s2", tmp_path / "open", "results there could be forged"),
+    ):
+        words = ["sweep", "-p", "all", f"--name={name}", f"--results={place}"]
+        found = told(*words, "--dry-run")
+        assert line in found[1] and found == told(*words), found
 
 
 @pytest.mark.parametrize("words", [["slurm", "sweep", "-p", "all", "--window"], ["slurm", "nightly", "-p", "x", "--time"],

@@ -30,6 +30,14 @@ def expand(nodes: str) -> list[str]:
     return names
 
 
+def listed(nodes: str, option: str) -> list[str]:
+    """The names of a list that a user gave with an option. Raises as ``expand`` does, and for a list of no node."""
+    names = expand(nodes)
+    if not names:
+        raise NearfarError(f"{option} '{nodes}': names no node; give a list such as n[1-4,7]")
+    return names
+
+
 def fold(names: Iterable[str]) -> str:
     """The shortest list of some nodes: ``n[1-4,7]``."""
     return str(node_lists.node_set(",".join(names)))

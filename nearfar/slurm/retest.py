@@ -57,7 +57,7 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
             for line in lines:
                 tell(line)
         before, nodes = past(journal.entries()), slurm.nodes()
-        these = quarantine.suspects(hosts.expand(asked.nodes), nodes, before, asked.delivered)
+        these = quarantine.suspects(hosts.listed(asked.nodes, "--retest"), nodes, before, asked.delivered)
         beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
         partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
@@ -69,7 +69,7 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
 
 def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
     """The nodes to be measured beside suspects. Raises ``NearfarError`` for one that is not idle."""
-    names = hosts.expand(wanted) if wanted else []
+    names = [] if wanted is None else hosts.listed(wanted, "--beside")
     for name in names:
         if name not in nodes:
             raise NearfarError(f"--beside {name}: Slurm has no such node")

@@ -25,6 +25,7 @@ measured; 130 interrupted
 """
 #: Far below any user's job; Slurm takes at most 2147483645.
 _NICE = 100000
+_WINDOW = 8
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partition", "-p", metavar="P", required=True, help="Slurm's partition")
     parser.add_argument("--nodes", "-w", metavar="LIST", help="only these, as n[1-4,7] (default: all of the partition)")
     parser.add_argument("--reservation", metavar="R", help=argparse.SUPPRESS)
-    sweep.add_common(parser, window=8)
+    sweep.add_common(parser, window=_WINDOW)
     parser.add_argument("--pack", choices=CHOICES, default="nightly", help="what is measured (default: nightly)")
     parser.add_argument("--nice", metavar="N", type=int, default=_NICE, help=f"how far below others (default: {_NICE})")
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
@@ -45,12 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan, measure, merge, and say what was found."""
     sweep.refuse_numbers(args)
-    orders = replace(sweep.orders(args), idle_only=True, options=(f"--nice={args.nice}", *args.sbatch))
+    orders = replace(sweep.orders(args, _WINDOW), idle_only=True, options=(f"--nice={args.nice}", *args.sbatch))
     results = measure.results_directory(args.results)
     controller = measure.controller()
     if args.dry_run:
-        measure.dry_run(measure.make_plan(orders, controller), print)
-        return 0
+        return sweep.dry_run(measure.make_plan(orders, controller), results)
     with session.lock(results):
         journal = session.begin(results, measure.make_plan(orders, controller))
         return sweep.finish(journal, controller, results, Pace(settle=args.settle), args.json)

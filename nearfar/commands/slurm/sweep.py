@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 from nearfar.commands.numbers import positive, refuse_outside
-from nearfar.errors import NearfarError
+from nearfar.errors import EXIT_GOOD, NearfarError
 from nearfar.slurm.sweep import measure, merge, pairs, session
 from nearfar.slurm.sweep.controller import Controller
-from nearfar.slurm.sweep.journal import Journal
+from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.slurm.sweep.loop import Pace
 from nearfar.slurm.sweep.packs import CHOICES, PACKS
 
@@ -28,6 +28,11 @@ Ctrl-C leaves the jobs in Slurm: they end by themselves and leave their results,
 
 exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, 130 interrupted
 """
+_PACK, _WINDOW = "accept", 32
+#: Options that a sweep is begun with, and keeps.
+_OF_THE_BEGINNING = (
+    "nodes", "reservation", "pack", "window", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
+)  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
 _LONGEST = 366 * 24 * 60
 
@@ -51,17 +56,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     packs = "; ".join(f"{name}: {PACKS[name].words}" for name in CHOICES)
     parser.add_argument(
-        "--pack", choices=CHOICES, default="accept",
-        help=f"what is measured: {packs} (default: accept)",
+        "--pack", choices=CHOICES, help=f"what is measured: {packs} (default: {_PACK})",
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
 
 
-def add_common(parser: argparse.ArgumentParser, window: int = 32) -> None:
+def add_common(parser: argparse.ArgumentParser, window: int = _WINDOW) -> None:
     """The arguments that every kind of sweep has; ``window`` is how many jobs there are at once unless the user says."""
-    parser.add_argument(
-        "--window", metavar="N", type=positive, default=window, help=f"jobs in Slurm at once (default: {window})"
-    )
+    parser.add_argument("--window", metavar="N", type=positive, help=f"jobs in Slurm at once (default: {window})")
     parser.add_argument(
         "--results",
         metavar="DIR",
@@ -96,10 +98,10 @@ def refuse_numbers(args: argparse.Namespace) -> None:
     refuse_outside("--settle", args.settle, 0.0, 86400.0, "seconds")
 
 
-def orders(args: argparse.Namespace) -> measure.Orders:
-    """What the arguments ask for."""
+def orders(args: argparse.Namespace, window: int = _WINDOW) -> measure.Orders:
+    """What the arguments ask for; ``window`` is how many jobs there are at once unless the user says."""
     return measure.Orders(
-        partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack, window=args.window,
+        partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack or _PACK, window=args.window or window,
         results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
         options=tuple(args.sbatch),
         mpi_pairs=getattr(args, "mpi_pairs", None),
@@ -111,19 +113,39 @@ def run(args: argparse.Namespace) -> int:
     if (args.partition is None) == (args.resume is None):
         raise NearfarError("name a partition (--partition P), or a sweep to continue (--resume NAME)")
     refuse_numbers(args)
+    if args.resume is not None:
+        _refuse_beside_resume(args)
     results = measure.results_directory(args.results)
     controller = measure.controller()
     if args.dry_run:
-        planned = measure.make_plan(orders(args), controller) if args.partition else session.resume(
-            results, args.resume, time.time()).plan  # fmt: skip
-        measure.dry_run(planned, print)
-        return 0
+        if args.resume is None:
+            return dry_run(measure.make_plan(orders(args), controller), results)
+        kept = session.resume(results, args.resume, time.time())
+        measure.dry_run(kept.plan, list(kept.tasks.values()), print)
+        return EXIT_GOOD
     with session.lock(results):
         if args.resume is not None:
             journal = session.resume(results, args.resume, time.time())
         else:
             journal = session.begin(results, measure.make_plan(orders(args), controller))
         return finish(journal, controller, results, Pace(settle=args.settle), args.json)
+
+
+def dry_run(planned: Plan, results: Path) -> int:
+    """Say what a new sweep would submit, or refuse it as it would be."""
+    session.could_begin(results, planned.sweep)
+    measure.dry_run(planned, [Task(node) for node in planned.nodes], print)
+    return EXIT_GOOD
+
+
+def _refuse_beside_resume(args: argparse.Namespace) -> None:
+    """A sweep goes on with what it was begun with."""
+    given = [name for name in _OF_THE_BEGINNING if getattr(args, name) not in (None, [])]
+    if given:
+        option = f"--{given[0].replace('_', '-')}"
+        raise NearfarError(
+            f"{option}: --resume {args.resume} goes on with what that sweep was begun with; leave {option} out"
+        )
 
 
 def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:

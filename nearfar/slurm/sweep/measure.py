@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from nearfar.slurm import hosts
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import own
 
-from . import job_script, nightly, plan, second_stage
+from . import job_script, nightly, plan, second_stage, site_partition
 from .controller import Controller
 from .journal import Journal, Plan, Task
 from .loop import Pace, Sweep
@@ -55,6 +56,8 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
     """The plan of a new sweep; of a nightly run without idle nodes it has none."""
     environment = job_script.environment(os.environ)
     names = plan.choose(controller, orders.partition, orders.nodes, orders.reservation)
+    if orders.site_partition is not None:
+        site_partition.refuse_unknown(orders.site_partition, names[0])
     known, left_out = controller.nodes(), {}
     if orders.idle_only:
         left_out = {name: why for name in names if (why := plan.occupation(known.get(name))) is not None}
@@ -92,12 +95,17 @@ def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace) ->
     Sweep(journal, asked, results, progress.tell, progress.say, progress.going_on, pace).run()
 
 
-def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
-    """Say what would be submitted."""
+def dry_run(planned: Plan, tasks: Sequence[Task], print_line: Callable[[str], None]) -> None:
+    """Say what would be submitted; ``tasks`` are those of the plan's nodes."""
+    waiting = [task for task in tasks if task.job is None and not task.ended]
+    which = hosts.fold(name for task in waiting for name in task.hosts) or "none"
     many = "" if len(planned.nodes) == 1 else "s"
     print_line(
-        f"sweep {planned.sweep}: {len(planned.nodes)} node{many} of {planned.partition}: {hosts.fold(planned.nodes)}"
+        f"sweep {planned.sweep}: {len(planned.nodes)} node{many} of {planned.partition}; jobs are submitted for {which}"
     )
+    left = sum(task.outstanding for task in tasks)
+    if left:
+        print_line(f"waited for: {left} job{'' if left == 1 else 's'} that may still be in Slurm")
     print_line(
         f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {PACKS[planned.pack].words}"
     )
@@ -105,9 +113,7 @@ def dry_run(planned: Plan, print_line: Callable[[str], None]) -> None:
         print_line("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")
     elif planned.no_pairs:
         print_line(f"MPI between nodes is not measured: {planned.no_pairs}")
-    if not planned.nodes:
-        return
-    said = Path(job_script.JOBS, f"{planned.nodes[0]}.1.out")
-    print_line(
-        "the first: sbatch " + " ".join(job_script.submission(planned, Task(planned.nodes[0]), said, planned.started))
-    )
+    if waiting:
+        said = job_script.output(Path(), waiting[0])
+        options = job_script.submission(planned, waiting[0], said, planned.started)
+        print_line(f"the first: sbatch {shlex.join(options)}")

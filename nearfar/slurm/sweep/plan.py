@@ -37,7 +37,7 @@ def choose(controller: Controller, partition: str, nodes: str | None, reservatio
     if nodes is None:
         wanted = list(group.nodes) if reserved is None else reserved
     else:
-        wanted = hosts.expand(nodes)
+        wanted = hosts.listed(nodes, "--nodes")
         _all_in(wanted, group.nodes, f"--nodes {nodes}", f"partition {partition}")
         if reserved is not None:
             _all_in(wanted, reserved, f"--nodes {nodes}", f"reservation {reservation}")

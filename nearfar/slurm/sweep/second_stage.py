@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
-from nearfar import systems
 from nearfar.errors import NearfarError
-from nearfar.systems import System
 
 from . import site_partition
 from .packs import PACKS
@@ -33,7 +30,7 @@ def reason_against(
 
 def _lacks(nodes: Sequence[str], partition: str, wanted: str | None) -> str | None:
     """What the site's file lacks for it."""
-    system = _system(nodes)
+    system = site_partition.system_of(nodes[0])
     if system is None:
         return f"no system file names {nodes[0]} under hosts; --mpi-pairs measures it all the same"
     try:
@@ -49,10 +46,3 @@ def _lacks(nodes: Sequence[str], partition: str, wanted: str | None) -> str | No
             f"{system.name}:{name} lacks the feature{plural} {' and '.join(lacking)} in the site's file (docs/mpi.md)"
         )
     return None
-
-
-def _system(nodes: Sequence[str]) -> System | None:
-    """The system that the nodes are of: this host may be of none."""
-    known = systems.load_all()
-    named = os.environ.get("NEARFAR_SYSTEM")
-    return known.get(named) if named else systems.claims(nodes[0], None, known)

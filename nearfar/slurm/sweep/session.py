@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
@@ -58,6 +59,10 @@ def _prepare(results: Path) -> None:
         make_for_all(results)
     except OSError as error:
         raise files.cannot_write(results, error, _ELSEWHERE) from None
+    _refuse_forgeable(results)
+
+
+def _refuse_forgeable(results: Path) -> None:
     try:
         own(results).directory(results)
     except CouldNotJudge as error:
@@ -65,13 +70,32 @@ def _prepare(results: Path) -> None:
         raise CouldNotJudge(f"{words}: results there could be forged; chmod go-w it, or {_ELSEWHERE}") from None
 
 
+def could_begin(results: Path, name: str) -> None:
+    """Refuse what ``lock`` and ``begin`` would refuse of these two, as far as one can see without making anything."""
+    _refuse_name(name)
+    if (results / name).exists():
+        raise _there_is_one(results / name)
+    above = next(path for path in (results, *results.parents) if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        code = errno.EACCES if above.is_dir() else errno.ENOTDIR
+        raise files.cannot_write(results, OSError(code, os.strerror(code)), _ELSEWHERE)
+    if results.exists():
+        _refuse_forgeable(results)
+
+
+def _refuse_name(name: str) -> None:
+    if not hosts.NAME.fullmatch(name):
+        raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
+
+
+def _there_is_one(folder: Path) -> NearfarError:
+    return NearfarError(f"{folder}: there is a sweep of that name; --resume {folder.name} continues it")
+
+
 def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Journal:
     """Make a sweep's directory; ``tasks`` where they are not one for each node. Raises ``NearfarError`` where there is one
     of that name."""
-    if not hosts.NAME.fullmatch(plan.sweep):
-        raise NearfarError(
-            f"--name {plan.sweep}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs"
-        )
+    _refuse_name(plan.sweep)
     folder = results / plan.sweep
     try:
         folder.mkdir()
@@ -79,7 +103,7 @@ def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Jo
             make_for_all(place)
             place.chmod(0o755)
     except FileExistsError:
-        raise NearfarError(f"{folder}: there is a sweep of that name; --resume {plan.sweep} continues it") from None
+        raise _there_is_one(folder) from None
     except OSError as error:
         raise files.cannot_write(folder, error, _ELSEWHERE) from None
     job_script.write(folder, plan, results)

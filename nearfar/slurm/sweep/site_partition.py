@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
 
+from nearfar import systems
 from nearfar.errors import NearfarError
 from nearfar.systems import Partition, System
 
 _ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
+
+
+def system_of(node: str) -> System | None:
+    """The system that a node is of: this host may be of none."""
+    known = systems.load_all()
+    named = os.environ.get("NEARFAR_SYSTEM")
+    return known.get(named) if named else systems.claims(node, None, known)
+
+
+def refuse_unknown(wanted: str, node: str) -> None:
+    """Raise ``NearfarError`` for a partition that the site's file of a node's system does not have, before any job is told of
+    it; where no file names the node, the jobs find out."""
+    system = system_of(node)
+    if system is not None and wanted not in system.partitions:
+        raise NearfarError(
+            f"--site-partition {wanted}: system '{system.name}' has no such partition; it has {', '.join(system.partitions)}"
+        )
 
 
 def choose(system: System, slurm: str | None) -> str:
