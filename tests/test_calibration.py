@@ -19,6 +19,7 @@ from nearfar.cli import main
 from nearfar.diagnosis import telling_cells
 from nearfar.diagnosis.trials import completed
 from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.files import CHECKOUT
 from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
 from nearfar.prediction import load_node_type, modelled_document, predict
@@ -282,3 +283,26 @@ def test_what_it_stops_on_is_one_line(capsys, words, code, says):
     assert found == code
     assert says in err
     assert len(err.splitlines()) <= 1
+
+
+def test_the_table_of_the_docs_is_what_the_command_prints(capsys):
+    """Measured, predicted, deviation and shares of each row of docs/calibration.md."""
+    page = (CHECKOUT / "docs/calibration.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (?:\d|both,).* \|$", page.partition("## Four H200s")[2], re.MULTILINE)
+    _, out, _ = run(capsys, *DOCUMENTS)
+    predictions = out.partition("all other cells: predictions")[2].splitlines()[1:]
+    printed = [re.split(r"\s{2,}", line.strip())[1:5] for line in predictions if line.startswith("  ")]
+    told = [[cell.strip() for cell in row.strip("|").split("|")][1:5] for row in table]
+    assert len(told) == 6
+    assert [[c.replace("−", "-").replace(" %", "%") for c in row] for row in told] == printed
+
+
+@pytest.mark.parametrize(
+    "folder, words", [("h200-x4", "17 of 17"), ("h200-x4-earlier/744da397", "12 of 12"), ("h200-x2", "6 of 7")]
+)
+def test_the_counts_of_the_docs_are_what_the_command_prints(capsys, folder, words):
+    page = " ".join((CHECKOUT / "docs/calibration.md").read_text(encoding="utf-8").split())
+    _, out, _ = run(capsys, *sorted((H200.parent / folder).glob("*_check.json")))
+    within, worst = re.search(r"(\d+ of \d+) totals within 10 %, the worst ([+-][\d.]+)%", out).groups()
+    assert within == words
+    assert within in page and (f"the worst {worst} %" in page or f"{worst[1:]} % too high" in page), worst
