@@ -15,7 +15,7 @@ from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import outside
 from nearfar.slurm.hosts import expand, fold
 from nearfar.slurm.node_state import parse_nodes
-from nearfar.slurm.scontrol import Refused, Slurm
+from nearfar.slurm.scontrol import Misused, Refused, Slurm
 from tests.private_slurm import PrivateSlurm, missing
 
 GIVEN_AT = datetime(2026, 11, 21, 19, 21, 18, tzinfo=timezone.utc)
@@ -174,9 +174,33 @@ def test_who_may_not(private: PrivateSlurm) -> None:
 
 @pytest.mark.slurm
 def test_a_slurmctld_that_is_away_is_no_answer(private: PrivateSlurm) -> None:
-    slurm = Slurm({**private.environment, "SLURM_CONF": "/nonexistent/slurm.conf"}, limit=1)
+    text = (private.folder / "slurm.conf").read_text()
+    dead = private.folder / "dead.conf"
+    dead.write_text(re.sub(r"SlurmctldPort=\d+", "SlurmctldPort=1", text))
+    slurm = Slurm({**private.environment, "SLURM_CONF": str(dead)}, limit=1)
     with pytest.raises(CouldNotJudge):
         slurm.nodes()
+
+
+def test_a_configuration_that_is_not_there_is_not_waited_for() -> None:
+    with pytest.raises(NearfarError, match=r"SLURM_CONF: /nonexistent/slurm\.conf: no such file") as refused:
+        Slurm({"PATH": "", "SLURM_CONF": "/nonexistent/slurm.conf"})
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.slurm
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--acount=x", "unrecognized option '--acount=x'"), ("-y", "invalid option -- 'y'"),
+        ("--account", "option '--account' requires an argument"), ("--hold=x", "option '--hold' doesn't allow an argument"),
+        ("--no", "option '--no' is ambiguous"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_option_is_shown(private: PrivateSlurm, option: str, words: str) -> None:
+    with pytest.raises(Misused) as refused:
+        Slurm(private.environment).call("sbatch", "--parsable", option)
+    assert words in str(refused.value) and refused.value.exit_code == 2
 
 
 @pytest.mark.slurm

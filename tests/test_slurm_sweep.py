@@ -227,6 +227,11 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
         2,
         "--pack: --resume s9 goes on with what that sweep was begun with",
     ),
+    "a misspelt option for sbatch": (
+        ["sweep", "-p", "all", "--sbatch=--acount=x"],
+        2,
+        "sbatch: unrecognized option '--acount=x'",
+    ),
     "too short": (["sweep", "-p", "all", "--deadline", "0.1"], 2, "fewer hours than a job may take"),
 }
 

@@ -155,3 +155,5 @@ def test_a_night_counts_as_measured_what_was_not_preempted() -> None:
              "n3": Task("n3", 1, 3, "PREEMPTED", "", True, True, interrupted=True)}  # fmt: skip
     said = nightly.words(Journal(Path("s"), plan, tasks))
     assert said == "1 of 4 nodes measured; not: 2 PREEMPTED, 1 allocated"
+    alone = Plan("s", "nightly", "gpu", ("n1",), {}, 10, 8, 0.0, 1.0, idle_only=True)
+    assert nightly.words(Journal(Path("s"), alone, {"n1": tasks["n1"]})) == "1 of 1 node measured"

@@ -231,5 +231,6 @@ def _beyond(
             members = {n for n, state in nodes.items() if partition in state.partitions}
             most = cap.of(len(members))
             if sum(n in members for n in counted) + 1 > most:
-                return f"more than {most} of the {len(members)} nodes of partition {partition} drained {when}"
+                which = "the one node" if len(members) == 1 else f"the {len(members)} nodes"
+                return f"more than {most} of {which} of partition {partition} drained {when}"
     return None

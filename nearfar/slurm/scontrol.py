@@ -18,6 +18,10 @@ from nearfar.slurm.node_state import NodeState, parse_nodes
 LIMIT = 30.0
 #: The oldest Slurm whose answers and options were read.
 OLDEST = (22, 5)
+#: What Slurm's commands, as all that use getopt, say of an option that is not one.
+_MISUSED = re.compile(
+    r"(?:unrecognized|invalid|ambiguous) option|option '.*' (?:requires|doesn't allow) an argument|is ambiguous;"
+)
 _FORBIDDEN = ("Invalid user id", "Access/permission denied", "Operation not permitted", "Access denied")
 
 #: Says why a write must not happen in the node's present state, or None.
@@ -28,8 +32,14 @@ class Refused(NearfarError):
     """The node's state, read again just before the write, forbids it; nothing was written."""
 
 
+class Misused(NearfarError):
+    """An option that the command does not have, or not so; nothing was done."""
+
+
 class Slurm:
-    """The commands of one cluster. ``environ`` replaces this process' environment (SLURM_CONF, PATH)."""
+    """The commands of one cluster. ``environ`` replaces this process' environment (SLURM_CONF, PATH).
+
+    Raises ``NearfarError`` for a SLURM_CONF that is not there: Slurm's commands would look for it for half a minute."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, limit: float = LIMIT) -> None:
         self.limit = limit
@@ -37,12 +47,15 @@ class Slurm:
         # A site's habit of relative or local times would change what is read here.
         self.environ["SLURM_TIME_FORMAT"] = "standard"
         self._version: tuple[int, int] | None = None
+        conf = self.environ.get("SLURM_CONF")
+        if conf and not os.path.exists(conf):
+            raise NearfarError(f"SLURM_CONF: {conf}: no such file that this user can see; name slurm.conf, or unset it")
 
     def call(self, *command: str) -> str:
         """Standard output of one of Slurm's commands.
 
-        Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``CouldNotJudge`` for every other
-        failure.
+        Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``Misused`` for options, ``CouldNotJudge``
+        for every other failure.
         """
         words = [word for word in command if not word.startswith("-")]
         shown = " ".join(words[:3] if len(words) > 1 else command)
@@ -59,6 +72,9 @@ class Slurm:
                 raise NearfarError(
                     f"{shown}: {said}: this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
                 )
+            misused = next((line.strip() for line in answer.stderr.splitlines() if _MISUSED.search(line)), None)
+            if misused is not None:
+                raise Misused(misused)
             raise CouldNotJudge(f"{shown}: {said or f'exit code {answer.returncode}'}")
         return answer.stdout
 

@@ -79,14 +79,15 @@ def run(args: argparse.Namespace) -> int:
     changed = [file for file in files if file.diff()]
     for file in changed:
         print("\n".join(file.diff()))
+    many = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     if not changed:
         print("nothing to change")
     elif args.apply:
         for file in changed:
             file.write()
-        print("\n".join([f"{len(changed)} files written", *install.next_steps(orders)]))
+        print("\n".join([f"{many} written", *install.next_steps(orders)]))
     else:
-        print(f"{len(changed)} files would be written: --apply writes them")
+        print(f"{many} would be written: --apply writes {'it' if len(changed) == 1 else 'them'}")
     return EXIT_GOOD
 
 

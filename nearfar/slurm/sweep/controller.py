@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import hosts
 from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.scontrol import Slurm
+from nearfar.slurm.scontrol import Misused, Slurm
 
 #: Questions within any minute, and its length in seconds.
 QUERIES, MINUTE = 18, 60.0
@@ -115,6 +115,15 @@ class Controller:
         if match is None:
             raise CouldNotJudge(f"sbatch: said '{said.strip()[:80]}', not a job's number")
         return int(match[1])
+
+    def refuse_misused(self, options: Sequence[str]) -> None:
+        """Raise ``Misused`` for options that sbatch does not have. Whether such a job may start is seen when it is submitted."""
+        try:
+            self._slurm.call("sbatch", "--test-only", *options, "--wrap=true")
+        except Misused:
+            raise
+        except NearfarError:
+            pass
 
     def cancel_pending(self, jobs: Iterable[int]) -> None:
         """End jobs that have not started; for one that has meanwhile, this does nothing."""

@@ -58,6 +58,8 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
     names = plan.choose(controller, orders.partition, orders.nodes, orders.reservation)
     if orders.site_partition is not None:
         site_partition.refuse_unknown(orders.site_partition, names[0])
+    if orders.options:
+        controller.refuse_misused(orders.options)
     known, left_out = controller.nodes(), {}
     if orders.idle_only:
         left_out = {name: why for name in names if (why := plan.occupation(known.get(name))) is not None}

@@ -34,4 +34,7 @@ def words(journal: Journal) -> str:
     kinds = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     measured = sum(task.has_result and not task.made_way for task in journal.tasks.values())
-    return f"{measured} of {len(set(journal.tasks) | set(others))} nodes measured" + (f"; not: {told}" if told else "")
+    all_of_them = len(set(journal.tasks) | set(others))
+    return f"{measured} of {all_of_them} node{'' if all_of_them == 1 else 's'} measured" + (
+        f"; not: {told}" if told else ""
+    )

@@ -38,7 +38,8 @@ class Progress:
         through = sum(task.ended for task in tasks)
         running = sum(task.outstanding and task.state != "PENDING" for task in tasks)
         pending = sum(task.outstanding and task.state == "PENDING" for task in tasks)
-        line = f"{through} of {len(tasks)} nodes through, {running} being measured, {pending} queued"
+        many = "" if len(tasks) == 1 else "s"
+        line = f"{through} of {len(tasks)} node{many} through, {running} being measured, {pending} queued"
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def _print(self, line: str) -> None:
