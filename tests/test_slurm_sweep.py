@@ -216,6 +216,16 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "settling for ever": (["sweep", "-p", "all", "--settle", "nan"], 2, "--settle nan: from 0 to 86400 seconds"),
     "settling before": (["sweep", "--resume", "s9", "--settle=-1"], 2, "--settle -1: from 0 to 86400 seconds"),
     "a job for ever": (["sweep", "-p", "all", "--time", "9" * 400], 2, "from 1 to 527040 minutes"),
+    "a slip of the hand": (
+        ["sweep", "-p", "all", "-w", "n[1-99999999]"],
+        2,
+        "'n[1-99999999]': a list of 99,999,999 names",
+    ),
+    "the same at night": (
+        ["nightly", "-p", "all", "-w", "n[1-99999999]"],
+        2,
+        "'n[1-99999999]': a list of 99,999,999 names",
+    ),
     "no node": (["sweep", "-p", "all", "--nodes", ""], 2, "--nodes '': names no node"),
     "another partition of the site": (
         ["sweep", "-p", "all", "--site-partition", "zzz"],
