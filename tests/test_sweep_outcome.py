@@ -60,6 +60,14 @@ def test_what_a_job_said_last_is_told(sweep: Journal, tmp_path: Path) -> None:
     )
 
 
+def test_a_warning_of_the_sites_files_is_no_last_word(tmp_path: Path) -> None:
+    said = tmp_path / "n3.out"
+    said.write_text("nearfar: mine.yaml:1: warning: provenance: tuned: no stamp\n")
+    assert job_script.last_line(said) == ""
+    said.write_text("nearfar: peer_check ...\nnearfar: mine.yaml:1: warning: provenance: tuned: no stamp\n")
+    assert job_script.last_line(said) == "nearfar: peer_check ..."
+
+
 def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
     """Many sites have every user's files writable by a group of the user's own."""
     before = os.umask(0o002)

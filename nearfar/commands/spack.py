@@ -36,10 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     actions = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
-    plan = actions.add_parser("plan", help="what Spack would install: versions, hashes, what is the system's")
-    install = actions.add_parser("install", help="install it; at once where nothing changed")
-    copy = actions.add_parser("mirror", help="fetch the sources of all that would be built into a folder")
-    found = actions.add_parser("externals", help="write what the system has as a packages.yaml")
+    plan = _action(actions, "plan", "what Spack would install: versions, hashes, what is the system's")
+    install = _action(actions, "install", "install it; at once where nothing changed")
+    copy = _action(actions, "mirror", "fetch the sources of all that would be built into a folder")
+    found = _action(actions, "externals", "write what the system has as a packages.yaml")
     for action in (plan, install, copy):
         _environment(action)
     for action in (plan, install, found):
@@ -51,6 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     found.add_argument("--mpi", metavar="NAME", default="openmpi", help="Spack's name of the MPI (default: openmpi)")
     found.add_argument("--cuda-arch", metavar="LIST", help="also what packages with CUDA are built for, such as 90")
     found.add_argument("--replace", action="store_true", help="write anew a packages.yaml that is there")
+
+
+def _action(actions: Any, name: str, does: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = actions.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.")
+    return made
 
 
 def _environment(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,9 @@ _NOT_FOR_JOBS = (
     "SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "CUDA_", "NEARFAR_", "PMI", "OMPI_", "BASH_ENV",
 )  # fmt: skip
 
+#: What lint says of a site's files before a run measures.
+_WARNS = ": warning: "
+
 
 def output(folder: Path, task: Task) -> Path:
     """Where a job's own words go."""
@@ -52,14 +55,15 @@ def submission(plan: Plan, task: Task, said: Path, now: float) -> list[str]:
 
 
 def last_line(path: Path) -> str:
-    """The last thing that a job said; empty where it said nothing."""
+    """The last thing that a job said of its measuring; empty where it said nothing. A warning of the site's files, which
+    comes before, is no last word."""
     try:
         with open(path, "rb") as stream:
             stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4096))
             lines = stream.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return next((line.strip() for line in reversed(lines) if line.strip() and _WARNS not in line), "")
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
