@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nearfar.files import CHECKOUT
@@ -58,3 +61,21 @@ def stand_in_jobs(site_directory: Path, script: str) -> None:
     folder = site_directory / "templates/slurm"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "job.sh.j2").write_text("#!/bin/bash\n" + script)
+
+
+def started(
+    slurm: PrivateSlurm, variables: dict[str, str], *words: str, before: Sequence[str] = (sys.executable,)
+) -> subprocess.Popen[str]:
+    """``nearfar slurm`` in that Slurm; ``before`` is what starts it."""
+    return subprocess.Popen(
+        [*before, "-m", "nearfar", "slurm", *words], env={**slurm.environment, **variables},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def until(holds: Callable[[], bool], what: str, limit: float = 60.0) -> None:
+    """Wait for a condition; ``what`` is said where it does not come."""
+    end = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.1)

@@ -10,8 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,22 +64,6 @@ def variables(slurm: PrivateSlurm, tmp_path: Path) -> dict[str, str]:
     return sweeping.site(tmp_path, slurm)
 
 
-def started(
-    slurm: PrivateSlurm, variables: dict[str, str], *words: str, before: Sequence[str] = (sys.executable,)
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*before, "-m", "nearfar", "slurm", *words], env={**slurm.environment, **variables},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def until(holds: Callable[[], bool], what: str, limit: float = 60.0) -> None:
-    end = time.monotonic() + limit
-    while not holds():
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.1)
-
-
 def report(sweep: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((sweep / "sweep-report.json").read_text())
     return found
@@ -126,7 +109,7 @@ def test_by_an_ordinary_user_into_a_directory_of_his_own(slurm: PrivateSlurm, fo
         os.chown(for_all / name, NOBODY, NOBODY)
     sweeping.build(slurm, "n2", "slow")
     words = ["sweep", "--partition=all", "--pack=quick", f"--results={for_all}/results", "--name=s", "--settle=1"]
-    out, said = started(slurm, variables, *words, before=[*become(NOBODY), python]).communicate(timeout=120)
+    out, said = sweeping.started(slurm, variables, *words, before=[*become(NOBODY), python]).communicate(timeout=120)
     assert (for_all / "results/s/sweep-report.json").exists(), out + said
     nodes = {node["node"]: node["verdict"] for node in report(for_all / "results/s")["nodes"]}
     assert nodes == {"n1": "PASS", "n2": "FAIL"}, out + said
@@ -144,17 +127,19 @@ def test_a_job_of_higher_priority_has_the_nodes_at_once(
         sweeping.build(slurm, node, "busy")
     words = ["--partition=all", "--pack=quick", "--settle=1", "--json"]
     running = [
-        started(slurm, variables, kind, *words, f"--nodes={node}", f"--results={tmp_path}/{kind}", "--name=s")
+        sweeping.started(slurm, variables, kind, *words, f"--nodes={node}", f"--results={tmp_path}/{kind}", "--name=s")
         for kind, node in (("sweep", "n1"), ("nightly", "n2"))
     ]
     states = ["squeue", "-h", "-p", "all", "-o", "%T"]
-    until(lambda: slurm.run(states).stdout.split() == ["RUNNING"] * 2, "both jobs run")
-    until(lambda: all(list(tmp_path.glob(f"{kind}/s/jobs/n*.out")) for kind in ("sweep", "nightly")), "both measure")
+    sweeping.until(lambda: slurm.run(states).stdout.split() == ["RUNNING"] * 2, "both jobs run")
+    sweeping.until(
+        lambda: all(list(tmp_path.glob(f"{kind}/s/jobs/n*.out")) for kind in ("sweep", "nightly")), "both measure"
+    )
     urgent = slurm.run(
         ["sbatch", "--parsable", "-p", "urgent", "-N2", "--exclusive", "--output=/dev/null", "--wrap=sleep 60"]
     )
     state = ["squeue", "-h", "-j", urgent.stdout.strip(), "-o", "%T"]
-    until(lambda: slurm.run(state).stdout.strip() == "RUNNING", "the urgent job runs")
+    sweeping.until(lambda: slurm.run(state).stdout.strip() == "RUNNING", "the urgent job runs")
     (out, said), (nightly, more) = [each.communicate(timeout=60) for each in running]
     slurm.run(["scancel", urgent.stdout.strip()])
     (node,) = json.loads(out)["nodes"]
@@ -166,7 +151,9 @@ def test_a_job_of_higher_priority_has_the_nodes_at_once(
 def test_results_on_a_full_disk(slurm: PrivateSlurm, variables: dict[str, str], small: Path) -> None:
     """Each node's gap is told with its reason, nothing half is left, and the sweep goes on once there is room."""
     words = ["--settle=1", f"--results={small}"]
-    sweep = started(slurm, variables, "sweep", "--partition=all", "--pack=quick", "--nodes=n1", "--name=s", *words)
+    sweep = sweeping.started(
+        slurm, variables, "sweep", "--partition=all", "--pack=quick", "--nodes=n1", "--name=s", *words
+    )
     out, said = sweep.communicate(timeout=120)
     assert sweep.returncode == 3, out + said
     assert (
@@ -174,7 +161,7 @@ def test_results_on_a_full_disk(slurm: PrivateSlurm, variables: dict[str, str], 
     )
     assert list((small / "s/nodes/n1").iterdir()) == [] and "Traceback" not in out + said
     subprocess.run(["mount", "-o", "remount,size=16m", str(small)], check=True)
-    out, said = started(slurm, variables, "sweep", "--resume=s", *words).communicate(timeout=120)
+    out, said = sweeping.started(slurm, variables, "sweep", "--resume=s", *words).communicate(timeout=120)
     (node,) = report(small / "s")["nodes"]
     assert (node["verdict"], node["result"]) == ("PASS", "nodes/n1/2"), out + said
 
@@ -187,7 +174,7 @@ def test_a_node_that_may_not_write_to_the_results_directory(
     there = f"mount --bind {place} {place} && mount -o remount,bind,ro {place}"
     subprocess.run(["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "sh", "-c", there], check=True)
     words = ["sweep", "--partition=all", "--pack=quick", "--nodes=n1", "--name=s", "--settle=1", f"--results={place}"]
-    out, said = started(slurm, variables, *words).communicate(timeout=120)
+    out, said = sweeping.started(slurm, variables, *words).communicate(timeout=120)
     assert "FAILED (JobLaunchFailure); does n1 see the results directory, and may it write there?" in out, out + said
     undone = ["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "umount", str(place)]
     subprocess.run(undone, check=True)
@@ -197,7 +184,7 @@ def test_results_on_a_read_only_disk(slurm: PrivateSlurm, variables: dict[str, s
     place = tmp_path / "results"
     place.mkdir()
     with mounted(place, "ro"):
-        sweep = started(slurm, variables, "sweep", "--partition=all", f"--results={place}")
+        sweep = sweeping.started(slurm, variables, "sweep", "--partition=all", f"--results={place}")
         out, said = sweep.communicate(timeout=60)
     assert sweep.returncode == 3 and not out, out + said
     assert said.strip() == (

@@ -6,9 +6,7 @@ import errno
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,23 +39,6 @@ def variables(slurm: PrivateSlurm, tmp_path_factory: pytest.TempPathFactory) -> 
     return sweeping.site(tmp_path_factory.mktemp("site"), slurm)
 
 
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "nearfar", "slurm", *words]
-
-
-def started(slurm: PrivateSlurm, variables: dict[str, str], *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(*words), env={**slurm.environment, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
-
-
-def until(holds: Callable[[], bool], what: str, limit: float = 60.0) -> None:
-    end = time.monotonic() + limit
-    while not holds():
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.1)
-
-
 def report(sweep: Path) -> dict[str, dict[str, Any]]:
     """The nodes of a sweep's report by name."""
     return {node["node"]: node for node in json.loads((sweep / "sweep-report.json").read_text())["nodes"]}
@@ -70,10 +51,10 @@ def swept(slurm: PrivateSlurm, variables: dict[str, str], tmp_path_factory: pyte
     results = tmp_path_factory.mktemp("results")
     sweeping.build(slurm, "n2", "slow")
     slurm.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad fan"])
-    running = started(
+    running = sweeping.started(
         slurm, variables, "sweep", "--partition=all", "--pack=quick", f"--results={results}", "--name=s1", "--settle=1"
     )
-    until(lambda: len(list(results.glob("s1/jobs/n*.out"))) == 3, "three jobs have begun")
+    sweeping.until(lambda: len(list(results.glob("s1/jobs/n*.out"))) == 3, "three jobs have begun")
     slurm.kill_node("n3")
     slurm.stop_controller()
     said = ""
@@ -127,8 +108,8 @@ def test_what_has_no_result_has_its_turn_again(slurm: PrivateSlurm, variables: d
     before = (results / "s1/nodes/n1/1/result.json").read_bytes()
     slurm.start_node("n3")
     slurm.run(["scontrol", "update", "nodename=n3", "state=resume"])
-    until(lambda: "State=IDLE " in slurm.run(["scontrol", "show", "node", "n3"]).stdout, "n3 is back")
-    again = started(slurm, variables, "sweep", "--resume=s1", f"--results={results}")
+    sweeping.until(lambda: "State=IDLE " in slurm.run(["scontrol", "show", "node", "n3"]).stdout, "n3 is back")
+    again = sweeping.started(slurm, variables, "sweep", "--resume=s1", f"--results={results}")
     out, said = again.communicate(timeout=120)
     nodes = report(results / "s1")
     assert (nodes["n3"]["verdict"], nodes["n3"]["result"]) == ("PASS", "nodes/n3/2"), out + said
@@ -149,8 +130,8 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
         "--name=s2",
         "--window=1",
     ]
-    running = started(slurm, variables, *words)
-    until(lambda: (tmp_path / "s2/jobs/n1.1.out").exists(), "the first job runs")
+    running = sweeping.started(slurm, variables, *words)
+    sweeping.until(lambda: (tmp_path / "s2/jobs/n1.1.out").exists(), "the first job runs")
     running.send_signal(signal.SIGINT)
     out, said = running.communicate(timeout=60)
     assert running.returncode == 130, out + said
@@ -158,11 +139,11 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
     assert slurm.run(["squeue", "-h", "-n", "nearfar-s2", "-o", "%n %T"]).stdout == "n1 RUNNING\n"
     assert "its turn has not come" in report(tmp_path / "s2")["n2"]["reason"]
     sweeping.build(slurm, "n1", "good")
-    shown = started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--dry-run")
+    shown = sweeping.started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--dry-run")
     out, said = shown.communicate(timeout=60)
     assert shown.returncode == 0 and "2 nodes of all; jobs are submitted for n2\n" in out, out + said
     assert "waited for: 1 job that" in out and "--nodelist=n2 " in out.splitlines()[-1], out
-    again = started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--json")
+    again = sweeping.started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--json")
     out, said = again.communicate(timeout=120)
     nodes = {node["node"]: node for node in json.loads(out)["nodes"]}
     assert nodes["n1"]["result"] == "nodes/n1/1", f"the job that was left is the one that counts: {said}"
@@ -336,15 +317,15 @@ def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str
     busy = slurm.run(
         ["sbatch", "--parsable", "-w", "n1", "--exclusive", "--output=/dev/null", "--wrap=sleep 100"]
     ).stdout
-    until(lambda: "ALLOCATED" in slurm.run(["scontrol", "show", "node", "n1"]).stdout, "n1 is in use")
+    sweeping.until(lambda: "ALLOCATED" in slurm.run(["scontrol", "show", "node", "n1"]).stdout, "n1 is in use")
     words = ["nightly", "--partition=all", "--pack=quick", f"--results={tmp_path}", "--json"]
-    out, said = started(slurm, variables, *words, "--name=night").communicate(timeout=120)
+    out, said = sweeping.started(slurm, variables, *words, "--name=night").communicate(timeout=120)
     told = json.loads(out)
     assert {node["node"]: node["verdict"] for node in told["nodes"]} == {"n2": "PASS"}, said
     assert told["left_out"]["n1"] == "allocated" and told["left_out"]["n4"].startswith("drained by root")
     assert told["exit_code"] == 0
     slurm.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=too"])
-    none = started(slurm, variables, *words[:-1], "--name=none")
+    none = sweeping.started(slurm, variables, *words[:-1], "--name=none")
     out, said = none.communicate(timeout=60)
     assert none.returncode == 3 and "0 of 4 nodes measured; not: 3 drained, 1 allocated" in out, out + said
     slurm.run(["scancel", busy.strip()])
@@ -356,7 +337,7 @@ def test_reframes_own_distribute_finds_the_same(slurm: PrivateSlurm, variables: 
     """The same checks by ReFrame's scheduler and `--distribute`: same names, same verdicts, one page."""
     slurm.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=x"])
     # A node that was in use or drained a moment ago is not exactly idle yet, and would be left out.
-    until(
+    sweeping.until(
         lambda: slurm.run(["scontrol", "show", "node", "n[1-2]"]).stdout.count("State=IDLE ") == 2, "n1 and n2 are idle"
     )
     environment = {**variables, "NEARFAR_RUN_DIR": str(tmp_path / "run"), "NEARFAR_STATE": str(tmp_path / "state")}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -33,6 +34,11 @@ nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/histo
 
 exit codes: 0 shown, 2 wrong use (a name that nothing has), 3 there is no history of what is asked, or it cannot be read
 """
+#: Of some rows: runs, when, and how many figures failed.
+_HOW_MUCH = (
+    pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
+    (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
+)  # fmt: skip
 #: Lines of a table, unless all are asked for.
 MOST_LINES = 40
 _SCHEMA = "nearfar-history/1"
@@ -178,19 +184,18 @@ def _nothing(store: History, question: Question) -> NearfarError:
     return CouldNotJudge(f"no run since {question.since:%Y-%m-%d %H:%M}; the last was {last:%Y-%m-%d %H:%M}")
 
 
+def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in rows]
+
+
 def _systems(args: argparse.Namespace, store: History, question: Question) -> int:
     """Of several systems how much there is of each."""
-    found = store.aggregated(
-        question, ["system"], pl.col("node").n_unique().alias("nodes"), pl.col("run").n_unique().alias("runs"),
-        pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
-        (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
-    )  # fmt: skip
+    found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_HOW_MUCH)
     if found.is_empty():
         raise _nothing(store, question)
     rows = found.to_dicts()
     if args.json:
-        told = [{**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in rows]
-        print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": told}, indent=1))
+        print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": _as_json(rows)}, indent=1))
         return EXIT_GOOD
     width = max(len("system"), *(len(row["system"]) for row in rows))
     print(f"{len(rows)} system{'s' if len(rows) > 1 else ''} in {store.directory}; --system NAME shows one's nodes")
@@ -202,19 +207,12 @@ def _systems(args: argparse.Namespace, store: History, question: Question) -> in
 
 
 def _overview(args: argparse.Namespace, store: History, question: Question) -> int:
-    found = store.aggregated(
-        question, ["node"], pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"),
-        pl.col("started").max().alias("last"), pl.col("metric").n_unique().alias("metrics"),
-        (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
-    )  # fmt: skip
+    found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_HOW_MUCH)
     if found.is_empty():
         raise _nothing(store, question)
     if args.json:
-        nodes = [
-            {**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in found.to_dicts()
-        ]
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "system": question.system,
-                          "nodes": nodes}, indent=1))  # fmt: skip
+                          "nodes": _as_json(found.to_dicts())}, indent=1))  # fmt: skip
         return EXIT_GOOD
     width = max(len("node"), *(len(node) for node in found["node"]))
     print(

@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     directories, wanted = chosen(args.paths)
     looked = lint.lint(directories)
     for path in wanted:
-        if not looked.within([path]).files and not looked.within([path]).complaints:
+        inside = looked.within([path])
+        if not inside.files and not inside.complaints:
             raise NearfarError(
                 f"{path}: no site file; these are in systems/, nodes/, references/, gpus/ and templates/"
             )

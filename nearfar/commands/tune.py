@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     """Propose, show, and with ``--apply`` write."""
     tolerance.check(args.coverage, args.confidence)
     directories = site_directories()
-    files = _files(args.system, directories)
+    system = _system(args.system, directories)
+    files = _files(system)
     store = History(history.readable(), _say, history.trusted(history.directory()))
     question = _question(args, store)
     known = _known_runs(store, question)
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
                 continue
             found.append((_proposal(today, into, chosen, partitions, directories, how), chosen))
         new = {made.today.into: made.text for made, _ in found if made.tuned and made.diff}
-        _look_at(new, _system(args.system, directories), directories, args.apply)
+        _look_at(new, system, directories, args.apply)
         for path, text in new.items() if args.apply else ():
             write_atomically(path, text)
     _show(args, found)
@@ -136,16 +137,18 @@ def _say(words: str) -> None:
     print(f"nearfar: {words}", file=sys.stderr, flush=True)
 
 
-def _files(name: str, directories: Sequence[Path]) -> dict[str, list[Partition]]:
+def _files(system: System) -> dict[str, list[Partition]]:
     """The names of the reference files of a system's real partitions."""
-    if name == "local":
-        return {"local": list(_system(name, directories).partitions.values())}
+    if system.name == "local":
+        return {"local": list(system.partitions.values())}
     found: dict[str, list[Partition]] = {}
-    for partition in _system(name, directories).partitions.values():
+    for partition in system.partitions.values():
         if not partition.modelled:
-            found.setdefault(partition.references or name, []).append(partition)
+            found.setdefault(partition.references or system.name, []).append(partition)
     if not found:
-        raise NearfarError(f"--system {name}: all its partitions are modelled, and nothing modelled tunes a reference")
+        raise NearfarError(
+            f"--system {system.name}: all its partitions are modelled, and nothing modelled tunes a reference"
+        )
     return found
 
 

@@ -42,4 +42,4 @@ def _each(benchmark: Benchmark, trial: Table) -> dict[int, float]:
         ways = 2 if benchmark.folder == "pt2pt" else 1  # a latency is half of a round trip
         return {size: ways * value * 1e-6 for size, value in figures.items()}
     moved = _WINDOW * (trial.pairs or 1) * (2 if benchmark.name == "osu_bibw" else 1)
-    return {size: moved * size / (value * 1e9) for size, value in figures.items() if value > 0}
+    return {size: moved * size / (value * 1e9) for size, value in figures.items()}

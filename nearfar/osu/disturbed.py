@@ -22,14 +22,15 @@ def busy(document: Mapping[str, Any]) -> dict[str, float]:
 
 def findings(document: Document | None) -> list[Finding]:
     """Figures of busy cores are not the node's own: INDETERMINATE; that repetitions were cut is a note."""
-    mpi = (document.raw.get("mpi") or {}) if document is not None else {}
-    waited: dict[str, float] = mpi.get("waited") or {}
-    busy = {case: part for case, part in waited.items() if part > BUSY}
+    raw = {} if document is None else document.raw
+    shared = busy(raw)
     found = []
-    if busy:
-        words = f"others ran on the ranks' cores: a rank waited up to {max(busy.values()):.0%} of its time for its own"
-        found.append(Finding("cores", "INDETERMINATE", f"{_named(list(busy))}: {words}"))
-    made: dict[str, int] = mpi.get("iterations") or {}
+    if shared:
+        words = (
+            f"others ran on the ranks' cores: a rank waited up to {max(shared.values()):.0%} of its time for its own"
+        )
+        found.append(Finding("cores", "INDETERMINATE", f"{_named(list(shared))}: {words}"))
+    made: dict[str, int] = (raw.get("mpi") or {}).get("iterations") or {}
     cut = {case: repeats for case, repeats in made.items() if repeats < ENOUGH}
     if cut:
         words = f"OSU's own repetitions would have taken too long: {min(cut.values())} of each size at least"

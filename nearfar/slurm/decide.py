@@ -17,6 +17,7 @@ from nearfar.slurm.objections import is_ours, objection_to_comment, objection_to
 from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
 from nearfar.slurm.standing import WRONG_DATA, Blame, Evidence, blamed, evidence
 from nearfar.slurm.waiting import for_a_person
+from nearfar.verdict import passes
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
 _DAY = 86400.0
@@ -95,7 +96,7 @@ def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tu
         return False, f"{drained.check} has not been run since{two}"
     if newest.clears(drained.what):
         return True, f"{drained.check} passed in run {newest.run}"
-    if newest.verdict in ("PASS", "DEGRADED"):
+    if passes(newest.verdict):
         return False, f"{drained.check} passed in run {newest.run}, which did not judge {drained.what}"
     return False, f"{drained.check} said {newest.verdict} in run {newest.run}"
 
@@ -169,7 +170,7 @@ def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decisio
     assert ours is not None
     of_check = [run for run in runs if run.check.removesuffix("_check") == ours.check]
     newest = max(of_check, key=lambda run: run.ended, default=None)
-    if newest is not None and newest.verdict in ("PASS", "DEGRADED"):
+    if newest is not None and passes(newest.verdict):
         return Decision(name, UNCOMMENT, f"{newest.check} passed in run {newest.run}", state.comment)
     return Decision(name, NOTHING, f"it keeps its comment until {ours.check} passes")
 

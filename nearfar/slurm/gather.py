@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -172,11 +171,10 @@ def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
             one.node, RUN, one.run, seconds(one.started), seconds(one.ended), "INDETERMINATE", source=str(one.folder)
         )
     for check in one.checks:
-        figures = check.raw.get("metrics", [])
         yield CheckRun(
             node=one.node, check=check.check, run=one.run, started=seconds(one.started), ended=seconds(one.ended),
             verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
-            passed=frozenset(sys.intern(m["name"]) for m in figures if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference")),
+            passed=result.within_bounds(check.raw.get("metrics", [])),
             parts=one.blamed, source=str(check.folder),
         )  # fmt: skip
 

@@ -144,7 +144,7 @@ def _make(output: Path) -> None:
     try:
         output.mkdir(mode=0o755, parents=True, exist_ok=True)
     except FileExistsError:
-        raise NearfarError(f"{output}: not a directory; name another --output DIR") from None
+        raise NearfarError(f"{output}: not a directory; {_ELSEWHERE}") from None
     except OSError as error:
         raise NearfarError(f"{output}: cannot be made: {error.strerror}; {_ELSEWHERE}") from None
 

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from nearfar.slurm.result import Finding
+from nearfar.verdict import passes
 
 #: What stands for cases that should have run and did not.
 RUN = "run"
@@ -36,7 +37,7 @@ class CheckRun:
 
     def clears(self, what: str | None) -> bool:
         """Whether it passed, and with it the figure ``what`` (None: what was found is no figure, or is not known)."""
-        return self.verdict in ("PASS", "DEGRADED") and (what is None or what in self.passed)
+        return passes(self.verdict) and (what is None or what in self.passed)
 
 
 @dataclass(frozen=True)

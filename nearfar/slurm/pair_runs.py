@@ -22,7 +22,7 @@ from nearfar.slurm.sweep import journal, pairing
 from nearfar.slurm.sweep.journal import Task
 from nearfar.slurm.sweep.pairing import Pair
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import worst
+from nearfar.verdict import passes, worst
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def _measured(one: NodeResult) -> Measured:
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])
-    judged = (metric for check in one.checks for metric in check.raw.get("metrics", []) if is_between(metric["cell"]))
-    passed = frozenset(m["name"] for m in judged if m["verdict"] in ("PASS", "DEGRADED") and m.get("reference"))
+    between = (metric for check in one.checks for metric in check.raw.get("metrics", []) if is_between(metric["cell"]))
+    passed = result.within_bounds(between)
     return Measured(one.run, seconds(one.started), seconds(one.ended), word, failures, passed, str(one.folder))
 
 
@@ -109,7 +109,7 @@ def _runs(rounds: Sequence[Mapping[Pair, Measured | None]]) -> Iterator[CheckRun
         if judged.verdict == "FAIL":
             yield _blamed(node, [measured[pair] for pair in pairing.slow_with(node, verdicts)], judged.words)
         elif judged.verdict == "PASS":
-            well = max((one for one in mine if one.verdict in ("PASS", "DEGRADED")), key=lambda one: one.ended)
+            well = max((one for one in mine if passes(one.verdict)), key=lambda one: one.ended)
             yield _check_run(node, "PASS", [well], judged.words, passed=well.passed)
         else:
             yield _check_run(node, "INDETERMINATE", mine, judged.words)

@@ -26,6 +26,7 @@ from nearfar.slurm.observed import CheckRun, Drained, Past
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.standing import Evidence, evidence
 from nearfar.slurm.waiting import for_a_person
+from nearfar.verdict import passes
 
 #: Measures nodes inside a reservation and returns the runs that it left.
 Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]
@@ -136,7 +137,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     if failing:
         return _found(failing[0]), f"drained again: {failing[0].finding.words}"
     if suspect.drained is None:
-        unjudged = sorted({run.check for run in of_node if run.verdict not in ("PASS", "DEGRADED")})
+        unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
         if unjudged:
             return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
         return None, "accepted: every check passed"

@@ -7,13 +7,14 @@ user, and says no other than its verdict files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar.errors import CouldNotJudge
-from nearfar.verdict import ORDER, worst
+from nearfar.verdict import ORDER, passes, worst
 
 from .trust import Trust
 
@@ -93,6 +94,11 @@ class NodeResult:
         """All findings with their checks, worst first, hard ones before the others."""
         pairs = [(check, finding) for check in self.checks for finding in check.findings]
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
+
+
+def within_bounds(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of the figures of a verdict that were judged and are inside their bounds; kept once for all nodes."""
+    return frozenset(sys.intern(m["name"]) for m in metrics if passes(m["verdict"]) and m.get("reference"))
 
 
 def place(results: Path, sweep: str, node: str, attempt: int) -> Path:

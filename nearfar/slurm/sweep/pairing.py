@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from nearfar.verdict import passes
+
 #: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
 ROUNDS = ("pairs-1", "pairs-2", "pairs-3")
-#: Verdicts of a pair or a node that is well.
-GOOD = ("PASS", "DEGRADED")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def first(nodes: Sequence[str]) -> list[Pair]:
 def again(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """The round after these (verdicts by pair): each node of which nothing is settled, with one that passed and that it was
     not with before, these in turn. Where no pair passed, suspects change partners: with another one may be well."""
-    good = _members(pair for pair, verdict in _all(rounds) if verdict in GOOD)
+    good = _members(pair for pair, verdict in _all(rounds) if passes(verdict))
     unsettled = [node for node in nodes if node not in good and not _settled(node, rounds, good)]
     tried = {frozenset(pair.nodes) for pair, _ in _all(rounds)}
     if not good:
@@ -85,10 +85,10 @@ def slow_with(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with others; none of
     any other node. Both are needed: a second partner, and one that is proven."""
     mine = _mine(node, rounds)
-    proven = _members(pair for pair, verdict in _all(rounds) if verdict in GOOD)
+    proven = _members(pair for pair, verdict in _all(rounds) if passes(verdict))
     failed = [pair for pair, verdict in mine if verdict == "FAIL"]
     compared = [pair for pair in failed if _partner(pair, node) in proven]
-    if len(failed) < 2 or not compared or any(verdict in GOOD for _, verdict in mine):
+    if len(failed) < 2 or not compared or any(passes(verdict) for _, verdict in mine):
         return []
     return [*(pair for pair in failed if pair != compared[-1]), compared[-1]]
 
@@ -103,15 +103,15 @@ def _settled(node: str, rounds: Sequence[Mapping[Pair, str]], good: Sequence[str
 
 def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> Judged:
     mine = [(_partner(pair, node), verdict) for pair, verdict in _mine(node, rounds)]
-    well = [partner for partner, verdict in mine if verdict in GOOD]
-    ill = [partner for partner, verdict in mine if verdict not in GOOD]
+    well = [partner for partner, verdict in mine if passes(verdict)]
+    ill = [partner for partner, verdict in mine if not passes(verdict)]
     if well:
         # That it was slow with a suspect says nothing of a node that was well with another.
         return Judged(
             "PASS",
             f"MPI between nodes is well with {', '.join(well)}" + (f", not with {', '.join(ill)}" if ill else ""),
         )
-    proven = _members(pair for pair, verdict in _all(rounds) if verdict in GOOD)
+    proven = _members(pair for pair, verdict in _all(rounds) if passes(verdict))
     failed = [partner for partner, verdict in mine if verdict == "FAIL"]
     if not mine:
         return Judged("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")

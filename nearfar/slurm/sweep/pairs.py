@@ -14,7 +14,7 @@ from typing import Any
 
 from nearfar.osu.installed import INSTALL
 from nearfar.slurm.trust import own
-from nearfar.verdict import worst
+from nearfar.verdict import passes, worst
 
 from . import journal, measure, pairing, session
 from .controller import Controller
@@ -22,7 +22,7 @@ from .journal import Journal, Task
 from .loop import Pace
 from .outcome import Outcome, outcomes
 from .packs import PACKS, PAIR, PING_PONG
-from .pairing import GOOD, Judged, Pair
+from .pairing import Judged, Pair
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Pairs:
     def last_reason(self, node: str) -> str | None:
         """What was wrong in the last pair of a node that was not well."""
         mine = [one for found in self.rounds for pair, one in found.items() if node in pair.nodes]
-        return next((one.reason for one in reversed(mine) if one.verdict not in GOOD), None)
+        return next((one.reason for one in reversed(mine) if not passes(one.verdict)), None)
 
     def notes(self) -> list[str]:
         """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
@@ -55,7 +55,7 @@ class Pairs:
 
     def pages(self, folder: Path) -> list[tuple[str, str]]:
         """The pages of pairs that are not well, by name; relative to the sweep's directory."""
-        bad = [(pair, one.result) for found in self.rounds for pair, one in found.items() if one.verdict not in GOOD]
+        bad = [(pair, one.result) for found in self.rounds for pair, one in found.items() if not passes(one.verdict)]
         return [(pair.name, f"{read.folder.relative_to(folder)}/index.html") for pair, read in bad if read is not None]
 
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
@@ -76,12 +76,12 @@ def candidates(sweep: Journal, found: Sequence[Outcome]) -> list[str]:
 def _well(one: Outcome) -> bool:
     """Whether everything but MPI within the node is good: where there is no OSU, that cannot be judged, and another program
     measures between nodes."""
-    if one.verdict in GOOD:
+    if passes(one.verdict):
         return True
     read = one.result
     if read is None or read.interrupted or read.missing or one.verdict == "FAIL":
         return False
-    return all(check.verdict in GOOD or check.check in PACKS[PAIR].checks for check in read.checks)
+    return all(passes(check.verdict) or check.check in PACKS[PAIR].checks for check in read.checks)
 
 
 def carry_out(sweep: Journal, controller: Controller, results: Path, pace: Pace) -> None:

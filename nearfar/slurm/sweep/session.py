@@ -99,9 +99,9 @@ def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Jo
     folder = results / plan.sweep
     try:
         folder.mkdir()
-        for place in (folder, folder / job_script.JOBS, folder / "nodes"):
-            make_for_all(place)
-            place.chmod(0o755)
+        folder.chmod(0o755)
+        for name in (job_script.JOBS, "nodes"):
+            make_for_all(folder / name)
     except FileExistsError:
         raise _there_is_one(folder) from None
     except OSError as error:
