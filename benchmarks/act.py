@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.ladder import Policy, Step
+from nearfar.slurm import gather as gathering
 from nearfar.slurm import result
 from nearfar.slurm.decide import DRAIN, decide
 from nearfar.slurm.gather import Window, gather
@@ -47,6 +48,8 @@ def main() -> None:
     asked = parser.parse_args()
     results = asked.results.absolute()
     lay_out(results, asked.nights)
+    # When a file came to be there nobody can make up, but when it was changed.
+    gathering._came = lambda place: place.lstat().st_mtime
     first = next(result.folders(results))
     system = json.loads((first / result.RESULT).read_text(encoding="utf-8"))["system"]
     # As `act` reads with its default policy: what came in the last 36 h, and what is older of nodes with a FAIL.

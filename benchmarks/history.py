@@ -63,7 +63,7 @@ def leave_run(run: Path) -> None:
         document = measurement.load(DOCUMENTS / f"{check}.json")
         metrics = measurement.metrics(document)
         found = references.resolve(metrics, check, [], document.node)
-        subject = Subject(check, SYSTEM, "gpu", "system", "vm", "2026-01-01T02:00:00Z")
+        subject = Subject(check, SYSTEM, "gpu", "system", "vm", document.raw["started"])
         place = run / "vm" / check
         place.mkdir(parents=True)
         (place / "verdict.json").write_text(

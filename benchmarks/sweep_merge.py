@@ -27,7 +27,7 @@ from nearfar.slurm.result import Job
 from nearfar.slurm.sweep import merge
 from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.slurm.sweep.packs import PACKS
-from nearfar.verdict import worst
+from nearfar.verdict import NOT_JUDGED, worst
 
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97
@@ -72,7 +72,7 @@ def varied(verdict: dict[str, Any], node: str, slow: bool, dice: random.Random) 
                 value=value * 0.8, verdict="FAIL", reason=f"GPU 2 to GPU 3: {value * 0.8:.1f} GB/s, expected more"
             )
     made["verdict"] = worst(metric["verdict"] for metric in made["metrics"])
-    made["reasons"] = [metric["reason"] for metric in made["metrics"] if metric["verdict"] != "PASS"]
+    made["reasons"] = [metric["reason"] for metric in made["metrics"] if metric["verdict"] not in ("PASS", NOT_JUDGED)]
     made["node"] = "vm"
     return made
 
@@ -93,7 +93,8 @@ def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict
             mine["files"][name] = len(text.encode())
             entry = next(e for e in mine["checks"] if e["check"] == made["check"])
             entry.update(
-                verdict=made["verdict"], findings=[_finding(m) for m in made["metrics"] if m["verdict"] != "PASS"]
+                verdict=made["verdict"],
+                findings=[_finding(m) for m in made["metrics"] if m["verdict"] not in ("PASS", NOT_JUDGED)],
             )
         mine["verdict"] = worst(entry["verdict"] for entry in mine["checks"])
         mine["reason"] = next((f["words"] for e in mine["checks"] for f in e["findings"]), None)

@@ -18,11 +18,27 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from nearfar import casefiles, expectations, inventory, measurement, references, systems, topology, unmatched, verdict
+from nearfar import (
+    casefiles,
+    drift,
+    expectations,
+    gpu_count,
+    inventory,
+    measurement,
+    must_exist,
+    node_lock,
+    references,
+    systems,
+    topology,
+    unmatched,
+    verdict,
+)
+from nearfar.cells import Cell
 from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
+from nearfar.lint import questions
 from nearfar.supervise import ATTEMPTS
-from nearfar.verdict import Finding, Subject
+from nearfar.verdict import NOT_JUDGED, Finding, Subject
 
 from .programs import programs
 
@@ -62,6 +78,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: :default: ``False``, or ``True`` where ``NEARFAR_ACCEPTANCE=1``
     acceptance = variable(bool, value=os.environ.get("NEARFAR_ACCEPTANCE") == "1", loggable=True)
 
+    #: A check of which nothing was judged, though the node has what it asks for, is no answer: INDETERMINATE.
+    #:
+    #: :type: bool
+    #: :default: ``False``, or ``True`` where ``NEARFAR_MUST_JUDGE=1`` (jobs of sweeps)
+    must_judge = variable(bool, value=os.environ.get("NEARFAR_MUST_JUDGE") == "1", loggable=True)
+
     #: The program that measures the cells.
     #:
     #: :type: str
@@ -92,6 +114,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def findings(self, document):
         """What the check finds out beside the figures."""
         return []
+
+    def quantities(self, subject):
+        """The quantities that a cell (or other subject) is asked for; none: any answers."""
+        if not isinstance(subject, Cell):
+            return ()
+        return ("stream",) if subject.flows[0].kind == "stream" else ("copy",)
 
     def judged_as(self, metric):
         """The check whose references judge a figure."""
@@ -129,8 +157,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             names = (self.partition.references, self.node_type, site.directories)
             self.reference_files = references.for_partition(*names)
             self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
-            models = expectations.gpu_models(list(site.directories))
-            self.expected = self.partition.expected_node(self.node_type, self.observed, models)
+            self.models = expectations.gpu_models(list(site.directories))
+            self.expected = self.partition.expected_node(self.node_type, self.observed, self.models)
 
     @run_after("setup")
     def choose_cells(self):
@@ -139,7 +167,11 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         nothing = not self.asked and not self.left_out
         self.note = self.without_cells(self.expected) if nothing else ""
         # What may not be measured is no reason to skip: it is said, and INDETERMINATE.
-        self.skip_if(nothing and not self.note and self.nothing_to_ask, self.nothing_to_ask)
+        skipped = nothing and not self.note and not gpu_count.findings(self.partition, self.observed, None)
+        self.skip_if(skipped and self.nothing_to_ask, self.nothing_to_ask)
+
+    #: Whether the check says how many of the node's GPUs are missing, whatever it asks of the others.
+    counts_gpus = False
 
     #: Why the check is skipped where the node has nothing of its kind; empty for a check that looks at any node.
     nothing_to_ask = ""
@@ -151,7 +183,9 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     @run_before("run")
     def set_executable(self):
         limit = self.program_limit + self.cell_limit * len(self.asked)
-        self.time_limit = ATTEMPTS * limit + 30
+        with self.users_errors():
+            wait = 0 if self.partition.modelled else node_lock.wait()
+        self.time_limit = wait + ATTEMPTS * limit + 30
         self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
         python = shlex.quote(sys.executable)
         if not self.partition.modelled and not self.runs_here:
@@ -166,7 +200,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         cells = Path(self.stagedir, "cells.txt")
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
         with self.users_errors():
-            command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", "--", *self.command(cells)]
+            lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
+            command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", *lock, "--", *self.command(cells)]
         self.executable_opts = [shlex.quote(word) for word in command]
 
     def command(self, cells):
@@ -200,9 +235,15 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             self.metrics = [] if document is None else self.figures(document)
             stamp = {} if document is None else document.raw["node"].get("software", {})
             findings += [*self.findings(document), *self.find_references(stamp)]
+            if document is not None and self.observed is not None and self.kind == "measured" == document.kind:
+                findings += drift.another_node(document, self.observed)
+            if self.counts_gpus or not self.asked:
+                findings += gpu_count.findings(self.partition, self.observed, document)
             judge = functools.partial(
                 verdict.judge, document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
-                left_out=self.left_out, kind=self.kind, acceptance=self.acceptance,
+                left_out=self.left_out, kind=self.kind, acceptance=self.acceptance and self.kind == "measured", exists=self.known(document),
+                quantities=self.quantities,
+                must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
             )  # fmt: skip
             # The first verdict says which figures of which boards are to be looked for.
             past, notes = self.find_past(document, judge(findings=findings))
@@ -212,6 +253,20 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if verdict.needs_sanity(self.verdict):
             raise SanityError(verdict.headline(self.verdict))
         return sn.assert_true(True)
+
+    def known(self, document):
+        """Who says that what the program took for unsupported must exist (``verdict.Known`` by cell or other subject)."""
+        if document is None or self.kind != "measured":
+            return {}
+        if all(skip.code != "unsupported" for skip in document.skipped):
+            return {}
+        links = must_exist.links(self.system, self.partition, self.node_type, self.expected, self.models)
+        asked = [subject for subject in self.asked if isinstance(subject, Cell)]
+        figures = questions.figures(
+            self.name, self.expected, self.partition.features, {cell: self.quantities(cell) for cell in asked}
+        )
+        tuned = must_exist.rows(figures, self.judged_as, self.reference_files, self.expected)
+        return {**tuned, **must_exist.cells(asked, self.expected, links)}
 
     def find_references(self, stamp):
         """Set the figures' references; returns what is wrong with the site's."""
@@ -235,8 +290,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         try:
             found, left_out = own_past().of(judged, document.raw, observed), own_past().left_out()
         except NearfarError as error:
-            return {}, [Finding(verdict.HISTORY, "PASS", f"not compared with its own past: {error}")]
-        return found, [Finding(verdict.HISTORY, "PASS", f"its own past: {left_out}")] if left_out else []
+            return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
+        return found, [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
 
     def figures(self, document):
         """The document's figures, by the path classes of the expected node (``Metric``, or ``SubjectMetric``)."""
@@ -281,7 +336,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """The program's document (None where it left none), and what its end says."""
         stage = Path(self.stagedir)
         if not self.asked:
-            notes = [Finding("cells", "PASS", self.note)] if self.note else []
+            notes = [Finding("cells", NOT_JUDGED, self.note)] if self.note else []
             modelled = self.partition.node_type if self.partition.modelled else None
             return casefiles.observation(self.observed or self.expected, modelled), notes
         return casefiles.read(stage, stage / str(self.stdout), stage / str(self.stderr))

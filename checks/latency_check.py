@@ -3,6 +3,7 @@
 import reframe as rfm
 
 from nearfar import cells
+from nearfar.lint.imagined import LATENCIES
 
 from .base import node_check
 
@@ -19,6 +20,9 @@ class latency_check(node_check):
 
     def cells(self, node):
         return cells.latency_cells(node)
+
+    def quantities(self, subject):
+        return LATENCIES
 
     def program_options(self):
         return ["--latency"]

@@ -39,6 +39,9 @@ class load_balance_check(launched_check):
     def options(self):
         return ["--binding", self.bindings]
 
+    def quantities(self, subject):
+        return load_balance.QUANTITIES
+
     def figures(self, document):
         return load_balance.figures(document)
 

@@ -9,7 +9,8 @@ from reframe.core.builtins import run_after, run_before, variable
 
 from nearfar.errors import NearfarError
 from nearfar.osu import bindings, cases, disturbed, figures
-from nearfar.verdict import Finding
+from nearfar.osu.benchmarks import BENCHMARKS
+from nearfar.verdict import NOT_JUDGED, Finding
 
 from .base import node_check
 
@@ -81,6 +82,9 @@ class osu_check(node_check):
             node, nodes=2 if self.two_nodes else 1, benchmarks=self.benchmarks, ranks=self.ranks or None
         ), []
 
+    def quantities(self, case):
+        return BENCHMARKS[case.benchmark].quantities
+
     def without_cells(self, node):
         return "fewer than two cores: there is no place for a second rank"
 
@@ -101,7 +105,7 @@ class osu_check(node_check):
         between = any(case.nic for case in self.asked)
         why = "this partition's nodes have no NIC in the site's description" if self.two_nodes else "one node"
         note = Finding(
-            "nodes", "INDETERMINATE" if self.two_nodes else "PASS", f"{why}: nothing was measured between nodes"
+            "nodes", "INDETERMINATE" if self.two_nodes else NOT_JUDGED, f"{why}: nothing was measured between nodes"
         )
         return [
             *bindings.findings(document, self.expected),

@@ -13,6 +13,7 @@ class topology_check(node_check):
 
     descr = "the node against the site's file"
     program = "nearfar-copy"
+    counts_gpus = True
 
     def cells(self, node):
         """One short cell for each GPU, so that its link is not asleep."""

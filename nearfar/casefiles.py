@@ -29,6 +29,8 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
     """The document that a supervised program printed (None where it printed none), and what its end says."""
     account = _account(stage)
     attempts = account.get("attempts", [])
+    if "prevented" in account:
+        return None, [Finding("program", "INDETERMINATE", str(account["prevented"]))]
     program = _program(account.get("command", ["the program"]))
     hangs = [attempt for attempt in attempts if attempt["hung"]]
     findings: list[Finding] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from nearfar.measurement import RATIO, Document, SubjectMetric
 from nearfar.topology import Node
-from nearfar.verdict import Finding
+from nearfar.verdict import NOT_JUDGED, Finding
 
 #: Of MPI and of what moves data beside it, in the document.
 MPI_LATENCY = "contention.mpi.latency"
@@ -92,6 +92,14 @@ def subjects(words: Sequence[str], counts: Sequence[int], place: str = "within")
     return [f"{place}.{word}.{count}.{traffic}" for count in counts for word in words for traffic in TRAFFICS]
 
 
+def quantities(subject: str) -> tuple[str, ...]:
+    """What is measured of a subject: MPI, alone or beside the GPUs' copies, and these."""
+    latency = "pingpong" in subject
+    if ".mpi_only." in subject:
+        return (ALONE[not latency],)
+    return (MPI_LATENCY if latency else MPI_BANDWIDTH, MOVED[0])
+
+
 def figures(document: Document) -> list[SubjectMetric]:
     """What MPI loses beside the tasks and the tasks beside MPI, as penalties; of MPI alone its latencies and bandwidths."""
     found: list[SubjectMetric] = []
@@ -120,6 +128,7 @@ def _figure(
         name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {words}",
         path_class=about.place, value=float(rate["median"]), unit=str(rate["unit"]), quantity=quantity,
         ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=result["verified"],
+        least=rate.get("min"), most=rate.get("max"),
         rows=(f"{result['cell']}.{what}", f"{about.place}.{about.word}.{about.traffic}.{what}"),
     )  # fmt: skip
 
@@ -134,9 +143,11 @@ def findings(document: Document | None) -> list[Finding]:
         for flow in result["flows"]
         if flow.get("starved")
     ]
-    notes = [Finding("starved", "PASS", f"moved next to nothing beside MPI: {', '.join(starved)}")] if starved else []
+    notes = (
+        [Finding("starved", NOT_JUDGED, f"moved next to nothing beside MPI: {', '.join(starved)}")] if starved else []
+    )
     notes += [
-        Finding("split", "PASS", f"threads are not split: {skip.reason}")
+        Finding("split", NOT_JUDGED, f"threads are not split: {skip.reason}")
         for skip in document.skipped
         if skip.cell == "split" and skip.code == "unsupported"
     ]

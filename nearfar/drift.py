@@ -10,7 +10,7 @@ from nearfar.measurement import Document
 from nearfar.prediction import NodeType
 from nearfar.systems import Partition, System
 from nearfar.topology import Gpu, Node, compare, host_class
-from nearfar.verdict import Finding
+from nearfar.verdict import NOT_JUDGED, Finding
 
 #: The classes of a path to load a GPU's link by, best first.
 _BEST = ("near", "sole", "on_socket", "unknown", "off_socket")
@@ -39,7 +39,7 @@ def unloaded(matrix: Sequence[Cell], left_out: Sequence[Skip]) -> list[Skip]:
     return [skip for gpu, skip in first.items() if gpu not in loaded]
 
 
-def not_compared(system: System, node_type: NodeType | None) -> str | None:
+def not_compared(system: System, partition: Partition, node_type: NodeType | None) -> str | None:
     """Why a topology cannot be compared with anything, in words; None where it can."""
     if system.file is None:
         return "no system file describes this machine; nearfar detect --site NAME writes a first one"
@@ -49,6 +49,8 @@ def not_compared(system: System, node_type: NodeType | None) -> str | None:
     if unreviewed:
         names = " and ".join(map(str, unreviewed))
         return f"unreviewed: {names}; compare with the machine, then remove that line"
+    if node_type is None and not partition.expect:
+        return f"{system.file} does not say what '{partition.name}' should have: give it a node_type, or `expect`"
     return None
 
 
@@ -70,9 +72,9 @@ def findings(
         return [Finding("topology", "INDETERMINATE", "topology not compared: the job left no description of its node")]
     entries = [] if document is None else document.raw.get("gpus_under_load", [])
     under_load = {entry["index"]: entry for entry in entries}
-    why = not_compared(system, node_type)
+    why = not_compared(system, partition, node_type)
     if why is not None:
-        word = "INDETERMINATE" if acceptance else "PASS"
+        word = "INDETERMINATE" if acceptance else NOT_JUDGED
         sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.item]
         return [
             Finding("topology", word, f"topology not compared: {why}"),
@@ -80,13 +82,30 @@ def findings(
         ]
     differences = compare(expected, observed, under_load, partition.expectation(node_type))
     found = [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]
+    found = found or [Finding("node", "PASS", f"as {system.file} says")]
     weak = _not_seen(expected, under_load) if document is not None else []
     if node_type is None:
         # The rest of what is expected was read from this very node, and always agrees.
         weak.insert(
             0, f"only what {system.file} says under `expect` is compared: '{partition.name}' names no node_type"
         )
-    return found + [Finding("topology", "INDETERMINATE" if acceptance else "PASS", words) for words in weak]
+    return found + [Finding("topology", "INDETERMINATE" if acceptance else NOT_JUDGED, words) for words in weak]
+
+
+def another_node(document: Document, observed: Node) -> list[Finding]:
+    """A document of other GPUs than those at hand, by their UUIDs or PCI addresses, says nothing of this node."""
+    here = {gpu.pci: gpu.uuid for gpu in observed.gpus}
+    if not here:
+        return []
+    strange = [gpu.pci for gpu in document.node.gpus if gpu.pci not in here or not _same(gpu.uuid, here[gpu.pci])]
+    if not strange:
+        return []
+    words = f"the document is of {document.node.hostname}, whose GPUs are not those of {observed.hostname}: {', '.join(strange)}"
+    return [Finding("document", "INDETERMINATE", words)]
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
 
 
 def _not_seen(expected: Node, under_load: Mapping[int, Mapping[str, Any]]) -> list[str]:

@@ -71,12 +71,16 @@ def make_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> Path:
 
 
 def write_atomically(
-    path: Path, content: str | bytes, elsewhere: str = STATE_ELSEWHERE, mode: int | None = None
+    path: Path,
+    content: str | bytes,
+    elsewhere: str = STATE_ELSEWHERE,
+    mode: int | None = None,
+    durable: bool = False,
 ) -> None:
     """Write a file beside its place and rename it there; an interrupted write leaves the old file, or none.
 
-    Makes missing parent directories. ``mode`` None: as the umask has it. Raises ``CouldNotJudge`` (full disk, read-only, no
-    permission).
+    Makes missing parent directories. ``mode`` None: as the umask has it. ``durable``: it is on the disk when this returns, with
+    its name in its directory. Raises ``CouldNotJudge`` (full disk, read-only, no permission).
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     make_directory(path.parent, elsewhere)
@@ -85,6 +89,9 @@ def write_atomically(
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         os.chmod(beside, 0o666 & ~_umask() if mode is None else mode)
         os.replace(beside, path)
     except OSError as error:
@@ -93,6 +100,20 @@ def write_atomically(
     except BaseException:
         _remove(beside)
         raise
+    if durable:
+        sync_directory(path.parent, elsewhere)
+
+
+def sync_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> None:
+    """Bring the names in a directory to the disk. Raises ``CouldNotJudge`` where that fails."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise cannot_write(path, error, elsewhere) from None
 
 
 def _umask() -> int:

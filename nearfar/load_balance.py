@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.measurement import RATIO, Document, SubjectMetric
-from nearfar.verdict import Finding
+from nearfar.verdict import NOT_JUDGED, Finding
 
 #: Every binding of the program, by its word in the document.
 BINDINGS = {
@@ -19,6 +19,8 @@ BINDINGS = {
 }
 #: What the quantities begin with; with host memory in the GPUs' place, with the second.
 FAMILIES = ("saxpy.", "saxpy.host.")
+#: What every binding is measured for.
+QUANTITIES = ("saxpy.load_balance", "saxpy.h2d", "saxpy.d2h")
 #: By so much the run time of the GPUs' binding may be above that of the default.
 TOLERANCE = 0.03
 
@@ -89,6 +91,7 @@ def _figure(
         name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=words, path_class=binding,
         value=float(rate["median"]), unit=str(rate["unit"]), quantity=RATIO if explains or binding != "gpu" else quantity,
         ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=result["verified"],
+        least=rate.get("min"), most=rate.get("max"),
     )  # fmt: skip
 
 
@@ -117,14 +120,14 @@ def findings(document: Document | None) -> list[Finding]:
     known = results(document.raw)
     if ("gpu", "h2d") not in known or ("default", "h2d") not in known:
         return [
-            Finding("binding", "PASS", f"no binding to compare: {skip.reason}")
+            Finding("binding", NOT_JUDGED, f"no binding to compare: {skip.reason}")
             for skip in document.skipped
             if skip.cell == subject("gpu") and skip.code == "unsupported"
         ]
     if _places(known["gpu", "h2d"]) == _places(known["default", "h2d"]):
         words = "the launcher had bound every rank to the CPUs and the memory of its GPU's NUMA node: a comparison between equals"
-        return [Finding("binding", "PASS", words)]
-    notes = [Finding("binding", "PASS", words) for words in [_one_node(document)] if words]
+        return [Finding("binding", NOT_JUDGED, words)]
+    notes = [Finding("binding", NOT_JUDGED, words) for words in [_one_node(document)] if words]
     parts = known["gpu", "speedup"]["flows"] if ("gpu", "speedup") in known else []
     return notes + [_compared(part["rate"]) for part in parts if part["flow"] == "default"]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar.expected_cases import Case, belongs, verdicts
+from nearfar.verdict import NOT_JUDGED
 
 #: What ReFrame says of a case as it begins and ends.
 _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
@@ -54,8 +55,7 @@ class Progress:
         verdict = next((v for v in verdicts(self._folder) if belongs(v, case)), None)
         if verdict is None:
             return "INDETERMINATE, it left no verdict"
-        from nearfar.report.judged import shown_check  # a second to load, and nobody waits for it here
-        from nearfar.report.rundir import Check
-
-        shown = shown_check(Check(case.check, self._folder, verdict, None), case.modelled)
-        return "not judged, it has no reference" if shown == "UNJUDGED" else shown
+        word = str(verdict["verdict"])
+        if case.modelled and word in ("PASS", NOT_JUDGED):
+            return "MODELLED"
+        return f"{word}, it has no reference" if word == NOT_JUDGED and verdict["metrics"] else word

@@ -1,22 +1,24 @@
 """Run a program under a time limit; one that hangs is ended with its whole group and tried once more.
 
-What ReFrame's job starts on the node: ``python -m nearfar.supervise --limit 60 -- nearfar-copy --json …``. Standard
+What ReFrame's job starts on the node: ``python -m nearfar.supervise --limit 60 --wait 60 -- nearfar-copy --json …``. Standard
 output is the program's own, from the attempt that ended by itself; ``supervise.json`` beside it says how each attempt
-went.
+went, or what kept the program from being started: with ``--wait`` it holds the node's lock, which another run may have.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from nearfar import process
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_WRONG_USE, NearfarError
+from nearfar import node_lock, process
+from nearfar.errors import EXIT_COULD_NOT_JUDGE, NearfarError
 from nearfar.files import write_atomically
 
 #: Where the account of the attempts is left, in the working directory.
@@ -31,8 +33,23 @@ OWN_WORD = "hang: "
 EXIT_HANG = 124
 
 
-def supervise(command: Sequence[str], limit: float) -> int:
-    """Run ``command``; returns its exit code, or ``EXIT_HANG``."""
+def supervise(command: Sequence[str], limit: float, wait: float | None = None) -> int:
+    """Run ``command``; returns its exit code, or ``EXIT_HANG``.
+
+    ``wait``: seconds to wait for the node's lock before, None: it needs none. Raises ``CouldNotJudge`` where another run keeps it.
+    """
+    account: dict[str, object] = {"limit": limit, "command": list(command), "attempts": []}
+    with contextlib.ExitStack() as stack:
+        if wait is not None:
+            try:
+                stack.enter_context(node_lock.held(wait))
+            except NearfarError as error:
+                write_atomically(Path(ACCOUNT), json.dumps({**account, "prevented": str(error)}))
+                raise
+        return _attempts(command, limit, account)
+
+
+def _attempts(command: Sequence[str], limit: float, account: Mapping[str, object]) -> int:
     attempts: list[dict[str, object]] = []
     for attempt in range(1, ATTEMPTS + 1):
         began = time.time()
@@ -40,7 +57,7 @@ def supervise(command: Sequence[str], limit: float) -> int:
         hung = done.timed_out or done.last_line.startswith(OWN_WORD)
         attempts.append({"began": began, "seconds": round(done.seconds, 4), "returncode": done.returncode,
                          "timed_out": done.timed_out, "hung": hung, "last_line": done.last_line})  # fmt: skip
-        write_atomically(Path(ACCOUNT), json.dumps({"limit": limit, "command": list(command), "attempts": attempts}))
+        write_atomically(Path(ACCOUNT), json.dumps({**account, "attempts": attempts}))
         if not hung or (not done.timed_out and attempt == ATTEMPTS):
             sys.stdout.write(done.stdout)
             return done.returncode if done.returncode >= 0 else 128 - done.returncode
@@ -54,14 +71,19 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``--limit SECONDS -- PROGRAM [ARGUMENT…]``."""
-    if len(arguments) < 4 or arguments[0] != "--limit" or arguments[2] != "--":
-        print("usage: python -m nearfar.supervise --limit SECONDS -- PROGRAM [ARGUMENT...]", file=sys.stderr)
-        return EXIT_WRONG_USE
+    """``--limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT…]``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m nearfar.supervise", description="Run a program under a time limit."
+    )
+    parser.add_argument("--limit", type=float, required=True, metavar="SECONDS")
+    parser.add_argument("--wait", type=float, metavar="SECONDS", help="hold the node's lock; wait for it so long")
+    parser.usage = "%(prog)s --limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT...]"
+    at = arguments.index("--") if "--" in arguments[:-1] else parser.error("no program after --")
+    given = parser.parse_args(arguments[:at])
     # A scheduler's termination ends the program's group too: it has a session of its own.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return supervise(arguments[3:], float(arguments[1]))
+        return supervise(arguments[at + 1 :], given.limit, given.wait)
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar import catalogue, expected_cases, files, lint, process, references, spack, systems
+from nearfar import catalogue, expected_cases, files, lint, node_lock, process, references, spack, systems
 from nearfar.catalogue import Check
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.expected_cases import Case, Ran
@@ -22,29 +23,35 @@ from nearfar.progress import Progress
 from nearfar.sitefile import nearest
 from nearfar.spack import agreement, for_partition
 from nearfar.systems import System
-from nearfar.verdict import HISTORY, passes, worst
+from nearfar.verdict import HISTORY, NOT_JUDGED, passes, worst
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
 #: How a machine comes by what a check asks for, where it can be installed.
 _WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/mpi.md"}
-_EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
+_EXIT_CODES = {
+    "PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, NOT_JUDGED: EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Request:
     """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone. ``way``:
-    how the programs come (``spack``, ``system``; None: as the site's files say); ``yes``: build without asking."""
+    how the programs come (``spack``, ``system``; None: as the site's files say); ``yes``: build without asking; ``wait``: seconds
+    to wait for another run on this node (None: as ``node_lock`` has it). ``must_judge``: a check, or a run, of which nothing was
+    judged is INDETERMINATE; ``acceptance`` asks for that too."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
     report_directory: Path | None = None
     acceptance: bool = False
+    must_judge: bool = False
     verbose: bool = False
     command: tuple[str, ...] = ()
     quick: bool = False
     way: str | None = None
     yes: bool = False
+    wait: float | None = None
 
 
 def plan(request: Request) -> tuple[System, list[Case]]:
@@ -53,6 +60,9 @@ def plan(request: Request) -> tuple[System, list[Case]]:
         os.environ["NEARFAR_SYSTEM"] = request.system
     if request.way is not None:
         os.environ["NEARFAR_WITH"] = request.way
+    if request.wait is not None:
+        os.environ[node_lock.WAIT] = f"{request.wait:g}"
+    node_lock.wait()
     ready = os.environ.get("NEARFAR_PROGRAMS")
     if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
         raise NearfarError(
@@ -80,6 +90,10 @@ def plan(request: Request) -> tuple[System, list[Case]]:
             wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
             words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
             raise CouldNotJudge(f"--check {check.name}: {words}{_WHAT_BRINGS.get(check.name, '')}")
+    if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
+        models = ", ".join(sorted({str(case.node) for case in cases}))
+        words = f"it would run on a modelled node alone ({models})"
+        raise CouldNotJudge(f"nothing of what is asked for can be measured here: {words}")
     return system, cases
 
 
@@ -94,6 +108,13 @@ def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
     _install(request, system, cases)
+    with contextlib.ExitStack() as stack:
+        if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
+            stack.enter_context(node_lock.held(node_lock.wait()))
+        return _measured(request, system, cases)
+
+
+def _measured(request: Request, system: System, cases: Sequence[Case]) -> tuple[int, Path]:
     started = time.time()
     parent = request.report_directory or files.reports_directory()
     if any(letter.isspace() for letter in str(parent.absolute())):
@@ -155,6 +176,8 @@ def _reframe(request: Request, system: System, folder: Path, progress: Progress)
     environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
     if request.acceptance:
         environment["NEARFAR_ACCEPTANCE"] = "1"
+    if request.must_judge:
+        environment["NEARFAR_MUST_JUDGE"] = "1"
     return process.run(command, None, env=environment, cwd=folder, grace=_GRACE, on_stdout=progress.reframe_said)
 
 
@@ -174,7 +197,8 @@ def _finish(
         "hostname": socket.gethostname(),
         "interrupted": interrupted,
     }
-    verdict = _account(folder, cases, about, started, time.time() - started, said)
+    must_judge = request.acceptance or request.must_judge
+    verdict = _account(folder, cases, about, started, time.time() - started, said, must_judge)
     _remember(folder)
     _report(folder, request, interrupted)
     return _EXIT_CODES[verdict]
@@ -222,15 +246,16 @@ def adopt(folder: Path) -> None:
 
 
 def _account(
-    folder: Path, cases: Sequence[Case], about: Mapping[str, Any], started: float, seconds: float, said: str
-) -> str:
+    folder: Path, cases: Sequence[Case], about: Mapping[str, Any], started: float, seconds: float, said: str,
+    must_judge: bool = False,
+) -> str:  # fmt: skip
     """Count, merge and write ``run.json``; returns the run's verdict."""
     interrupted = bool(about["interrupted"])
     ran = expected_cases.ran(folder / "reframe-report.json")
     missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
     found = expected_cases.verdicts(folder)
     missing += _without_verdict(cases, ran, found)
-    verdict = merged(cases, found, bool(missing))
+    verdict = merged(cases, found, bool(missing), must_judge)
     programs = sum(case.seconds for case in ran)
     builds = sum(case.build_seconds for case in ran)
     summary = {
@@ -321,11 +346,11 @@ def _is(ran: Ran, case: Case) -> bool:
     )  # fmt: skip
 
 
-def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: bool) -> str:
+def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: bool, must_judge: bool = False) -> str:
     """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
-    judged.
+    judged, and where nothing of it was though something had to be (``must_judge``).
 
-    What a modelled node shows counts for nothing: a run of modelled partitions alone is PASS (shown as MODELLED)
+    What a modelled node shows counts for nothing: a run of modelled partitions alone is not judged (shown as MODELLED)
     where every case ran.
     """
     words = ["INDETERMINATE"] if missing else []
@@ -333,7 +358,8 @@ def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: b
     judged = [str(v["verdict"]) for v in found for case in real if expected_cases.belongs(v, case)]
     if cases and not real:
         return worst(words)
-    return worst([*words, *judged]) if judged else "INDETERMINATE"
+    verdict = worst([*words, *judged]) if judged else "INDETERMINATE"
+    return "INDETERMINATE" if must_judge and verdict == NOT_JUDGED else verdict
 
 
 def _report(folder: Path, request: Request, interrupted: bool) -> None:

@@ -6,40 +6,72 @@ ReFrame gets the same bounds, and pages, exit codes and drains read what this wr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+from nearfar import plausibility
 from nearfar.cells import Cell, Skip
-from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Document, SubjectMetric, Unmeasured, subject_key
+from nearfar.measurement import (
+    MADE_OF_OTHERS,
+    RATIO_UNIT,
+    AnyMetric,
+    Document,
+    SubjectMetric,
+    Unmeasured,
+    shape,
+    subject_key,
+)
 from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.past import Past, worse
+from nearfar.plausibility import ABOVE_LINK
 from nearfar.references import Reference, figure, row_keys
+from nearfar.topology import Node
 from nearfar.verdict_words import amount, bound_words, describe, interval
 
 SCHEMA = "nearfar-verdict/1"
+#: In place of a verdict: a figure that nothing was held against, a note, and whatever consists of such alone.
+NOT_JUDGED = "not judged"
 #: Worst first.
-ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
-#: A rate above what its link can carry by more than this part is no rounding: bytes that were not moved, or another link.
-IMPOSSIBLE = 0.02
-#: Why a cell may be skipped without making anything indeterminate.
+VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+#: All words, those that count least last.
+ORDER = (*VERDICTS, NOT_JUDGED)
+#: The skips that a program by itself takes for expected. The judge knows more: a cell that was asked for has no representative,
+#: and what must exist is not unsupported.
 EXPECTED_SKIPS = ("representative", "unsupported")
+#: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.
+LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
 #: Failures that prove nothing about the hardware; all other codes are hard evidence.
 SOFT_FAILURES = ("placement", "error")
 #: What a finding speaks of that says why nothing was compared with the node's past.
 HISTORY = "history"
+#: What a finding speaks of that says that nothing of a check was judged.
+UNJUDGED = "judged"
 #: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
 _HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run."""
+    """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run.
+
+    One that is PASS says that something was compared and is well; a note that only informs is ``NOT_JUDGED``.
+    """
 
     item: str
     verdict: str
     reason: str
     hard: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """Who says that what was asked for exists, as the end of a sentence about it. ``link``: it is a link that the site's own
+    file names, so that the device's answer that there is none is evidence."""
+
+    who: str
+    link: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,12 +87,17 @@ class Subject:
 
 
 def worst(verdicts: Iterable[str]) -> str:
-    """The worst of some verdicts; PASS for none."""
-    return min(verdicts, key=ORDER.index, default="PASS")
+    """The worst of some verdicts. What is not judged counts neither way; of such alone, and of none, it is that."""
+    return min(verdicts, key=ORDER.index, default=NOT_JUDGED)
 
 
 def passes(verdict: str) -> bool:
-    """Whether ReFrame's case passes with this verdict."""
+    """Whether ReFrame's case passes with this verdict, and a run's exit code is 0: nothing is held against it."""
+    return good(verdict) or verdict == NOT_JUDGED
+
+
+def good(verdict: str) -> bool:
+    """Whether it was judged, and found within its bounds."""
     return verdict in ("PASS", "DEGRADED")
 
 
@@ -76,23 +113,33 @@ def judge(
     left_out: Sequence[Skip] = (),
     kind: str = "measured",
     acceptance: bool = False,
+    exists: Mapping[Cell | str, Known] | None = None,
+    quantities: Callable[[Cell | str], Sequence[str]] | None = None,
+    must_judge: bool = False,
 ) -> dict[str, Any]:
     """The verdict on one check of one node, as ``nearfar-verdict/1``.
 
     ``asked`` are the cells (or other subjects) that should have been measured, ``findings`` what the check found out by other means,
     ``left_out`` the cells that were never asked for, ``past`` the node's own healthy runs by metric name.
-    ``acceptance``: what cannot be judged is INDETERMINATE.
+    ``acceptance``: what cannot be judged is INDETERMINATE. ``must_judge``: a check of which nothing was judged is. ``exists`` says
+    of what was asked for that it must exist, and ``quantities`` what each of it was asked for (without it any result answers).
     """
     past = past or {}
-    missing = _missing(document, asked)
+    missing = _missing(document, asked, quantities)
     skipped = [*(document.skipped if document else ()), *(Unmeasured(str(s.cell), s.reason, s.code) for s in left_out)]
     found = [
-        *findings, *_from_kind(document, kind), *_from_document(document), *_from_skips(skipped), *_from_missing(document, missing),
+        *findings, *_from_kind(document, kind), *_from_started(document, subject), *_from_document(document),
+        *_from_skips(document, left_out, exists or {}, kind), *_from_missing(document, missing),
     ]  # fmt: skip
     found += _from_nothing(document, asked, kind)
+    node = None if document is None else document.node
     judged = [
-        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance) for metric in metrics
+        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node)
+        for metric in metrics
     ]
+    _doubt_what_is_made_of(metrics, judged, node)
+    if must_judge:
+        found += _from_nothing_judged(found, judged, subject.system)
     ranked = sorted(
         [(f.verdict, f.reason) for f in found] + [(m["verdict"], m["reason"]) for m in judged],
         key=lambda pair: ORDER.index(pair[0]),
@@ -109,10 +156,10 @@ def judge(
         "kind": kind,
         "time": subject.time,
         "verdict": worst(verdict for verdict, _ in ranked),
-        "reasons": [reason for verdict, reason in ranked if verdict != "PASS"],
+        "reasons": [reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED)],
         "metrics": judged,
         "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
-        "missing": missing,
+        "missing": list(missing),
         "skipped": [{"cell": skip.cell, "reason": skip.reason, "code": skip.code} for skip in skipped],
         "provenance": {
             "document": None if document is None else "document.json",
@@ -136,20 +183,34 @@ def headline(verdict: Mapping[str, Any]) -> str:
     return f"{verdict['verdict']}: {'; '.join(reasons[:3])}{more}"
 
 
-def _missing(document: Document | None, asked: Sequence[Cell | str]) -> list[str]:
-    """The cells that a document says nothing about."""
+def _missing(
+    document: Document | None, asked: Sequence[Cell | str], quantities: Callable[[Cell | str], Sequence[str]] | None
+) -> dict[str, str]:
+    """What was asked for and a document says nothing about; behind each the quantities that it lacks, where it has others."""
+    results: dict[object, set[str]] = {}
     accounted: set[object] = set()
     if document is not None:
-        accounted |= {result.cell or result.subject for result in document.results}
+        for result in document.results:
+            results.setdefault(result.cell or result.subject, set()).add(result.quantity)
         accounted |= {subject_key(entry.cell) for entry in (*document.skipped, *document.failed)}
-    return [str(subject) for subject in asked if subject_key(str(subject)) not in accounted]
+    missing = {}
+    for subject in asked:
+        key = subject_key(str(subject))
+        if key in accounted:
+            continue
+        has = results.get(key, set())
+        lacks = [] if quantities is None else [each for each in quantities(subject) if each not in has]
+        if lacks or not has:
+            missing[str(subject)] = f" ({', '.join(lacks)})" if has else ""
+    return missing
 
 
-def _from_missing(document: Document | None, missing: Sequence[str]) -> list[Finding]:
+def _from_missing(document: Document | None, missing: Mapping[str, str]) -> list[Finding]:
     """One finding for what a document leaves out; where there is no document, why not has been said already."""
     if not missing or document is None:
         return []
-    shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
+    named = [f"{subject}{quantities}" for subject, quantities in missing.items()]
+    shown = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
     return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
 
 
@@ -161,6 +222,24 @@ def _from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: 
         return []  # said already
     why = document.skipped[0].reason
     return [Finding("cells", "INDETERMINATE", f"nothing was measured: every cell was skipped; the first: {why}")]
+
+
+def _from_nothing_judged(found: Sequence[Finding], metrics: Sequence[Mapping[str, Any]], system: str) -> list[Finding]:
+    """Why a check has no answer though nothing is wrong: no figure and no comparison was judged."""
+    compared = any(good(m["verdict"]) for m in metrics) or any(f.verdict == "PASS" for f in found)
+    if compared or not passes(worst([f.verdict for f in found] + [m["verdict"] for m in metrics])):
+        return []
+    notes = [f.reason for f in found if f.verdict == NOT_JUDGED]
+    why = notes[0] if notes else "there was nothing to compare with"
+    if metrics:
+        tuned = any(m["unit"] != RATIO_UNIT for m in metrics)
+        what = (
+            f"nearfar tune --system {system} makes them from healthy runs"
+            if tuned
+            else "rows for ratios are written by hand"
+        )
+        why = f"{len(metrics)} {'figure has' if len(metrics) == 1 else 'figures have'} no reference; {what}"
+    return [Finding(UNJUDGED, "INDETERMINATE", f"nothing of it was judged: {why}")]
 
 
 def _from_kind(document: Document | None, kind: str) -> list[Finding]:
@@ -186,19 +265,52 @@ def _from_document(document: Document | None) -> list[Finding]:
     return found
 
 
-def _from_skips(skips: Sequence[Unmeasured]) -> list[Finding]:
+def _from_started(document: Document | None, subject: Subject) -> list[Finding]:
+    """A document that was not measured for this verdict is no word on the node."""
+    if document is None or document.kind != "measured" or "started" not in document.raw:
+        return []
+    text = str(document.raw["started"])
+    try:
+        started, judged = (datetime.strptime(each, "%Y-%m-%dT%H:%M:%SZ") for each in (text, subject.time))
+    except ValueError:
+        return [Finding("started", "INDETERMINATE", f"the document was started at '{text}', which is no time")]
+    if judged - LONGEST <= started <= judged + CLOCKS:
+        return []
+    words = f"the document was started at {text}, and it is judged at {subject.time}"
+    return [Finding("started", "INDETERMINATE", f"{words}: it is another run's, or the node's clock is wrong")]
+
+
+def _from_skips(
+    document: Document | None, left_out: Sequence[Skip], exists: Mapping[Cell | str, Known], kind: str
+) -> list[Finding]:
     """One finding for each reason, however many cells share it."""
-    groups: dict[str, list[str]] = {}
-    for skip in skips:
-        if skip.code not in EXPECTED_SKIPS:
-            groups.setdefault(skip.reason, []).append(skip.cell)
+    groups: dict[tuple[str, bool, str], list[str]] = {}
+    for skip in () if document is None else document.skipped:
+        known = _known(skip, exists)
+        unsupported = skip.code == "unsupported"
+        if (unsupported and known is None) or (kind != "measured" and skip.code in EXPECTED_SKIPS):
+            continue
+        hard = unsupported and known is not None and known.link
+        who = f" ({known.who})" if unsupported and known is not None else ""
+        groups.setdefault((f"{skip.reason}{who}", hard, skip.code), []).append(skip.cell)
+    for each in left_out:
+        if each.code != "representative":
+            groups.setdefault((each.reason, False, each.code), []).append(str(each.cell))
     found = []
-    for reason, cells in groups.items():
+    for (reason, hard, code), cells in groups.items():
         named = ", ".join(cell or "all that was asked for" for cell in cells[:3]) + (
             f" and {len(cells) - 3} more" if len(cells) > 3 else ""
         )
-        found.append(Finding(cells[0] or "program", "INDETERMINATE", f"not measured: {named}: {reason}"))
+        what = "not there" if hard else "asked for, and not measured" if code == "representative" else "not measured"
+        words = f"{what}: {named}: {reason}"
+        found.append(Finding(cells[0] or "program", "FAIL" if hard else "INDETERMINATE", words, hard))
     return found
+
+
+def _known(skip: Unmeasured, exists: Mapping[Cell | str, Known]) -> Known | None:
+    """Who says that a skipped cell exists; of a skip of all that was asked for, the first."""
+    by_key = {subject_key(str(subject)): known for subject, known in exists.items()}
+    return by_key.get(subject_key(skip.cell)) if skip.cell else next(iter(by_key.values()), None)
 
 
 def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
@@ -227,11 +339,12 @@ def _judge_metric(
     references: Mapping[str, Reference | None],
     past: Mapping[str, Past],
     acceptance: bool,
+    node: Node | None,
 ) -> dict[str, Any]:
-    verdict, reason = _beside_its_past(metric, reference, past, acceptance)
+    verdict, reason = _beside_its_past(metric, reference, past, acceptance, node)
     before = past.get(metric.name)
     if verdict in ("FAIL", "DEGRADED"):
-        reason = f"{reason}{_other_direction(metric, metrics, references, past)}"
+        reason = f"{reason}{_other_direction(metric, metrics, references, past, node)}"
     return {
         "name": metric.name,
         "cell": metric.subject if isinstance(metric, SubjectMetric) else str(metric.cell),
@@ -257,32 +370,63 @@ def _judge_metric(
     }  # fmt: skip
 
 
-def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool) -> tuple[str, str | None]:
-    what = describe(metric)
+def _unsound(metric: AnyMetric, node: Node | None) -> str | None:
+    """Why a figure is none, whatever it should be; None where it is one."""
     if not math.isfinite(metric.value) or (metric.value <= 0 and metric.quantity in CELL_QUANTITIES):
-        return "INDETERMINATE", f"{what}: {metric.value:g} is no figure"
+        return f"{metric.value:g} is no figure"
     # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
     if metric.verified is False:
-        return "INDETERMINATE", f"{what}: the data that arrived was not verified"
-    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + IMPOSSIBLE):
+        return "the data that arrived was not verified"
+    wrong = shape.fault(metric)
+    if wrong is not None:
+        return f"{amount(metric)}: {wrong}"
+    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
         carries = f"above what its link can carry, {figure(metric.ceiling, metric.unit)}"
-        return "INDETERMINATE", f"{what}: {amount(metric)}, {carries}: not all was moved, or the link is another"
+        return f"{amount(metric)}, {carries}: not all was moved, or the link is another"
+    impossible = plausibility.fault(metric, node)
+    return None if impossible is None else f"{amount(metric)}, {impossible}"
+
+
+def _doubt_what_is_made_of(metrics: Sequence[AnyMetric], judged: Sequence[dict[str, Any]], node: Node | None) -> None:
+    """Of a figure that is none nothing can be made: a far path is not slow because the near one is a thousandfold."""
+    own = [metric for metric in metrics if metric.quantity not in MADE_OF_OTHERS]
+    unsound = {part for metric in own if _unsound(metric, node) for part in _parts(metric)}
+    for metric, entry in zip(metrics, judged):
+        if metric.quantity in MADE_OF_OTHERS and not passes(entry["verdict"]) and unsound & _parts(metric):
+            reason = f"{describe(metric)}: {amount(metric)}, made of a figure that is none"
+            entry.update(verdict="INDETERMINATE", reason=reason)
+
+
+def _parts(metric: AnyMetric) -> set[object]:
+    """What the figures have in common that one is made of: a GPU; of what is no cell, the program."""
+    if isinstance(metric, SubjectMetric):
+        return {metric.subject.partition("/")[0].partition(".")[0]}
+    return {gpu for flow in metric.cell.flows for gpu in flow.gpus}
+
+
+def _verdict(
+    metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None
+) -> tuple[str, str | None]:
+    what = describe(metric)
+    unsound = _unsound(metric, node)
+    if unsound is not None:
+        return "INDETERMINATE", f"{what}: {unsound}"
     if reference is None or reference.boundless:
         why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
-        # Figures that are made of others explain; what they are made of is judged.
-        made_of_others = metric.quantity in MADE_OF_OTHERS
-        word = "INDETERMINATE" if acceptance and not made_of_others else "PASS"
+        # Figures that are made of others, and parts of 1, explain; what they are made of is judged.
+        explains = metric.quantity in MADE_OF_OTHERS or metric.unit == RATIO_UNIT
+        word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
         return word, f"{what}: {amount(metric)}, not judged: {why}"
-    settled = metric.converged or metric.ci is None
+    span = None if metric.converged else shape.span(metric)
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
         if bound is None:
             continue
         outside = metric.value < bound if below else metric.value > bound
-        ci = metric.ci or (metric.value, metric.value)
-        if not settled and ci[0] < bound < ci[1]:
-            words = (
-                f"did not settle: its interval {interval(ci, metric.unit)} holds the bound {figure(bound, metric.unit)}"
-            )
+        if span is not None and span[0] < bound < span[1]:
+            held = "interval" if metric.ci else "samples"
+            holds = "holds" if metric.ci else "hold"
+            between = interval(span, metric.unit)
+            words = f"did not settle: its {held} {between} {holds} the bound {figure(bound, metric.unit)}"
             return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
         if outside:
             expected = bound_words(reference, below)
@@ -300,12 +444,12 @@ def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool) -
 
 
 def _beside_its_past(
-    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Past], acceptance: bool
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Past], acceptance: bool, node: Node | None
 ) -> tuple[str, str | None]:
     """The verdict by the reference; what passes it may be worse than it was."""
-    verdict, reason = _verdict(metric, reference, acceptance)
+    verdict, reason = _verdict(metric, reference, acceptance, node)
     before = past.get(metric.name)
-    if verdict != "PASS" or before is None or not worse(metric, before):
+    if verdict not in ("PASS", NOT_JUDGED) or before is None or not worse(metric, before):
         return verdict, reason
     words = f"{amount(metric)}, worse than its own past: {before.words(metric.unit)}"
     return "DEGRADED", f"{describe(metric)}: {words}"
@@ -316,6 +460,7 @@ def _other_direction(
     metrics: Sequence[AnyMetric],
     references: Mapping[str, Reference | None],
     past: Mapping[str, Past],
+    node: Node | None,
 ) -> str:
     """What the opposite direction of a host path says: a direction alone points at another part than both."""
     if isinstance(metric, SubjectMetric) or metric.quantity == "ratio" or metric.total:
@@ -336,6 +481,8 @@ def _other_direction(
             and other.quantity == metric.quantity
             and beside.direction != flow.direction
         ):
-            verdict, _ = _beside_its_past(other, references.get(other.name), past, False)
+            verdict, _ = _beside_its_past(other, references.get(other.name), past, False, node)
+            if verdict == NOT_JUDGED:
+                return ""
             return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
     return ""

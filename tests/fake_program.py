@@ -20,6 +20,7 @@ from nearfar.prediction import load_node_type, modelled_document
 Document = dict[str, Any]
 #: Of the fake node: every flow at this part of what its PCIe 2 link carries.
 GOOD, AGED, SLOWER, BROKEN = 0.85, 0.81, 0.70, 0.20
+CEILING = 6.9
 
 
 def document(cells: list[Any]) -> Document:
@@ -30,18 +31,27 @@ def document(cells: list[Any]) -> Document:
     made["node"].update(hostname=os.environ.get("FAKE_HOST", "fake"), software={"driver": "1.0"})
     for gpu in made["node"]["gpus"]:
         gpu["uuid"] = f"GPU-{gpu['index']}"
-    made["skipped"] += [{"cell": str(c), "reason": "left to later", "code": "unsupported"} for c in cells if not c.lone]
     for result in made["results"]:
         rescale(result, GOOD)
+    made["results"] += [both_ways(cell) for cell in cells if not cell.lone]
     return made
 
 
-def rescale(result: Document, part: float, *, ceiling: float = 6.9, spread: float = 0.0) -> None:
-    """Set a lone result's rate."""
-    value = part * ceiling
+def both_ways(cell: Any) -> Document:
+    """A result of several flows, each with what both directions at once leave it."""
+    flows = [{"flow": str(flow), "rate": rate_of(GOOD * CEILING * 0.95)} for flow in cell.flows]
+    total = rate_of(GOOD * CEILING * 0.95 * len(flows))
+    return {"quantity": "copy", "cell": str(cell), "converged": True, "verified": True, "flows": flows, "total": total}
+
+
+def rate_of(value: float, spread: float = 0.0) -> Document:
     low, high = value * (1 - spread), value * (1 + spread)
-    rate = {"unit": "GB/s", "median": value, "mad": 0, "ci": [low, high], "min": low, "max": high, "n": 9}
-    result["flows"][0]["rate"] = rate
+    return {"unit": "GB/s", "median": value, "mad": 0, "ci": [low, high], "min": low, "max": high, "n": 9}
+
+
+def rescale(result: Document, part: float, *, spread: float = 0.0) -> None:
+    """Set a lone result's rate."""
+    result["flows"][0]["rate"] = rate_of(part * CEILING, spread)
 
 
 def find(made: Document, cell: str) -> Document:
@@ -60,6 +70,18 @@ def fail(made: Document, cell: str, code: str) -> None:
 def skip(made: Document, cell: str, code: str) -> None:
     without(made, cell)
     made["skipped"].append({"cell": cell, "reason": f"GPU 2: {code}", "code": code})
+
+
+def all_but_one(made: Document) -> None:
+    for result in list(made["results"][1:]):
+        skip(made, result["cell"], "unsupported")
+
+
+def latencies_alone(made: Document) -> None:
+    for result in made["results"]:
+        result["quantity"] = "latency.copy"
+        for each in [*result["flows"], *([{"rate": result["total"]}] if "total" in result else [])]:
+            each["rate"].update(unit="us")
 
 
 def nothing(made: Document) -> None:
@@ -81,6 +103,11 @@ BENDS: dict[str, Callable[[Document], Any]] = {
     "placement": lambda made: fail(made, "g2:n1", "placement"),
     "denied": lambda made: skip(made, "g2:n1", "denied"),
     "representative": lambda made: skip(made, "g2:n1", "representative"),
+    "all_but_one_unsupported": all_but_one,
+    "latencies_alone": latencies_alone,
+    "of_1970": lambda made: made.update(started="1970-01-01T00:00:00Z"),
+    "inverted": lambda made: find(made, "g2:n1")["flows"][0]["rate"].update(ci=[6.0, 5.5]),
+    "thousandfold": lambda made: (rescale(find(made, "g2:n1"), 1000 * GOOD), find(made, "g2:n1")["flows"][0].pop("ceiling", None)),
     "empty": nothing,
     "newer_schema": lambda made: made.update(schema="nearfar-measurement/9"),
 }  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nearfar.files import CHECKOUT
 from tests.test_checks import reframe
 
 FAKE_MPIRUN = '#!/bin/sh\nexport FAKE_RANKS="$2"\nshift 2\nexec "$@"\n'
@@ -41,7 +42,7 @@ def judged(
     done = reframe(
         folder, "-r", "--system=real", "-n", f"^{check}$", *options,
         NEARFAR_SITE=str(folder / "site"), NEARFAR_SYSTEM="real", NEARFAR_PROGRAMS=str(folder / "bin"),
-        PATH=f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin",
+        PATH=f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"),
     )  # fmt: skip
     every = [json.loads(path.read_text()) for path in (folder / "run").glob("*/*/verdict.json")]
     return {verdict["partition"]: verdict for verdict in every}, done.stdout + done.stderr

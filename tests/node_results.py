@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def utc(seconds: float) -> str:
 def leave(
     results: Path, node: str, run: str, *, at: float, check: str = "host_device_check", speed: float | None = 55.0,
     wrong: str | None = None, indeterminate: str | None = None, kind: str = "measured", system: str = SYSTEM, sweep: str = "",
-    job: int | None = 1, code: str = "wrong_data",
+    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, pack: str = "nightly",
 ) -> Path:  # fmt: skip
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
     wrong. Returns its place."""
@@ -43,13 +44,15 @@ def leave(
     about = About(
         node,
         node,
-        "nightly",
+        pack,
         sweep or f"s-{run}",
-        utc(at - 30),
+        utc(at - took),
         utc(at),
         None if job is None else Job(job, "all", None),
     )
-    return handover.leave(folder, result.place(results, sweep or f"s-{run}", node, 1), about, run)
+    place = handover.leave(folder, result.place(results, sweep or f"s-{run}", node, 1), about, run)
+    os.utime(place, (at, at))
+    return place
 
 
 def _metric(speed: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nearfar.files import CHECKOUT
+from nearfar.verdict import NOT_JUDGED
 from tests.launched_checks import judged, partition
 
 #: Stands in for nearfar-contention: a document of what its command line asks for, as bad as the case says.
@@ -51,7 +52,7 @@ contention_check:
 """
 #: Case -> the verdict, and what is said.
 CASES = {
-    "good": ("PASS", ""),
+    "good": (NOT_JUDGED, ""),  # penalties explain, unless the site has rows for them
     "died": ("INDETERMINATE", "rank 1 on n died during a window"),
     "killed": ("INDETERMINATE", "rank 2 on n was ended by signal 9, as the launcher says"),
     "refused": ("INDETERMINATE", "nearfar-contention: rank 0 on n: 14 threads on n want a core each"),
@@ -92,7 +93,7 @@ def test_a_site_may_bound_a_penalty_for_any_number_of_gpus(outcome: tuple[dict[s
 
 def test_threads_are_asked_together_and_split_on_two_packages(tmp_path: Path) -> None:
     found, said = asked(tmp_path, "thread_split_check", partition("p", "good"))
-    assert found["p"]["verdict"] == "PASS", said
+    assert found["p"]["verdict"] == NOT_JUDGED, said
     names = {metric["name"] for metric in found["p"]["metrics"]}
     assert "within.split.3.pingpong_1MiB.mpi.latency_penalty" in names and not found["p"]["missing"]
 

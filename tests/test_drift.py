@@ -14,6 +14,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.prediction import load_node_type
 from nearfar.systems import Partition, System
 from nearfar.topology import Link, node_to_document
+from nearfar.verdict import NOT_JUDGED
 
 KEENELAND = load_node_type("keeneland", [CHECKOUT / "site"])
 NODE = KEENELAND.node
@@ -42,7 +43,17 @@ def test_one_cell_from_near_memory_loads_each_gpu() -> None:
 
 
 def test_as_described() -> None:
-    assert found(REVIEWED, NODE, loaded(16)) == []
+    assert found(REVIEWED, NODE, loaded(16)) == [("node", "PASS")], "it was compared, and is well"
+
+
+def test_a_partition_that_says_nothing_of_its_nodes_is_compared_with_nothing() -> None:
+    """What is expected was then read from the very node, and always agrees."""
+    silent, telling = Partition("gpu", features=("gpu",)), Partition("gpu", expect={"gpus": 3})
+    (note,) = drift.findings(REVIEWED, silent, None, NODE, NODE, None, False)
+    assert (note.item, note.verdict) == ("topology", NOT_JUDGED)
+    assert note.reason.endswith("does not say what 'gpu' should have: give it a node_type, or `expect`")
+    words = [f.verdict for f in drift.findings(REVIEWED, telling, None, NODE, NODE, None, False)]
+    assert words == ["PASS", NOT_JUDGED], "compared as far as the file says, with a note"
 
 
 def test_a_missing_gpu_is_hard_evidence() -> None:
@@ -56,7 +67,7 @@ def test_a_link_that_is_narrow_under_load() -> None:
     assert found(REVIEWED, NODE, loaded(8)) == [("g1.link.width", "FAIL")]
 
 
-@pytest.mark.parametrize("acceptance, word", [(False, "PASS"), (True, "INDETERMINATE")])
+@pytest.mark.parametrize("acceptance, word", [(False, NOT_JUDGED), (True, "INDETERMINATE")])
 def test_what_nobody_reviewed_is_not_compared(acceptance: bool, word: str) -> None:
     fewer = replace(NODE, gpus=NODE.gpus[:2])
     for system in (replace(REVIEWED, unreviewed=True), System("local", {"gpu": PARTITION})):
@@ -64,15 +75,34 @@ def test_what_nobody_reviewed_is_not_compared(acceptance: bool, word: str) -> No
 
 
 def test_an_unreviewed_node_type_is_named() -> None:
-    why = drift.not_compared(REVIEWED, replace(KEENELAND, unreviewed=True))
+    why = drift.not_compared(REVIEWED, PARTITION, replace(KEENELAND, unreviewed=True))
     assert why is not None and "site/nodes/keeneland.yaml" in why
 
 
 def test_undescribed_links_still_do_what_their_ends_allow() -> None:
     gpus = tuple(replace(gpu, link=Link("pcie", 1, 16, 2, 16)) for gpu in NODE.gpus)
     observed = replace(NODE, gpus=gpus)
-    assert found(System("local", {}), observed, loaded(8)) == [("topology", "PASS"), ("g1.link.width", "DEGRADED")]
+    assert found(System("local", {}), observed, loaded(8)) == [("topology", NOT_JUDGED), ("g1.link.width", "DEGRADED")]
 
 
 def test_a_remote_job_that_describes_no_node() -> None:
     assert found(REVIEWED, None) == [("topology", "INDETERMINATE")]
+
+
+@pytest.mark.parametrize(
+    "change, strange",
+    [
+        ({}, None), ({"uuid": "GPU-b"}, None), ({"uuid": None}, None), ({"uuid": "GPU-c"}, "0000:08:00.0"),
+        ({"pci": "0000:ff:00.0"}, "0000:ff:00.0"),
+    ],
+)  # fmt: skip
+def test_a_document_of_other_gpus_says_nothing_of_this_node(change: dict[str, str | None], strange: str | None) -> None:
+    """One that another node's run left, or a program that was started elsewhere."""
+    first, *rest = (replace(gpu, uuid="GPU-b", pci="0000:08:00.0") if gpu.index == 0 else gpu for gpu in NODE.gpus)
+    here = replace(NODE, gpus=(first, *rest))
+    there = replace(NODE, gpus=(replace(first, **change), *rest))  # type: ignore[arg-type]
+    raw = {"schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(there),
+           "results": [], "skipped": [], "failed": []}  # fmt: skip
+    found = drift.another_node(from_raw(raw), here)
+    assert [f.verdict for f in found] == (["INDETERMINATE"] if strange else [])
+    assert strange is None or f"whose GPUs are not those of {here.hostname}: {strange}" in found[0].reason

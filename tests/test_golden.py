@@ -12,9 +12,10 @@ from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Node, host_class, node_from_document, parse_hwloc_xml, peer_class
 from nearfar.verdict import Subject
+from tests.data.runs import golden
 
 REAL = Path(__file__).parent / "data" / "h200-x4"
-SUBJECT = Subject("host_device_check", "local", "default", "system", "vm", "2026-11-20T11:52:00Z")
+SUBJECT = Subject("host_device_check", "local", "default", "system", "vm", "2026-11-20T15:06:00Z")
 
 
 def document(check: str) -> Document:
@@ -63,8 +64,7 @@ def test_a_slow_direction_is_named_and_the_other_called_fine(node: Node, factor:
     for result in raw["results"]:
         if result["cell"] == "g2:n0":
             for rate in (result["total"], result["flows"][0]["rate"]):
-                rate["median"] *= factor
-                rate["ci"] = [value * factor for value in rate["ci"]]
+                golden._scale(rate, factor)
     made = judged(measurement.document.from_raw(raw, "slowed"), node)
     assert made["verdict"] == wanted
     if wanted != "PASS":

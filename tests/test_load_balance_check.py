@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nearfar.files import CHECKOUT
+from nearfar.verdict import NOT_JUDGED
 from tests.launched_checks import judged, partition
 
 #: Stands in for nearfar-saxpy: its document, as slow as the case says, and the words of a launcher around it.
@@ -25,6 +26,7 @@ if case == "refused":
     print("nearfar-saxpy: rank 0 on n: 3 ranks on this host and 2 GPUs: start one rank a GPU\\n-----", file=sys.stderr)
     sys.exit(2)
 document = raw({{"slower": 0.8}}.get(case, 1.2))
+document["node"]["gpus"] = []  # those of the node at hand are others
 if case == "unknown":
     document["results"] = [r for r in document["results"] if r["cell"] == "saxpy/default"]
     document["skipped"] = [{{"cell": "saxpy/gpu", "code": "unsupported", "reason": "the system does not say what is near"}}]
@@ -37,7 +39,7 @@ sys.exit(1 if document["failed"] else 0)
 CASES = {
     "good": ("PASS", "beside their GPUs the ranks run 1.200 times as fast as launched"),
     "slower": ("FAIL", "beside their GPUs the ranks run 0.800 times as fast as launched"),
-    "unknown": ("PASS", "no binding to compare: the system does not say what is near"),
+    "unknown": (NOT_JUDGED, "no binding to compare: the system does not say what is near"),
     "died": ("INDETERMINATE", "rank 1 on n died during saxpy/gpu"),
     "refused": ("INDETERMINATE", "nearfar-saxpy: rank 0 on n: 3 ranks on this host and 2 GPUs"),
 }
@@ -69,7 +71,7 @@ def test_verdicts(outcome: tuple[dict[str, dict[str, Any]], str], case: str) -> 
 
 def test_one_gpu_is_a_note(outcome: tuple[dict[str, dict[str, Any]], str]) -> None:
     verdict = outcome[0]["one"]
-    assert verdict["verdict"] == "PASS"
+    assert verdict["verdict"] == NOT_JUDGED
     assert [f["reason"] for f in verdict["findings"]] == ["one GPU: there is nothing to balance"]
 
 

@@ -13,6 +13,7 @@ import pytest
 from nearfar import history
 from nearfar.errors import CouldNotJudge
 from nearfar.past import Past
+from nearfar.verdict import NOT_JUDGED
 from tests.data.runs import nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -56,6 +57,34 @@ def test_a_node_has_its_own_past_alone(kept: Path) -> None:
     low, high = found[FIGURE].values[0], found[FIGURE].values[-1]
     assert (len(found[FIGURE].values), found[FIGURE].since) == (6, "2026-11-10")
     assert high / low == pytest.approx(1.005), "the earliest first, none of the other node"
+
+
+def test_what_cannot_be_is_no_past_whatever_passed_it(kept: Path) -> None:
+    """An earlier judge passed a thousandfold: beside it every good night would be worse."""
+    before = past_of(kept)
+    for night in range(16, 18):
+        run = nightly.run(kept.parent / "reports", {"gpu001": 1000.0}, f"2026-11-{night}")
+        path = run / "gpu001/host_device_check/verdict.json"
+        judged = json.loads(path.read_text())
+        for metric in judged["metrics"]:
+            metric["verdict"] = "PASS"
+        path.write_text(json.dumps({**judged, "verdict": "PASS"}))
+        history.record(run, kept)
+    after = past_of(kept)
+    assert after[FIGURE] == before[FIGURE]
+
+
+def test_figures_without_a_reference_are_a_past_too(tmp_path: Path) -> None:
+    """Nothing was held against them, and nothing is wrong with them."""
+    for day in NIGHTS:
+        run = nightly.run(tmp_path / "reports", {"gpu001": 1.0}, day)
+        path = run / "gpu001/host_device_check/verdict.json"
+        verdict = json.loads(path.read_text())
+        verdict["verdict"] = NOT_JUDGED
+        verdict["metrics"] = [{**m, "reference": None, "verdict": NOT_JUDGED} for m in verdict["metrics"]]
+        path.write_text(json.dumps(verdict))
+        history.record(run, tmp_path / "history")
+    assert len(past_of(tmp_path / "history")[FIGURE].values) == 6
 
 
 def stamped(**software: str) -> nightly.Change:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nearfar.slurm.sweep import pairing
 from nearfar.slurm.sweep.pairing import Judged, Pair
+from nearfar.verdict import NOT_JUDGED
 
 
 def nodes(count: int) -> list[str]:
@@ -83,7 +84,7 @@ def test_one_measurement_alone_blames_nobody() -> None:
 @given(st.integers(2, 12), st.data())
 def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObject) -> None:
     """Whatever the pairs show: a blamed node is slow with two, one of whom is well with a third, and well with nobody."""
-    words = st.sampled_from(["PASS", "DEGRADED", "FAIL", "INDETERMINATE"])
+    words = st.sampled_from(["PASS", "DEGRADED", "FAIL", "INDETERMINATE", NOT_JUDGED])
     names, rounds = nodes(count), list[dict[Pair, str]]()
     for number in range(len(pairing.ROUNDS)):
         chosen = pairing.again(names, rounds) if number else pairing.first(names)
@@ -91,10 +92,24 @@ def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObje
         rounds.append({pair: data.draw(words) for pair in chosen})
     shown = [(pair, verdict) for each in rounds for pair, verdict in each.items()]
     well = {node for pair, verdict in shown if verdict in ("PASS", "DEGRADED") for node in pair.nodes}
+    works = {node for pair, verdict in shown if verdict == NOT_JUDGED for node in pair.nodes}
     for name, judged in pairing.judge(names, rounds).items():
+        assert (judged.verdict == "PASS") == (name in well), "what nobody judged is not well"
         slow = {*(n for pair, v in shown if v == "FAIL" and name in pair.nodes for n in pair.nodes)} - {name}
-        assert (judged.verdict == "FAIL") == (len(slow) >= 2 and bool(slow & well) and name not in well)
+        assert (judged.verdict == "FAIL") == (len(slow) >= 2 and bool(slow & well) and name not in well | works)
         assert bool(pairing.slow_with(name, rounds)) == (judged.verdict == "FAIL")
+
+
+def test_pairs_of_which_nothing_was_judged_are_no_answer() -> None:
+    """MPI works and nothing says how fast it should be: nobody is blamed, and nobody passes."""
+    rounds = [{Pair("n0", "n1"): NOT_JUDGED}]
+    assert pairing.again(nodes(2), rounds) == [], "measuring again would say nothing new"
+    for name, partner in (("n0", "n1"), ("n1", "n0")):
+        judged = pairing.judge(nodes(2), rounds)[name]
+        assert judged.verdict == "INDETERMINATE"
+        assert judged.words.startswith(
+            f"MPI between nodes works with {partner}, and no figure of it was judged: nearfar tune"
+        )
 
 
 def test_a_lone_node_is_not_measured() -> None:

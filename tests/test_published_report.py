@@ -134,8 +134,8 @@ def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
 
 
 def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -> None:
-    note = {"item": "cells", "verdict": "PASS", "reason": "one GPU: there is no pair to measure", "hard": False}
-    verdict = {"verdict": "PASS", "metrics": [], "findings": [note]}
+    note = {"item": "cells", "verdict": "not judged", "reason": "one GPU: there is no pair to measure", "hard": False}
+    verdict = {"verdict": "not judged", "metrics": [], "findings": [note]}
     check = rundir.Check("peer_check", tmp_path, verdict, None)
     node = rundir.read(runs["summit"]).nodes[0]
     assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"

@@ -151,12 +151,12 @@ def test_a_figure_beside_others_counts_as_one_of_a_window() -> None:
     for gpu in raw["node"]["gpus"]:
         gpu["nvlink_generation"] = None  # no ceiling: siblings judge
     slow = next(r for r in raw["results"] if r["cell"] == "g0:g2")
-    slow["flows"][0]["rate"].update(median=370.0, ci=[370.0, 370.0])
+    slow["flows"][0]["rate"].update(median=370.0, ci=[370.0, 370.0], min=370.0, max=370.0)
 
     def of(made: Document) -> str:
         metrics = measurement.metrics(made)
         found = references.resolve(metrics, "peer_check", [], made.node)
-        subject = Subject("quick_check", "s", "p", "e", "n", "2026-11-20T00:00:00Z")
+        subject = Subject("quick_check", "s", "p", "e", "n", made.raw["started"])
         metric = next(m for m in metrics if str(m.cell) == "g0:g2")
         made_of = verdict.judge(made, found, subject=subject, metrics=[metric])
         return str(made_of["verdict"])

@@ -13,7 +13,7 @@ import pytest
 
 from nearfar import cli, report
 from nearfar.errors import NearfarError
-from nearfar.report import headline, judged, rundir, terminal
+from nearfar.report import headline, rundir, terminal
 from tests.data.runs import synthetic
 
 
@@ -228,20 +228,22 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     metrics = [{**m, "reference": None} for m in json.loads(path.read_text())["metrics"]]
     change(path, metrics=metrics, verdict="PASS")
     page = Page(report.build(folder))
-    assert page.source.count('class="UNJUDGED"') == 3 and 'td class="PASS"' not in page.source
+    assert page.source.count('class="not judged"') == 3 and 'td class="PASS"' not in page.source
     assert "– not judged" in page.text
-    assert "5 figures have no reference and were not judged" in page.text
+    assert "Nothing was judged: 5 figures have no reference, nearfar tune --system local makes them." in page.text
     assert "without a reference nothing is judged: nearfar tune --system local makes them" in page.text
     said = report.summary(folder).splitlines()
     assert said[0].startswith("0 figures judged, 5 not: they have no reference; nearfar tune --system local makes")
     assert [line.split("  ")[0] for line in said if "host_device" in line] == ["not judged"], said
     assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5}
-    told = [out.text for out in junit(folder).iter("system-out")]
-    assert told == ["not judged, for want of a reference: 5 figures"]
+    (case,) = (case for case in junit(folder).iter("testcase") if case.get("name") == "host_device_check")
+    assert "not judged: g0 × n0: " in str(case.find("skipped").get("message"))  # type: ignore[union-attr]
+    (check,) = (c for c in json.loads((folder / "report.json").read_text())["nodes"][0]["checks"] if c["metrics"])
+    assert {check["verdict"], check["shown"], *(m["verdict"] for m in check["metrics"])} == {"not judged"}
 
 
 @pytest.mark.parametrize(
-    "bound, shown", [("lower", "PASS"), ("upper", "PASS"), ("degraded_below", "PASS"), (None, "UNJUDGED")]
+    "bound, shown", [("lower", "PASS"), ("upper", "PASS"), ("degraded_below", "PASS"), (None, "not judged")]
 )
 def test_a_reference_without_a_bound_judges_nothing(tmp_path: Path, bound: str | None, shown: str) -> None:
     folder = synthetic.one_gpu(tmp_path)
@@ -255,19 +257,35 @@ def test_a_reference_without_a_bound_judges_nothing(tmp_path: Path, bound: str |
     change(path, metrics=metrics, verdict="PASS")
     checks = [check for node in rundir.read(folder).nodes for check in node.checks]
     (mine,) = (check for check in checks if check.name == "host_device_check")
-    assert judged.shown_check(mine, modelled=False) == shown
+    assert mine.word == shown
 
 
 def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:
     folder = synthetic.one_gpu(tmp_path)
     for path in folder.glob("workstation/*/verdict.json"):
         metrics = [{**m, "reference": None, "verdict": "PASS"} for m in json.loads(path.read_text())["metrics"]]
-        notes = [{"item": "node", "verdict": "PASS", "reason": "topology not compared", "hard": False}]
-        change(path, metrics=metrics, verdict="PASS", reasons=[], findings=[] if metrics else notes)
+        notes = [{"item": "history", "verdict": "PASS", "reason": "its own past: no such file", "hard": False}]
+        change(path, metrics=metrics, verdict="PASS", reasons=[], findings=notes)
     change(folder / "run.json", verdict="PASS", exit_code=0)
     page = Page(report.build(folder))
     assert "<title>not judged · " in page.source
-    assert report.summary(folder).splitlines()[-1].startswith("not judged  ")
+    *_, where, last = report.summary(folder).splitlines()
+    assert where == f"not judged  {folder / 'index.html'}"
+    assert last == "nothing was judged: 5 figures have no reference, nearfar tune --system local makes them"
+    assert not re.search(r"\bPASS\b", page.text + report.summary(folder) + (folder / "junit.xml").read_text())
+
+
+def test_what_acceptance_refuses_for_want_of_a_reference_was_not_judged(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    for path in folder.glob("workstation/*/verdict.json"):
+        metrics = [
+            {**m, "reference": None, "verdict": "INDETERMINATE"} for m in json.loads(path.read_text())["metrics"]
+        ]
+        change(path, metrics=metrics, verdict="INDETERMINATE")
+    report.build(folder)
+    counted = json.loads((folder / "report.json").read_text())["figures"]
+    assert counted["judged"] == 0 and counted["unjudged"] > 0, counted
+    assert "0 figures judged, " in report.summary(folder)
 
 
 def test_gpus_keep_the_numbers_that_the_programs_gave_them(tmp_path: Path) -> None:

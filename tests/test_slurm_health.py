@@ -19,6 +19,7 @@ from nearfar import cli
 from nearfar.files import CHECKOUT
 from nearfar.inventory.gpu_memory import GpuMemory
 from nearfar.slurm import health, health_look, templates
+from nearfar.slurm.gather import Window, gather
 from nearfar.slurm.scontrol import Slurm
 from tests.fake_nvml import FakeGpu, FakeNvml
 from tests.node_results import leave
@@ -72,6 +73,35 @@ def test_a_gpu_that_is_not_there(site: Path, monkeypatch: pytest.MonkeyPatch) ->
     found = looked(site)
     assert findings(found) == [("gpus.count", "FAIL", True), ("g2", "FAIL", True)]
     assert "GPU 2 (NVIDIA H200) is missing at 0000:00:08.0" in found["findings"][1]["words"]
+
+
+def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("health findings count as root's alone")
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
+    absent = looked(site)
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml")))
+    back = looked(site)
+    assert (absent["verdict"], back["verdict"]) == ("FAIL", "PASS")
+    found = gather(None, site / "health", "vm", frozenset(), time.time(), Window(0.0))
+    assert not found.refused
+    assert {(run.run, run.verdict) for run in found.runs} == {(absent["run"], "FAIL"), (back["run"], "PASS")}, (
+        "the next look replaced the only account of the absent GPU"
+    )
+
+
+def test_a_finding_that_cannot_be_kept(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It replaces nothing, it is said all the same, and the look does not end as if all were well."""
+    looked(site)
+    (site / "health" / "kept").write_text("in the way")
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
+    assert cli.main(["slurm", "health", "--output", str(site / "health")]) == 3
+    said = capsys.readouterr()
+    assert "health/kept/n1: cannot be written" in said.err and len(said.err.splitlines()) == 1, said.err
+    assert "GPU 2 (NVIDIA H200) is missing" in said.out, "slurmd's log is where it is left to be found"
+    assert json.loads((site / "health" / "n1.json").read_text())["verdict"] == "PASS"
 
 
 def test_never_green_for_what_was_not_looked_at(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

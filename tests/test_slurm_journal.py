@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from nearfar.errors import CouldNotJudge
 from nearfar.ladder import Policy
 from nearfar.slurm import act
-from nearfar.slurm.journal import Entry, Journal, past
+from nearfar.slurm.journal import Entry, Journal
+from nearfar.slurm.replay import past
 from nearfar.slurm.scontrol import Slurm
 
 REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
@@ -26,10 +27,13 @@ def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> 
     journal.end(journal.begin("resume", 14.0, "n4"), "unclear", 14.5)
     read = past(journal.entries())
     assert read.drains == (("n1", 10.0), ("n3", 12.0), ("n4", 13.0))
-    assert set(read.drained) == {"n1", "n3", "n4"}, "a resume that is unclear has not been done"
+    assert (set(read.drained), set(read.begun)) == ({"n4"}, {"n1", "n3"}), "a resume that is unclear has not been done"
     journal.end(journal.begin("resume", 15.0, "n4"), "done", 15.5)
-    assert set(past(journal.entries()).drained) == {"n1", "n3"}
+    assert set(past(journal.entries()).drained) == set()
     assert past(journal.entries()).since["n4"] == 15.0
+    assert set(past(journal.entries()).evidence) == {"n1", "n3", "n4"}, "no resume closes evidence"
+    journal.end(journal.begin("drain", 16.0, "n1", **REASON), "done", 16.5)
+    assert past(journal.entries()).drains == (("n3", 12.0), ("n4", 13.0), ("n1", 16.0)), "the same drain, tried again"
 
 
 def test_a_persons_word_about_a_drain_that_the_log_does_not_know(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nearfar.slurm import handover, result
 from nearfar.slurm.handover import About
 from nearfar.slurm.result import Job
 from nearfar.slurm.trust import own
+from nearfar.verdict import NOT_JUDGED
 from tests.data.runs import synthetic
 
 HOST = "gpu-0417"
@@ -82,6 +83,23 @@ def test_what_is_modelled_is_no_result(tmp_path: Path) -> None:
     read = result.read(place, own(tmp_path / "results"))
     assert {check.check for check in read.checks} == {"topology_check", "host_memory_check"}
     assert not list(place.glob("*-modelled"))
+
+
+@pytest.mark.parametrize(
+    "node, checks, missing, verdict",
+    [
+        ("n1", ["PASS", NOT_JUDGED], False, "PASS"),
+        ("n1", ["PASS", NOT_JUDGED], True, "INDETERMINATE"),
+        ("n1", [NOT_JUDGED, NOT_JUDGED], False, "INDETERMINATE"),
+        ("n1+n2", [NOT_JUDGED], False, NOT_JUDGED),
+        ("n1", [NOT_JUDGED, "FAIL"], True, "FAIL"),
+    ],
+)
+def test_a_node_of_which_nothing_was_judged_has_no_answer(
+    node: str, checks: list[str], missing: bool, verdict: str
+) -> None:
+    """A question that does not apply to a node counts neither way; pairs are judged together."""
+    assert result.verdict_of(node, checks, missing) == verdict
 
 
 def change(place: Path, **keys: Any) -> None:

@@ -156,6 +156,23 @@ def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pyte
     assert reservations.show(site.slurm) == []
 
 
+def test_a_delivered_node_whose_retest_died_is_drained_as_it_was(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Slurm 25 on it keeps others' reason while it is in use: that is no reason to leave it reserved for a year."""
+    site.private.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=new"])
+
+    def killed(site: Site, names: Sequence[str], reservation: str) -> None:
+        raise KeyboardInterrupt
+
+    measuring(site, monkeypatch, killed)
+    with monkeypatch.context() as patch:
+        patch.setattr(quarantine, "close", lambda *_: None)  # as SIGKILL leaves it
+        assert site.act("--retest", "n3", "--accept-delivered", "new") == 130
+    assert not site.node("n3").drain
+    assert site.act() == 0
+    assert (site.node("n3").drain, site.node("n3").reason) == (True, "new")
+    assert reservations.show(site.slurm) == []
+
+
 def test_a_slurmctld_that_goes_away_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     reason = drained_for_speed(site, "n2")
 
@@ -189,7 +206,7 @@ def test_delivered_nodes_are_accepted_alike(
     assert site.act("--retest", "n[1-3]") == 2
     assert "n1: drained by others with 'new, not accepted'; theirs to resume" in capsys.readouterr().err
     assert site.act("--retest", "n[1-3]", "--accept-delivered", "new, not accepted") == 1
-    assert {name: node.reason for name, node in site.slurm.nodes().items()} == {
+    assert {name: node.why_out for name, node in site.slurm.nodes().items()} == {
         "n1": None, "n2": "nearfar: FAIL host_device g2:n0 wrong_data run=00000012", "n3": "new, not accepted", "n4": None,
     }  # fmt: skip
     assert reservations.show(site.slurm) == []
@@ -246,16 +263,23 @@ def test_nodes_that_are_not_resumed(
 
     measuring(site, monkeypatch, never)
     refused("n9: Slurm has no such node", "n9")
+    site.slurm.wait("n1", lambda node: node.idle, 20)
     refused("n1: it is IDLE, not drained", "n1")
     refused("'n[1-': not a node list", "n[1-")
     drained_for_speed(site, "n2")
+    assert site.act("--retest", "n2", "--pack", "quick") == 2
+    said = capsys.readouterr().err
+    assert (
+        "--pack quick: n2 was drained for host_device_check, which it does not ask; packs that do: accept, nightly"
+        in said
+    )
     make = [
         "scontrol",
         "create",
         "reservation",
         "reservationname=others",
         "nodes=n2",
-        "users=nobody",
+        "users=daemon",
         "starttime=now",
         "duration=60",
     ]

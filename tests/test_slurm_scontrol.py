@@ -148,7 +148,7 @@ def test_an_objection_to_the_state_of_the_moment_stops_the_write(private: Privat
         slurm.update("n2", lambda node: "not ours" if node.reason == "by hand" else None, state="resume")
     assert slurm.node("n2").drain
     slurm.update("n2", lambda node: None, state="resume")
-    assert slurm.wait("n2", lambda node: node.idle, 20).reason is None
+    assert slurm.wait("n2", lambda node: node.idle, 20).why_out is None
     assert slurm.version() >= (22, 5)
 
 

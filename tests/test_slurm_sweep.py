@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from nearfar import files
+from nearfar import files, inventory
 from nearfar.cli import main
 from nearfar.files import CHECKOUT
 from nearfar.slurm.sweep import session
-from tests import sweeping
+from tests import fake_stream, sweeping
 from tests.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
@@ -356,3 +356,31 @@ def test_reframes_own_distribute_finds_the_same(slurm: PrivateSlurm, variables: 
     found = json.loads((tmp_path / "run/report.json").read_text())
     assert {node["node"]: node["verdict"] for node in found["nodes"]} == {"n1": "PASS", "n2": "FAIL"}
     assert {check["check"] for node in found["nodes"] for check in node["checks"]} == {"quick_check"}
+
+
+def test_a_node_whose_gpus_are_not_seen_is_never_green(slurm: PrivateSlurm, tmp_path: Path) -> None:
+    """Slurm has two GPUs on a node that no system file names: nothing else asks for them, and its memory is well."""
+    if inventory.gpu_pci_devices():
+        pytest.skip("this machine has GPUs")
+    (tmp_path / "site/references").mkdir(parents=True)
+    (tmp_path / "site/references/local.yaml").write_text(
+        "provenance: {tuned: {date: 2026-11-20, n: 4}}\nhost_memory_check:\n"
+        + "".join(f"  {where}.triad: [20, -0.1, null, GB/s]\n" for where in ("local", "on_socket", "off_socket", "all"))
+    )
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "nearfar-stream").write_text(f'#!/bin/sh\nexec {sys.executable} {fake_stream.__file__} "$@"\n')
+    (programs / "nearfar-stream").chmod(0o755)
+    variables = {
+        "NEARFAR_SITE": str(tmp_path / "site"), "NEARFAR_PROGRAMS": str(programs), "PYTHONPATH": str(CHECKOUT),
+        "NEARFAR_STATE": str(tmp_path / "state"),
+    }  # fmt: skip
+    words = ["sweep", "--partition=all", "--nodes=n1", "--pack=nightly", f"--results={tmp_path}/results", "--settle=1"]
+    sweep = sweeping.started(slurm, variables, *words, "--name=s")
+    out, said = sweep.communicate(timeout=120)
+    (node,) = report(tmp_path / "results/s").values()
+    assert (sweep.returncode, node["verdict"]) == (3, "INDETERMINATE"), out + said
+    assert node["reason"].startswith("Slurm has 2 GPUs on this node (Gres), and none is seen: look "), out + said
+    assert node["checks"] == {"host_memory_check": "PASS", "topology_check": "INDETERMINATE"}
+    page = (tmp_path / "results/s" / node["result"] / "index.html").read_text()
+    assert "Slurm has 2 GPUs on this node" in page and "nothing of it was judged: topology not compared" not in out

@@ -15,8 +15,11 @@ import yaml
 from nearfar import cli, history, report
 from nearfar.commands import tune
 from nearfar.files import lock
+from nearfar.history.series import LESS_IS_BETTER
+from nearfar.osu.benchmarks import BENCHMARKS
 from nearfar.references import ReferenceFile
 from nearfar.references.reference_files import known_checks
+from nearfar.tuning import samples
 from tests.data.runs import nightly
 from tests.data.runs.nightly import Change
 
@@ -241,6 +244,50 @@ def test_gpus_of_one_class_that_differ_are_refused_by_name(world: World) -> None
     assert why.startswith("two groups of figures: sole.n0_g2 at 51."), why
 
 
+#: Four nodes, of which two have another unit, or moved nothing.
+TORN = {"gpu001": 1.0, "gpu002": 1.001, "gpu003": 1000.0, "gpu004": 1001.0}
+
+
+def staged_alone(raw: dict[str, Any]) -> None:
+    raw["results"] = [result for result in raw["results"] if result["cell"].endswith("/staged")]
+
+
+@pytest.mark.parametrize(
+    "check, change, key",
+    [
+        ("host_memory_check", None, "local.triad"),
+        ("peer_check", staged_alone, "NV18.write.staged"),
+        ("host_device_check", None, "sole.h2d"),
+    ],
+)
+def test_what_cannot_be_tunes_nothing_and_its_nodes_are_named(
+    world: World, check: str, change: Change | None, key: str
+) -> None:
+    world.nights(TORN, days=1, checks=(check,), change=change)
+    made = world.proposal()
+    assert made["code"] == 3 and made["tuned"] == {}
+    ((place, why),) = [(place, why) for place, why in made["refused"].items() if place.endswith(key)]
+    assert "cannot be" in why and " of gpu003: " in why, (place, why)
+    assert "that cannot be (of gpu003, gpu004)" in made["left_out"]
+
+
+def test_one_bad_night_of_one_node_is_left_out_and_the_rest_tunes(world: World) -> None:
+    world.nights(checks=("host_memory_check",))
+    world.nights({"gpu000": 1000.0}, days=1, checks=("host_memory_check",))
+    made = world.proposal()
+    assert made["left_out"]["that cannot be (of gpu000)"] == 1
+    (limit,) = made["tuned"].values()
+    assert 185 < limit["value"] < 190
+
+
+def test_a_median_lies_between_no_two_groups_however_few(world: World) -> None:
+    """Three times as much can be: of few nodes nobody knows which half is right."""
+    nodes = {"gpu001": 1.0, "gpu002": 1.001, "gpu003": 0.3, "gpu004": 0.3}
+    world.nights(nodes, days=1, checks=("peer_check",), change=staged_alone)
+    (why,) = world.proposal()["refused"].values()
+    assert why == "two groups of nodes: gpu003, gpu004 at 11.3 GB/s; gpu001, gpu002 at 37.8 GB/s", why
+
+
 def test_nothing_above_what_a_link_carries(world: World) -> None:
     world.nights(dict.fromkeys(NODES, 1.1), days=1)
     made = world.proposal()
@@ -458,3 +505,9 @@ def test_each_check_has_an_mpi_of_its_own_and_only_the_newest_counts(world: Worl
     both = world.proposal()
     assert both["left_out"]["of another MPI"] > 0
     assert {key: limit["n"] for key, limit in both["tuned"].items()} == {k: v["n"] for k, v in alone["tuned"].items()}
+
+
+def test_every_figure_of_osu_can_be_tuned() -> None:
+    """Else no site that asks for them would ever be accepted."""
+    units = {unit for benchmark in BENCHMARKS.values() for _, _, unit, _ in benchmark.columns}
+    assert units <= {*samples.RATES, *LESS_IS_BETTER}, units

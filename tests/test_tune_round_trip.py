@@ -1,4 +1,4 @@
-"""tune → lint → run → green, under a real ReFrame; the program is ``tests/fake_program.py``, which measures nothing."""
+"""tune → lint → run → green, under a real ReFrame; the programs are ``tests/fake_*.py``, which measure nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nearfar import inventory
 from nearfar.files import CHECKOUT
+from tests import fake_stream
 from tests.test_checks import programs
 
 CHECK = "host_device_check"
@@ -35,6 +38,10 @@ class Site:
         text = "system: mine\npartitions:\n  - name: gpu\n    node_type: mine\n    features: [gpu]\n"
         text += f"    env_vars: {{FAKE_CASE: {case}, FAKE_HOST: {socket.gethostname()}}}\n"
         (self.site / "systems/mine.yaml").write_text(text)
+        return self.say(words)
+
+    def say(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """A command, on the site as it is."""
         environment = {
             **os.environ, "NEARFAR_STATE": str(self.folder), "NEARFAR_SITE": str(self.site), "NEARFAR_SYSTEM": "mine",
             "NEARFAR_PROGRAMS": str(self.programs),
@@ -81,3 +88,29 @@ def test_and_a_slower_path_is_not(tuned: Site) -> None:
     code, verdict = tuned.validate("slower_path")
     assert (code, verdict["verdict"]) == (1, "FAIL")
     assert any("expected at least" in reason and "tuned" in reason for reason in verdict["reasons"]), verdict["reasons"]
+
+
+def test_a_sweep_without_references_has_no_answer_and_gives_them(tmp_path: Path) -> None:
+    """Its only fault is that nothing could be judged: its figures are tuned, and the next sweep is green."""
+    site = Site(tmp_path)
+    program = site.programs / "nearfar-stream"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {fake_stream.__file__} "$@"\n')
+    described = f"expect: {{packages: {len(inventory.observe().packages)}}}"
+    (site.site / "systems/mine.yaml").write_text(f"system: mine\n{described}\npartitions: [{{name: cpu}}]\n")
+
+    def swept(name: str) -> dict[str, Any]:
+        words = ["slurm", "node", f"--results={tmp_path}/results", f"--sweep={name}", "--node=n1", "--pack=nightly"]
+        done = site.say(words)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads((tmp_path / f"results/{name}/nodes/n1/1/result.json").read_text())
+        return found
+
+    first = swept("first")
+    assert {check["check"]: check["verdict"] for check in first["checks"]} == {
+        "host_memory_check": "INDETERMINATE", "topology_check": "PASS",
+    }  # fmt: skip
+    assert first["verdict"] == "INDETERMINATE" and "nearfar tune --system mine makes them" in first["reason"]
+    done = site.say(["tune", "--system", "mine", "--apply"])
+    assert done.returncode == 0 and "local.triad: [20, -0.1, null, GB/s]" in done.stdout, done.stdout + done.stderr
+    second = swept("second")
+    assert (second["verdict"], second["reason"]) == ("PASS", None), second["checks"]

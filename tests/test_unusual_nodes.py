@@ -17,7 +17,7 @@ from nearfar.prediction import load_node_type
 from nearfar.references import Reference, resolution, resolve
 from nearfar.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
-from nearfar.verdict import judge
+from nearfar.verdict import NOT_JUDGED, judge
 from tests.test_references import CHECK, NODE, TUNED, metric, one, reference_file
 from tests.test_verdict import SUBJECT, document, judged
 
@@ -67,7 +67,7 @@ def test_a_reference_without_bounds_accepts_nothing() -> None:
         for m in [metric("n0:g0", 1.0)]
         for acceptance in (False, True)
     ]
-    assert words == ["PASS", "INDETERMINATE"]
+    assert words == [NOT_JUDGED, "INDETERMINATE"]
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def document_of(node: Node, width: int | None) -> Document:
 )
 def test_what_was_not_compared_is_no_acceptance(named: bool, width: int | None, items: list[str]) -> None:
     node_type = replace(load_node_type("keeneland", [CHECKOUT / "site"]), expect={})
-    partition = Partition("gpu")
+    partition = Partition("gpu", expect={"gpus": len(NODE.gpus)})
     system = System("mine", {"gpu": partition}, file=Path("site/systems/mine.yaml"))
-    for acceptance, word in ((False, "PASS"), (True, "INDETERMINATE")):
+    for acceptance, word in ((False, NOT_JUDGED), (True, "INDETERMINATE")):
         found = drift.findings(
             system, partition, node_type if named else None, NODE, NODE, document_of(NODE, width), acceptance
         )
-        assert [f.verdict for f in found] == [word] * len(items)
-        assert all(words in f.reason for words, f in zip(items, found))
+        assert [f.verdict for f in found] == ["PASS", *[word] * len(items)]
+        assert all(words in f.reason for words, f in zip(items, found[1:]))
 
 
 def test_a_check_whose_systems_are_made_by_code(tmp_path: Path) -> None:

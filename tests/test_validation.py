@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from nearfar import catalogue, expected_cases, systems, validation
+from nearfar import catalogue, expected_cases, inventory, systems, validation
 from nearfar.expected_cases import Case
 from nearfar.files import CHECKOUT
+from nearfar.verdict import NOT_JUDGED
 from tests.test_checks import programs
 
 SITE = """\
@@ -68,7 +69,7 @@ def test_a_modelled_system_from_a_checkout_that_stays_as_it_was(checkout: Path) 
     done = validate(checkout, "--system", "keeneland")
     assert done.returncode == 0, done.stdout + done.stderr
     run = run_json(checkout)
-    assert (run["verdict"], run["real"], run["modelled"], run["missing_cases"]) == ("PASS", [], ["keeneland"], [])
+    assert (run["verdict"], run["real"], run["modelled"], run["missing_cases"]) == (NOT_JUDGED, [], ["keeneland"], [])
     checks = {
         "host_device_check",
         "peer_check",
@@ -98,7 +99,12 @@ def test_a_run_that_reframe_made_by_hand_gets_its_page(checkout: Path) -> None:
     said = subprocess.run(page, cwd=checkout, env=env, capture_output=True, text=True, timeout=60)
     assert said.returncode == 0 and "MODELLED" in said.stdout, said.stdout + said.stderr
     made = json.loads((run / "run.json").read_text())
-    assert (made["system"], made["verdict"], made["modelled"], made["real"]) == ("keeneland", "PASS", ["keeneland"], [])
+    assert (made["system"], made["verdict"], made["modelled"], made["real"]) == (
+        "keeneland",
+        NOT_JUDGED,
+        ["keeneland"],
+        [],
+    )
     assert made["missing_cases"] == [] and (run / "index.html").exists()
 
 
@@ -256,8 +262,12 @@ def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> No
     (checkout / "site/systems/fake.yaml").write_text(site)
     done = validate(checkout, "--system=fake", "--check", "host_device_check")
     assert done.returncode == 3, done.stdout
-    assert "skipped" in run_json(checkout)["missing_cases"][0]["reason"]
     assert "INDETERMINATE" in done.stdout
+    if not inventory.gpu_pci_devices():
+        words = (
+            "partition 'a' has GPUs by the site's file (feature gpu), and none is seen: look whether lspci shows them"
+        )
+        assert words in done.stdout
 
 
 def test_a_reference_above_the_line_rate_is_told_before_measuring(checkout: Path) -> None:
@@ -323,11 +333,16 @@ def judged(check: str, verdict: str) -> dict[str, str]:
         ([case("a")], [], False, "INDETERMINATE"),
         ([], [], False, "INDETERMINATE"),
         ([case("a"), case("m", True)], [judged("a", "PASS"), judged("m", "FAIL")], False, "PASS"),
-        ([case("m", True)], [judged("m", "FAIL")], False, "PASS"),
+        ([case("m", True)], [judged("m", "FAIL")], False, NOT_JUDGED),
+        ([case("a"), case("b")], [judged("a", "PASS"), judged("b", NOT_JUDGED)], False, "PASS"),
+        ([case("a"), case("b")], [judged("a", NOT_JUDGED), judged("b", NOT_JUDGED)], False, NOT_JUDGED),
     ],
 )
 def test_merging(cases: list[Case], found: list[dict[str, str]], missing: bool, verdict: str) -> None:
     assert validation.merged(cases, found, missing) == verdict
+    if any(not each.modelled for each in cases):
+        sweeps = "INDETERMINATE" if verdict == NOT_JUDGED else verdict
+        assert validation.merged(cases, found, missing, must_judge=True) == sweeps
 
 
 def test_the_expected_cases_are_those_that_reframe_lists() -> None:

@@ -16,7 +16,7 @@ from nearfar.measurement import Metric
 from nearfar.past import Past, worse
 from nearfar.references import Reference, resolve
 from nearfar.topology import node_to_document
-from nearfar.verdict import Finding, Subject, judge, worst
+from nearfar.verdict import NOT_JUDGED, Finding, Known, Subject, judge, worst
 from tests.test_references import CHECK, NODE, metric
 
 SUBJECT = Subject(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
@@ -112,9 +112,52 @@ def test_bounds(value: float, word: str) -> None:
 def test_no_reference_is_said_and_accepts_nothing() -> None:
     measured = metric("c0:n0/triad", 100.0, "local")
     found = judge(None, {}, subject=SUBJECT, metrics=[measured])
-    assert found["verdict"] == "PASS"
+    assert (found["verdict"], found["reasons"], found["metrics"][0]["verdict"]) == (NOT_JUDGED, [], NOT_JUDGED)
     assert found["metrics"][0]["reason"].endswith("not judged: no reference")
+    jsonschema.validate(found, sitefile.schema("verdict-1"))
     assert judge(None, {}, subject=SUBJECT, metrics=[measured], acceptance=True)["verdict"] == "INDETERMINATE"
+
+
+def test_one_judged_figure_makes_a_check_judged() -> None:
+    """What has no reference beside it counts neither way."""
+    good, other = metric("n0:g0", 55.0), metric("c0:n0/triad", 100.0, "local")
+    reference = {good.name: Reference(55.0, -0.05, None, "GB/s", "tuned", "tuned")}
+    found = judge(None, reference, subject=SUBJECT, metrics=[good, other], must_judge=True)
+    assert (found["verdict"], [m["verdict"] for m in found["metrics"]]) == ("PASS", ["PASS", NOT_JUDGED])
+    slow = judge(None, reference, subject=SUBJECT, metrics=[replace(good, value=20.0, ci=None), other])
+    assert slow["verdict"] == "FAIL"
+
+
+@pytest.mark.parametrize(
+    "note, word",
+    [
+        (Finding("history", NOT_JUDGED, "a file of the history cannot be read"), NOT_JUDGED),
+        (Finding("node", "PASS", "as the site's file says"), "PASS"),
+        (Finding("g0.clocks", "DEGRADED", "held down"), "DEGRADED"),
+    ],
+)
+def test_a_note_makes_nothing_judged_and_a_comparison_does(note: Finding, word: str) -> None:
+    measured = metric("c0:n0/triad", 100.0, "local")
+    assert judge(None, {}, subject=SUBJECT, metrics=[measured], findings=[note])["verdict"] == word
+    found = judge(None, {}, subject=SUBJECT, metrics=[measured], findings=[note], must_judge=True)
+    assert found["verdict"] == ("PASS" if word == "PASS" else "INDETERMINATE"), "a sweep wants an answer"
+
+
+def test_where_something_has_to_be_judged_it_says_what_to_do() -> None:
+    measured = metric("c0:n0/triad", 100.0, "local")
+    (reason,) = judge(None, {}, subject=SUBJECT, metrics=[measured], must_judge=True)["reasons"]
+    wanted = "nearfar tune --system local makes them from healthy runs"
+    assert reason == f"nothing of it was judged: 1 figure has no reference; {wanted}"
+    note = Finding("topology", NOT_JUDGED, "topology not compared: unreviewed: mine.yaml")
+    (reason,) = judge(None, {}, subject=SUBJECT, findings=[note], must_judge=True)["reasons"]
+    assert reason == "nothing of it was judged: topology not compared: unreviewed: mine.yaml"
+
+
+def test_parts_of_one_explain_and_a_site_that_tuned_everything_is_accepted() -> None:
+    """Efficiencies are no rate and no time: nothing tunes them, and what they are made of is judged."""
+    rate, share = metric("n0:g0", 55.0), replace(metric("n0:g1", 0.98), unit="1", quantity="saxpy.load_balance")
+    reference = {rate.name: Reference(55.0, -0.05, None, "GB/s", "tuned", "tuned")}
+    assert judge(None, reference, subject=SUBJECT, metrics=[rate, share], acceptance=True)["verdict"] == "PASS"
 
 
 def test_siblings_alone_accept_nothing() -> None:
@@ -156,8 +199,8 @@ def test_failed_cells(code: str, word: str, hard: bool) -> None:
 @pytest.mark.parametrize(
     "load, word, hard, words",
     [
-        ({"uncorrected_errors": 0, "throttle": ["sw_power_cap"]}, "PASS", None, None),
-        ({"uncorrected_errors": None, "throttle": []}, "PASS", None, None),
+        ({"uncorrected_errors": 0, "throttle": ["sw_power_cap"]}, NOT_JUDGED, None, None),
+        ({"uncorrected_errors": None, "throttle": []}, NOT_JUDGED, None, None),
         ({"uncorrected_errors": 2}, "FAIL", True, "GPU 1: 2 uncorrected memory errors since its last reset"),
         ({"throttle": ["hw_thermal"]}, "DEGRADED", False, "GPU 1: its hardware held the clocks down while it was measured (hw_thermal)"),
     ],
@@ -171,7 +214,7 @@ def test_what_the_driver_said_under_load(load: dict[str, Any], word: str, hard: 
 
 @pytest.mark.parametrize(
     "code, word",
-    [("representative", "PASS"), ("unsupported", "PASS"), ("denied", "INDETERMINATE"), ("busy", "INDETERMINATE"),
+    [("representative", "INDETERMINATE"), ("unsupported", NOT_JUDGED), ("denied", "INDETERMINATE"), ("busy", "INDETERMINATE"),
      ("mig", "INDETERMINATE"), ("budget", "INDETERMINATE"), ("memlock", "INDETERMINATE"), ("interrupted", "INDETERMINATE")],
 )  # fmt: skip
 def test_skipped_cells(code: str, word: str) -> None:
@@ -179,8 +222,89 @@ def test_skipped_cells(code: str, word: str) -> None:
     found = judged(document({}, skipped=skips))
     assert found["verdict"] == word
     assert len(found["skipped"]) == 5
-    if word != "PASS":
-        assert found["reasons"] == ["not measured: n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy"]
+    if word != NOT_JUDGED:
+        what = "asked for, and not measured" if code == "representative" else "not measured"
+        assert found["reasons"] == [f"{what}: n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy"]
+
+
+@pytest.mark.parametrize(
+    "known, kind, word, reason",
+    [
+        (None, "measured", NOT_JUDGED, None),
+        (Known("the site says NV18"), "measured", "INDETERMINATE", "not measured: g0:g1, g1:g0: no peer access (the site says NV18)"),
+        (Known("the site says NV18", link=True), "measured", "FAIL", "not there: g0:g1, g1:g0: no peer access (the site says NV18)"),
+        (Known("the site says NV18", link=True), "modelled", NOT_JUDGED, None),
+    ],
+)  # fmt: skip
+def test_unsupported_is_expected_only_where_nobody_says_that_it_is_there(
+    known: Known | None, kind: str, word: str, reason: str | None
+) -> None:
+    skips = [{"cell": cell, "reason": "no peer access", "code": "unsupported"} for cell in ("g0:g1", "g1:g0")]
+    exists = {} if known is None else {parse(cell): known for cell in ("g0:g1", "g1:g0")}
+    for acceptance in (False, True):
+        found = judged(
+            document({}, skipped=skips, kind=kind),
+            kind=kind,
+            exists=exists,
+            acceptance=acceptance,
+            asked=[parse("g1:g0")],
+        )
+        nothing = ["nothing was measured: every cell was skipped; the first: no peer access"]
+        assert found["reasons"] == [reason] * (reason is not None) + nothing * (kind == "measured")
+        assert found["verdict"] == ("INDETERMINATE" if word == NOT_JUDGED and kind == "measured" else word)
+        assert found["findings"][0]["hard"] == (word == "FAIL") if reason else True
+
+
+def test_only_links_that_were_denied_are_evidence() -> None:
+    skips = [{"cell": "g0:g1", "reason": "the driver is busy", "code": "busy"}]
+    found = judged(document({}, skipped=skips), exists={parse("g0:g1"): Known("the site says NV18", link=True)})
+    assert found["verdict"] == "INDETERMINATE"
+
+
+def test_a_skip_of_all_counts_as_one_of_what_must_exist() -> None:
+    skips = [{"cell": "", "reason": "no driver", "code": "unsupported"}]
+    found = judged(document({"n0:g0": 55.0}, skipped=skips), exists={parse("n0:g1"): Known("it is of the node")})
+    assert found["reasons"] == ["not measured: all that was asked for: no driver (it is of the node)"]
+
+
+@pytest.mark.parametrize(
+    "started, word",
+    [
+        ("2026-11-20T08:55:00Z", "PASS"), ("2026-11-19T09:00:00Z", "PASS"), ("2026-11-20T09:05:00Z", "PASS"),
+        ("2026-11-19T08:59:59Z", "INDETERMINATE"), ("2026-11-20T09:05:01Z", "INDETERMINATE"),
+        ("1970-01-01T00:00:00Z", "INDETERMINATE"), ("yesterday", "INDETERMINATE"),
+    ],
+)  # fmt: skip
+def test_a_document_is_of_the_day_of_its_verdict(started: str, word: str) -> None:
+    found = judged(document({"n0:g0": 55.5}, started=started))
+    assert found["verdict"] == word
+    assert word == "PASS" or started in found["reasons"][0]
+    modelled = judged(document({"n0:g0": 55.5}, started=started, kind="modelled"), kind="modelled")
+    assert modelled["verdict"] == "PASS", "what is predicted has no day"
+
+
+def test_each_cell_is_answered_by_what_was_asked_of_it() -> None:
+    made = document({"n0:g0": 55.5})
+    made.raw["results"][0].update(quantity="latency.copy")
+    made.raw["results"][0]["flows"][0]["rate"].update(unit="us")
+    made = measurement.document.from_raw(made.raw)
+    asked = [parse("n0:g0"), parse("g0:n0")]
+    found = judged(made, asked=asked, quantities=lambda _: ["copy"])
+    assert found["missing"] == ["n0:g0", "g0:n0"]
+    assert found["reasons"] == ["not measured, though asked for: n0:g0 (copy), g0:n0"]
+    found = judged(made, asked=asked[:1], quantities=lambda _: ["latency.copy", "latency.chase"])
+    assert found["reasons"] == ["not measured, though asked for: n0:g0 (latency.chase)"]
+    assert judged(made, asked=asked[:1])["verdict"] == NOT_JUDGED
+
+
+def test_nothing_is_made_of_a_figure_that_is_none() -> None:
+    """The far path is not slow because the near one is a thousandfold; a slow one beside good figures is."""
+    far = metric("n0:g1", 0.001, "off_socket_over_near", verified=True)
+    bound = Reference(1.0, -0.5, None, "1", "prediction", "")
+    for near, word in ((metric("n1:g1", 55_000.0), "INDETERMINATE"), (metric("n1:g1", 55.0), "FAIL")):
+        found = judge(None, {far.name: bound}, subject=SUBJECT, metrics=[near, far])
+        assert by_name(found, far.name)["verdict"] == word
+    assert by_name(found, far.name)["reason"].startswith("GPU 1, host to device from NUMA node 0: off socket over near")
 
 
 def test_a_cell_that_nothing_is_said_about() -> None:
@@ -203,7 +327,10 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_worst() -> None:
-    assert worst([]) == "PASS"
+    assert worst([]) == worst([NOT_JUDGED]) == NOT_JUDGED
+    assert worst([NOT_JUDGED, "PASS"]) == "PASS"
+    assert [word for word in verdict.ORDER if verdict.passes(word)] == ["DEGRADED", "PASS", NOT_JUDGED]
+    assert [word for word in verdict.ORDER if verdict.good(word)] == ["DEGRADED", "PASS"]
     assert worst(["PASS", "DEGRADED", "INDETERMINATE"]) == "INDETERMINATE"
     assert worst(["INDETERMINATE", "FAIL"]) == "FAIL"
 
@@ -242,13 +369,13 @@ def test_a_figure_without_a_reference_can_be_worse_than_its_past() -> None:
     found = judge(None, {}, past, subject=SUBJECT, metrics=[measured])
     assert found["verdict"] == "DEGRADED"
     good = judge(None, {}, {measured.name: Past((50.0,) * 5, "2026-11-01")}, subject=SUBJECT, metrics=[measured])
-    assert (good["verdict"], "not judged: no reference" in good["metrics"][0]["reason"]) == ("PASS", True)
+    assert (good["verdict"], "not judged: no reference" in good["metrics"][0]["reason"]) == (NOT_JUDGED, True)
 
 
 def test_more_time_than_in_the_past_is_worse() -> None:
     slow = replace(metric("n0:g0", 8.0), unit="us", quantity="latency.copy")
     assert beside_past(slow, 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "DEGRADED"
-    assert beside_past(replace(slow, value=4.0), 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "PASS"
+    assert beside_past(replace(slow, value=4.0, ci=(4.0, 4.0)), 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "PASS"
 
 
 @given(
@@ -280,7 +407,7 @@ def test_figures_in_words(cell: str, path_class: str, flow: str | None, total: b
 
 
 def test_cells_that_were_left_out_beforehand_count_like_skipped_ones() -> None:
-    for code, word in (("denied", "INDETERMINATE"), ("representative", "PASS")):
+    for code, word in (("denied", "INDETERMINATE"), ("representative", NOT_JUDGED)):
         found = judged(document({}), left_out=[Skip(parse("n0:g1"), "GPU 1 is hidden", code)])
         assert (found["verdict"], found["skipped"][0]["code"]) == (word, code)
 

@@ -37,6 +37,9 @@ class _contention(launched_check):
         """Each direction of a GPU's copies and each side of a pair has a core of its own."""
         return f"{contention.cores(node)} cores are too few for MPI beside {len(node.gpus)} GPUs" if node.gpus else ""
 
+    def quantities(self, subject):
+        return contention.quantities(subject)
+
     def figures(self, document):
         return contention.figures(document)
 

@@ -54,6 +54,9 @@ class ping_pong_check(launched_check):
         options = ["--mpi-only", "--rounds", str(self.rounds), "--window", f"{self.window:g}"]
         return [str(Path(self.programs.folder, self.program)), f"--json={self.document_file}", *options]
 
+    def quantities(self, subject):
+        return contention.quantities(subject)
+
     def figures(self, document):
         return contention.figures(document)
 

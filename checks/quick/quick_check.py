@@ -14,6 +14,7 @@ class quick_check(node_check):
     descr = "a quick look at every path"
     valid_systems = ["+gpu"]
     program = "nearfar-copy"
+    counts_gpus = True
     nothing_to_ask = "no GPU on this node"
 
     def cells(self, node):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar import inventory
+from nearfar import inventory, node_lock
 from nearfar.commands.numbers import positive
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.measurement import dump, loads
@@ -27,7 +27,8 @@ examples:
   nearfar osu --list
 
 OSU comes from NEARFAR_OSU=/its/prefix, or from the PATH (a module, a Spack environment); its MPI's mpirun is found beside the
-library, NEARFAR_MPIRUN names another. docs/mpi.md says what a case is.
+library, NEARFAR_MPIRUN names another. docs/mpi.md says what a case is. Another run that measures on this node is waited for,
+NEARFAR_WAIT seconds (60).
 """
 
 
@@ -75,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_GOOD
     options = Options(args.runs, args.limit, args.budget, args.iterations, args.device_buffers, nodes)
     try:
-        found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
+        with node_lock.held(node_lock.wait()):
+            found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
     except Interrupted as broken:
         _show(broken.document, args.json)
         raise

@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from nearfar import environments, validation
+from nearfar import environments, node_lock, validation
+from nearfar.commands.numbers import refuse_outside
 
 _EPILOG = """examples:
   nearfar validate                                this machine, all checks
@@ -50,14 +51,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--build-only", action="store_true", help="let Spack build what the cases need, and measure nothing"
     )
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=float,
+        help="how long to wait for another run that measures on this node (default: NEARFAR_WAIT, else 60); then exit code 3",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run, then show the summary."""
+    refuse_outside("--wait", args.wait, 0, node_lock.LONGEST, "seconds")
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
-        verbose=args.verbose, quick=args.quick, way=args.way, yes=args.yes, command=("nearfar", *sys.argv[1:]),
+        verbose=args.verbose, quick=args.quick, way=args.way, yes=args.yes, wait=args.wait,
+        command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
         for case in validation.plan(request)[1]:

@@ -14,12 +14,14 @@ from typing import Any
 
 import polars as pl
 
+from nearfar import plausibility
 from nearfar.errors import CouldNotJudge
 from nearfar.history import rows
 from nearfar.history.places import VERSION, directory, word
 from nearfar.history.schema import COLUMNS
 from nearfar.history.store import History, Question, trusted
 from nearfar.past import Past
+from nearfar.verdict import NOT_JUDGED
 
 #: What is older is forgotten, and of the rest the newest runs count.
 SPAN = timedelta(days=92)
@@ -31,7 +33,9 @@ _SAME_FIGURE = ("check", "metric", "unit")
 _SAME_WAY = ("program", "version", "quick", "contended")
 #: Software that counts where this document knows it: STREAM does not ask the driver.
 _SAME_SOFTWARE = ("driver", "cuda", "mps", "mpi")
-_COLUMNS = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, "gpus", "gpu_uuid", "gpu_serial", "value", "verdict", "converged",
+#: What tells which values a figure cannot have, beside its metric and unit.
+_KIND = ("quantity", "cell", "flow", "class", "ceiling")
+_COLUMNS = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, *_KIND, "gpus", "gpu_uuid", "gpu_serial", "value", "verdict", "converged",
             "verified", "throttled")  # fmt: skip
 
 
@@ -75,15 +79,20 @@ class OwnPast:
         return f"system={word(system)}" in kept
 
     def _healthy(self, system: str, node: str) -> pl.DataFrame:
-        """What passed, and was measured as it should be, in order."""
+        """What passed or had no reference, and was measured as it should be, in order."""
         history = History(self._place, self._left_out.append, trusted(self._place))
         question = Question(system, (node,), since=self._since, newest=_FILES)
         found = history.rows(question, _COLUMNS)
-        return found.filter(
-            pl.col("verdict") == "PASS",
+        found = found.filter(
+            pl.col("verdict").is_in(["PASS", NOT_JUDGED]),
             pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True),
             ~pl.col("throttled").fill_null(False),
             pl.col("value").is_finite(),
+        )
+        # A judge of an earlier version passed what cannot be.
+        kinds = found.select("metric", "unit", "value", *_KIND).iter_rows(named=True)
+        return found.filter(pl.Series([plausibility.row_fault(row) is None for row in kinds], dtype=pl.Boolean)).drop(
+            _KIND
         )
 
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from nearfar.verdict import ORDER
+
 #: The columns of the history that series are made of.
 COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict")
 #: Units in which less is better.
 LESS_IS_BETTER = ("us", "ns", "ms", "s")
-_VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
@@ -64,7 +65,7 @@ class Series:
     @property
     def badness(self) -> tuple[int, float]:
         """What sorts the worst first: the last verdict, then how far the last figure is on the bad side of the median."""
-        rank = _VERDICTS.index(self.last.verdict) if self.last.verdict in _VERDICTS else 1
+        rank = ORDER.index(self.last.verdict) if self.last.verdict in ORDER else 1
         over = self.last.value / self.median if self.median else 1.0
         return rank, -over if self.unit in LESS_IS_BETTER else over
 

@@ -31,7 +31,7 @@ def table(found: Sequence[Series], most: int | None) -> list[str]:
         line = sparkline(each.values, *(scale or _scale(each)))
         lines.append(
             f"{cells}  {len(each.points):4d}  {figure(each.median, each.unit):>7}  {between:<17}  "
-            f"{figure(each.last.value, each.unit):>7}  {each.last.verdict:<8}  {line}"
+            f"{figure(each.last.value, each.unit):>7}  {each.last.verdict:<10}  {line}"
         )
     if len(found) > len(shown):
         lines.append(f"… and {len(found) - len(shown)} more (--all)")

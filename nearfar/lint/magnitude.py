@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from nearfar import plausibility
 from nearfar.lint.complaints import ERROR
 
-#: No host has memory beyond this, GB/s, and none is below the other. STREAM and OSU print MB/s.
-MOST_MEMORY, LEAST_MEMORY = 20_000.0, 0.5
-#: MPI moves no more than this between the ranks of a node, GB/s.
-MOST_MPI = 20_000.0
-#: Microseconds: what a latency of a small message, a load, a launch or a tiny copy can be.
-LATENCIES = (0.05, 1000.0)
+#: No host has memory beyond this, GB/s (four NUMA nodes of the fastest), and none is below the other. STREAM and OSU print MB/s.
+MOST_MEMORY, LEAST_MEMORY = 4 * plausibility.OF_NUMA_NODE, 0.5
+#: MPI moves no more than this between the ranks of a node, GB/s (of 64, 32 pairs).
+MOST_MPI = 32 * plausibility.OF_RANKS
+#: Microseconds: what a latency of a small message, a load, a launch or a tiny copy can be, and what a healthy one is at most.
+LATENCIES = (plausibility.LEAST_TIME["latency.chase"], 1000.0)
 #: Greater than any ratio between two paths.
-MOST_RATIO = 20.0
+MOST_RATIO = plausibility.OF_RATIO
 #: What is at most 1: shares and efficiencies.
 _SHARES = re.compile(r"(_fairness\.|\.(load_balance|communication_efficiency|parallel_efficiency)$)")
 

@@ -5,10 +5,11 @@ The checks say the same to ReFrame; ``tests/test_lint_questions.py`` asks both a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from nearfar import cells, contention, load_balance
+from nearfar.cells import Cell
 from nearfar.lint import imagined
 from nearfar.measurement import RATIO, AnyMetric, Metric, metrics
 from nearfar.osu import cases
@@ -32,6 +33,17 @@ def rows(check: str, node: Node, features: frozenset[str]) -> Rows | None:
         for key in row_keys(metric):
             found.setdefault(key, []).append(metric)
     return found
+
+
+def figures(
+    check: str, node: Node, features: Collection[str], asked: Mapping[Cell, Sequence[str]]
+) -> Sequence[AnyMetric]:
+    """Every figure that a check can have of the cells that it asks (with their quantities); where it asks none, every figure of
+    its question."""
+    question = QUESTIONS.get(check)
+    if not asked:
+        return [] if question is None else question(node, frozenset(features))
+    return [m for cell, quantities in asked.items() for m in metrics(imagined.of_cells([cell], node, quantities))]
 
 
 def _host_device(node: Node, _: frozenset[str]) -> Sequence[Metric]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .document import Document, FlowResult, Rate, Result, Unmeasured, dump, load, loads, merge, subject_key
-from .metric import MADE_OF_OTHERS, RATIO, AnyMetric, Metric, SubjectMetric
+from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
 from .metrics import metrics
 
 __all__ = [
     "MADE_OF_OTHERS",
     "RATIO",
+    "RATIO_UNIT",
     "AnyMetric",
     "Document",
     "FlowResult",

@@ -141,7 +141,7 @@ def _over(figure: Metric, beside: Metric, what: str) -> Metric:
 def _derived(
     source: Metric, what: str, value: float, quantity: str, flow: Flow | None = None, total: bool = False
 ) -> Metric:
-    """A figure that is made of a cell's rates; it keeps what is known of them but their interval and ceiling."""
+    """A figure that is made of a cell's rates; it keeps what is known of them but their interval, samples and ceiling."""
     path_class = f"{source.path_class}_{what}"
     return replace(
         source,
@@ -154,6 +154,8 @@ def _derived(
         ci=None,
         ceiling=None,
         quantity=quantity,
+        least=None,
+        most=None,
     )
 
 

@@ -25,7 +25,8 @@ class Metric:
 
     ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
     cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a derived
-    figure has what it is behind the class (``off_socket_over_near``). ``beside`` and ``remeasured`` are the result's.
+    figure has what it is behind the class (``off_socket_over_near``). ``beside`` and ``remeasured`` are the result's;
+    ``least`` and ``most`` the extremes of its samples, where they are known.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Metric:
     quantity: str
     beside: tuple[Flow, ...] = ()
     remeasured: bool = False
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class SubjectMetric:
 
     ``subject`` is the document's text, ``words`` what a technician reads, ``path_class`` what tells right placement from
     wrong. ``rows`` are the references' rows that may speak of it, the most precise first (empty: its name alone).
-    ``value``, ``ci`` and ``ceiling`` are in ``unit``.
+    ``value``, ``ci``, ``ceiling``, ``least`` and ``most`` (the extremes of its samples) are in ``unit``.
     """
 
     name: str
@@ -67,6 +70,8 @@ class SubjectMetric:
     ceiling: float | None = None
     limited_by: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
 
 
 #: Any figure that is judged.

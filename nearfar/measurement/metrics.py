@@ -65,6 +65,8 @@ def _of_result(result: Result, cell: Cell, path_class: str, node: Node) -> list[
             quantity=result.quantity,
             beside=result.beside,
             remeasured=result.remeasured,
+            least=rate.least,
+            most=rate.most,
         )
 
     if cell.lone:

@@ -71,6 +71,7 @@ def _figure(
     return SubjectMetric(
         name, str(case), f"{_words(case, quantity)}, {_label_words(label)}", case.placement, rate.median, rate.unit, quantity,
         ci=rate.ci, converged=result.converged, verified=result.verified, rows=_rows(case, quantity, label, name, mpi),
+        least=rate.least, most=rate.most,
     )  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def _ratios(found: Mapping[tuple[Case, str, str], SubjectMetric]) -> Iterable[Su
             ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
         yield replace(
             wrong, name=metric_name(path_class, case, quantity, label), path_class=path_class, value=wrong.value / right.value,
-            unit="1", quantity=RATIO, ci=ci, converged=wrong.converged and right.converged,
+            unit="1", quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
             words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
             rows=tuple(f"{before}{path_class}.{after}" for before, _, after in mpi_rows),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from nearfar import cells
 from nearfar.errors import NearfarError
 from nearfar.measurement import MADE_OF_OTHERS
 
-from .rundir import VERDICTS, Check
+from .rundir import VERDICTS, Check, bounded
 from .wording import expectation, number, percent, shown_verdict, unit_words
 
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
@@ -53,18 +53,13 @@ class Figure:
 
     @property
     def shown(self) -> str:
-        """The verdict's word on a page; a figure that passes for want of a reference is UNJUDGED, never green."""
-        if self.verdict == "PASS" and not self.bounded and not self.modelled:
-            return "UNJUDGED"
+        """The verdict's word on a page."""
         return shown_verdict(self.verdict, self.modelled)
 
     @property
     def bounded(self) -> bool:
         """Whether its reference has a bound; without one there is nothing to pass."""
-        if self.reference is None:
-            return False
-        bounds = self.reference.get("lower"), self.reference.get("upper"), self.degraded_below
-        return any(bound is not None for bound in bounds)
+        return bounded({"reference": self.reference, "degraded_below": self.degraded_below})
 
     @property
     def is_ratio(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nearfar.verdict import NOT_JUDGED
+
 from . import balance, contention, judged, latencies, mpi, peers, ramps, sweeps
 from .figures import Figure, figures, parsed
 from .gaps import gaps, nothing
@@ -30,7 +32,7 @@ _TITLES = {
     "mpi_pairs": "MPI between nodes",
 }
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
-_NOT_JUDGED = "not judged: no reference"
+_NO_REFERENCE = f"{NOT_JUDGED}: no reference"
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
 
@@ -90,7 +92,7 @@ def check_line(check: Check, node: NodeRun) -> str:
         return plural(len(found), "figure") + worst
     if check.name == "topology_check":
         return _topology(check, node)
-    notes = [str(f.get("reason")) for f in check.verdict.get("findings") or [] if f.get("verdict") == "PASS"]
+    notes = [str(f.get("reason")) for f in check.verdict.get("findings") or [] if f.get("verdict") == NOT_JUDGED]
     why = nothing(gaps(check, "")) or next(iter(notes), None)
     return "no figure" + (f": {why}" if why else "")
 
@@ -139,8 +141,8 @@ def _host_memory(streams: list[Figure]) -> str:
             parts.append(f"all NUMA nodes at once {span(together)}")
         expected = _expected([f for f in mine if f.cell and f.cell.lone])
         totals = [f for f in mine if f.is_total and f.reference]
-        if totals and expected == _NOT_JUDGED:
-            expected = f"all at once {_expected(totals)}; the others {_NOT_JUDGED}"
+        if totals and expected == _NO_REFERENCE:
+            expected = f"all at once {_expected(totals)}; the others {_NO_REFERENCE}"
         return f"STREAM {kernel}: {', '.join(parts)} GB/s ({expected})"
     return "no figures"
 
@@ -158,16 +160,17 @@ def _topology(check: Check, node: NodeRun) -> str:
         links = _present((link_words(gpu.link, most=True) for gpu in machine.gpus), ())
         if links:
             words.append(" or ".join(links))
-    drift = [f for f in findings if f.get("verdict") != "PASS"]
-    notes = [str(f.get("reason")).partition(";")[0] for f in findings if f.get("verdict") == "PASS"]
-    words.append(plural(len(drift), "finding") if drift else notes[0] if notes else "as expected")
+    drift = [f for f in findings if f.get("verdict") not in ("PASS", NOT_JUDGED)]
+    notes = [str(f.get("reason")).partition(";")[0] for f in findings if f.get("verdict") == NOT_JUDGED]
+    compared = ["as expected"] if check.word == "PASS" else []
+    words += [plural(len(drift), "finding")] if drift else notes[:1] or compared
     return ", ".join(words)
 
 
 def _expected(found: list[Figure]) -> str:
     known = [f for f in found if f.reference]
     if not known:
-        return _NOT_JUDGED
+        return _NO_REFERENCE
     origins = "/".join(_present((", ".join(origin(f.reference)) for f in known if f.reference), ()))
     least = [f.least for f in known if f.least is not None]
     return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"
@@ -278,6 +281,9 @@ def lead(run: Run, found: list[Reason]) -> str:
         return f"{measured[0].text.rstrip('.')}.{more}"
     if run.shown == "MODELLED":
         return _modelled_lead(run, found)
+    nothing = judged.nothing(run)
+    if nothing:
+        return f"Nothing was judged: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
     count, unjudged = judged.of_run(run)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from nearfar.verdict import NOT_JUDGED, worst
+
 from .figures import figures
-from .rundir import Check, NodeRun, Run
-from .wording import plural, shown_verdict
+from .rundir import Check, Run
+from .wording import plural
 
 
 class Judged(NamedTuple):
@@ -20,44 +22,41 @@ class Judged(NamedTuple):
 
 def of_checks(checks: Iterable[Check]) -> Judged:
     """The figures of some checks together."""
-    shown = [figure.shown for check in checks for figure in figures(check, "") if not figure.explains]
-    unjudged = shown.count("UNJUDGED")
-    return Judged(len(shown) - unjudged, unjudged)
+    found = [figure for check in checks for figure in figures(check, "") if not figure.explains]
+    # With --acceptance one that has no reference is INDETERMINATE; nothing was held against it all the same.
+    unjudged = sum(figure.shown in (NOT_JUDGED, "INDETERMINATE") and not figure.bounded for figure in found)
+    return Judged(len(found) - unjudged, unjudged)
 
 
 def of_run(run: Run) -> Judged:
     """What was measured in a run; nothing modelled is judged."""
-    return of_checks(check for node in run.nodes if not node.modelled for check in node.checks)
-
-
-def shown_check(check: Check, modelled: bool) -> str:
-    """The verdict's word of a check as shown: one that passed without a single figure judged is UNJUDGED, never green."""
-    word = shown_verdict(check.word, modelled)
-    if word != "PASS":
-        return word
-    judged, unjudged = of_checks([check])
-    return "UNJUDGED" if unjudged and not judged else word
-
-
-def shown_node(node: NodeRun) -> str:
-    """A node's verdict as shown: one that passed though nothing of it was held against anything is UNJUDGED."""
-    return _unless_unjudged(shown_verdict(node.word, node.modelled), node.checks)
+    return of_checks(_measured(run))
 
 
 def shown_run(run: Run) -> str:
-    """A run's verdict as shown, by the same rule."""
-    return _unless_unjudged(run.shown, [check for node in run.nodes if not node.modelled for check in node.checks])
+    """A run's verdict as shown: earlier versions called PASS what nothing was held against."""
+    return NOT_JUDGED if run.shown == "PASS" and _all_unjudged(run) else run.shown
 
 
-def _unless_unjudged(shown: str, checks: Sequence[Check]) -> str:
-    passed = any(_held_against_something(check) for check in checks)
-    return "UNJUDGED" if shown == "PASS" and checks and not passed else shown
+def nothing(run: Run) -> str | None:
+    """Why nothing of a run was judged, and what to do about it; None where something was, or all is modelled."""
+    if shown_run(run) != NOT_JUDGED:
+        return None
+    count = of_run(run).unjudged
+    have = "figure has" if count == 1 else "figures have"
+    why = [f"{count} {have} no reference, {remedy(run)} makes them"] if count else []
+    findings = [f for check in _measured(run) for f in (check.verdict or {}).get("findings") or []]
+    why += dict.fromkeys(str(f.get("reason")) for f in findings if f.get("item") == "topology")
+    return "; ".join(why) or "no check had anything to compare with"
 
 
-def _held_against_something(check: Check) -> bool:
-    """Whether a figure was judged; without figures, whether no note says why nothing was compared."""
-    judged, unjudged = of_checks([check])
-    return judged > 0 or (not unjudged and not (check.verdict or {}).get("findings"))
+def _measured(run: Run) -> list[Check]:
+    return [check for node in run.nodes if not node.modelled for check in node.checks]
+
+
+def _all_unjudged(run: Run) -> bool:
+    checks = _measured(run)
+    return bool(checks) and worst(check.word for check in checks) == NOT_JUDGED
 
 
 def line(run: Run) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+from nearfar.verdict import NOT_JUDGED
+
 from . import judged
 from .headline import check_line, missing_words
 from .rundir import Check, NodeRun, Run
@@ -12,8 +14,8 @@ from .wording import plural
 
 
 def document(run: Run) -> bytes:
-    """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED skipped, DEGRADED passes with what it has to say,
-    PASS with how many figures had no reference."""
+    """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED and what was not judged skipped, DEGRADED passes
+    with what it has to say, PASS with how many figures had no reference."""
     cases = [_case(node, check) for node in run.nodes for check in node.checks] + [
         _missing(case) for case in run.missing_cases
     ]
@@ -54,10 +56,12 @@ def _case(node: NodeRun, check: Check) -> ET.Element:
     words = "\n".join(reasons)
     message = printable(reasons[0] if reasons else check_line(check, node))
     if node.modelled:
-        told = "" if check.word == "PASS" else f", judged {check.word}"
+        told = "" if check.word in ("PASS", NOT_JUDGED) else f", judged {check.word}"
         case.append(
             element("skipped", words, message=f"MODELLED ({printable(node.system)} node){told}: nothing was measured")
         )
+    elif check.word == NOT_JUDGED:
+        case.append(element("skipped", words, message=f"{NOT_JUDGED}: {printable(check_line(check, node))}"))
     elif check.word == "FAIL":
         case.append(element("failure", words, message=message, type="FAIL"))
     elif check.word == "INDETERMINATE":

@@ -10,11 +10,12 @@ from typing import Any
 from nearfar import origin
 from nearfar.errors import NearfarError
 from nearfar.topology import Node, node_from_document
+from nearfar.verdict import NOT_JUDGED, ORDER
 
 from .wording import shown_verdict
 
-#: Worst first, as the design orders them.
-VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+#: Worst first, what is no verdict last.
+VERDICTS = ORDER
 _MODELLED_SUFFIX = "-modelled"
 #: What a node is, its memory, its GPUs one by one, then together; other checks follow by name.
 _CHECK_ORDER = (
@@ -184,7 +185,35 @@ def _is_check(folder: Path) -> bool:
 def _check(folder: Path) -> Check:
     verdict = _load(folder / "verdict.json", "nearfar-verdict/1", {"verdict": str, "metrics": list})
     document = _load(folder / "document.json", "nearfar-measurement/1", {"results": list})
-    return Check(folder.name, folder, verdict, document)
+    return Check(folder.name, folder, None if verdict is None else _in_todays_words(verdict), document)
+
+
+#: What findings spoke of that earlier versions called PASS, though they only inform.
+_NOTES = ("topology", "cells", "nodes", "history", "binding", "repetitions", "starved", "split")
+
+
+def _in_todays_words(verdict: dict[str, Any]) -> dict[str, Any]:
+    """A verdict as it is written today: earlier versions called PASS what nothing was held against."""
+
+    def word(entry: Any, informs: bool) -> Any:
+        return {**entry, "verdict": NOT_JUDGED} if informs and entry.get("verdict") == "PASS" else entry
+
+    metrics = [word(m, not bounded(m)) if isinstance(m, dict) else m for m in verdict["metrics"]]
+    findings = [word(f, f.get("item") in _NOTES) for f in verdict.get("findings") or []]
+    found = {**verdict, "metrics": metrics, "findings": findings}
+    if verdict["verdict"] == "PASS" and (metrics or findings):
+        words = [str(each.get("verdict")) for each in (*metrics, *findings) if isinstance(each, dict)]
+        found["verdict"] = NOT_JUDGED if set(words) == {NOT_JUDGED} else "PASS"
+    return found
+
+
+def bounded(metric: dict[str, Any]) -> bool:
+    """Whether a figure of ``verdict.json`` has a reference with a bound; without one there is nothing to pass."""
+    reference = metric.get("reference")
+    if not reference:
+        return False
+    bounds = reference.get("lower"), reference.get("upper"), metric.get("degraded_below")
+    return any(bound is not None for bound in bounds)
 
 
 def _load(path: Path, schema: str | None, needed: dict[str, type]) -> dict[str, Any] | None:

@@ -15,7 +15,6 @@ from .explained import Explained
 from .figures import Figure, figures, parsed, worst_first
 from .gaps import Gap, gaps, nothing
 from .headline import anchor_prefix, check_line, finding_anchor, title
-from .judged import shown_check, shown_node
 from .latencies import latency_matrices
 from .matrices import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
 from .mpi import MpiTable, mpi_tables
@@ -85,7 +84,7 @@ def section(number: int, node: NodeRun, explained: Explained) -> Section:
     if machine is not None:
         drawing = draw(machine, shown, f"node-{number}")
     return Section(
-        id=f"s{number}", run=node, shown=shown_node(node), summary=_summary(node), drawing=drawing,
+        id=f"s{number}", run=node, shown=wording.shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
         devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
         published=_published(node, checks),
     )  # fmt: skip
@@ -121,7 +120,7 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
     # The topology's cells only load the links, and a sweep's are a choice: they are no matrix of their own.
     plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
     return CheckView(
-        name=check.name, title=title(check.name), shown=shown_check(check, node.modelled), line=check_line(check, node),
+        name=check.name, title=title(check.name), shown=wording.shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
         matrices=times + (
             host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus)

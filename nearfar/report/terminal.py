@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from . import judged
 from .headline import Reason, check_line, modelled_notice, reasons, short_name
 from .rundir import VERDICTS, Run
-from .wording import plural
+from .wording import plural, shown_verdict
 
 MOST_LINES = 10
-#: How a terminal writes what is no verdict.
-_WORDS = {"UNJUDGED": "not judged"}
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
 
 
@@ -20,11 +18,11 @@ def summarise(run: Run, colour: bool = False, explained: Mapping[str, str] | Non
     is modelled, and where the page is."""
 
     def paint(word: str, width: int = 0) -> str:
-        padded = f"{_WORDS.get(word, word):<{width}}"
+        padded = f"{word:<{width}}"
         return f"\033[1;{_COLOURS[word]}m{padded}\033[0m" if colour and word in _COLOURS else padded
 
-    checks = [(judged.shown_check(check, node.modelled), node, check) for node in run.nodes for check in node.checks]
-    width = max((len(_WORDS.get(word, word)) for word, _, _ in checks), default=4)
+    checks = [(shown_verdict(check.word, node.modelled), node, check) for node in run.nodes for check in node.checks]
+    width = max((len(word) for word, _, _ in checks), default=4)
     names = max((len(short_name(check.name)) for _, _, check in checks), default=0)
     several = len({node.name for _, node, _ in checks}) > 1
     places = max((len(node.name) for _, node, _ in checks), default=0)
@@ -39,7 +37,10 @@ def summarise(run: Run, colour: bool = False, explained: Mapping[str, str] | Non
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
     tail[:0] = _answers(run, explained or {}, several)
     interrupted = ", interrupted" if run.raw.get("interrupted") else ""
+    nothing = judged.nothing(run)
     tail.append(f"{paint(judged.shown_run(run))}{interrupted}  {run.folder / 'index.html'}")
+    if nothing:
+        tail.append(f"nothing was judged: {_plain(nothing)}")
     found = [r for r in reasons(run) if not (r.node and r.node.modelled)]
     unjudged = judged.line(run)
     head = [_plain(unjudged)] if unjudged else []
@@ -63,7 +64,7 @@ def _answers(run: Run, explained: Mapping[str, str], several: bool) -> list[str]
 
 def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
     """The worst checks, in their order, and a line that counts the others."""
-    rank = {word: position for position, word in enumerate([*VERDICTS, "UNJUDGED", "MODELLED"])}
+    rank = {word: position for position, word in enumerate([*VERDICTS, "MODELLED"])}
     kept = sorted(sorted(range(len(lines)), key=lambda i: rank.get(words[i], 1))[: max(0, room - 1)])
     return [lines[i] for i in kept] + [f"… and {plural(len(lines) - len(kept), 'more check')}, none worse"]
 

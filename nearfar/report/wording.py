@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from nearfar.topology import Link
+from nearfar.verdict import NOT_JUDGED
 
 #: A sign beside every verdict, so that none is told by colour alone.
-SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", "UNJUDGED": "–"}
+SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", NOT_JUDGED: "–"}
 
 _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "sole", "unknown": "place unknown",
             "local": "local", "mixed": "mixed", "same_numa_node": "same NUMA node", "same_package": "same package",
@@ -22,7 +23,7 @@ def class_words(path_class: str) -> str:
 
 def shown_verdict(verdict: str, modelled: bool) -> str:
     """The word that a page shows: what a modelled document would pass is MODELLED."""
-    return "MODELLED" if modelled and verdict == "PASS" else verdict
+    return "MODELLED" if modelled and verdict in ("PASS", NOT_JUDGED) else verdict
 
 
 def number(value: float | None, unit: str = "GB/s") -> str:

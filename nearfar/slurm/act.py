@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nearfar import files, ladder
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.ladder import HEALTH, MPI_PAIRS, Policy
 from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
+from nearfar.slurm import health_kept, hosts, reasons
 from nearfar.slurm.carry_out import carry_out
 from nearfar.slurm.decide import NOTHING, Decision, Decisions, decide
 from nearfar.slurm.gather import CLOCKS, Window, gather
-from nearfar.slurm.journal import Journal, past
+from nearfar.slurm.hard_evidence import drained_by_others, resumed_by_others
+from nearfar.slurm.journal import Journal
+from nearfar.slurm.last_read import LastRead
 from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.objections import is_ours
+from nearfar.slurm.objections import our_comment, our_reason
 from nearfar.slurm.observed import CheckRun, Past
 from nearfar.slurm.quarantine import recover
+from nearfar.slurm.replay import Shown, kept, line_of, past, settled
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.trust import Trust
 
@@ -48,7 +53,9 @@ class Order:
 
 @dataclass(frozen=True)
 class View:
-    """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed."""
+    """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
+    for each node whose clock is off; ``unheard``: one for each other system whose hard evidence no policy speaks of.
+    ``recent``: from when on all results were read."""
 
     nodes: dict[str, NodeState]
     past: Past
@@ -56,6 +63,9 @@ class View:
     decisions: Decisions
     runs: Sequence[CheckRun]
     now: float
+    clocks: Sequence[str] = ()
+    unheard: Sequence[str] = ()
+    recent: float = 0.0
 
 
 def read_policy(name: str | None) -> Policy:
@@ -93,13 +103,40 @@ def look(order: Order, slurm: Slurm, now: float | None = None, asked: str | None
     entries = Journal(order.state).entries()
     if entries and entries[-1].at > now + CLOCKS:
         raise CouldNotJudge(f"{order.state}: the log's last line is later than this host's clock; set the clock first")
-    before = past(entries)
     nodes = slurm.nodes()
-    oldest = min([now - order.policy.max_age - order.policy.confirm_within, *(d.at for d in before.drained.values())])
-    whole = {name for name, node in nodes.items() if is_ours(node.reason) or is_ours(node.comment)}
-    window = Window(oldest, now - order.policy.max_age - CLOCKS, {*whole, *before.drained, *([asked] if asked else [])})
+    before = settled(past(entries, order.policy.system), Shown(nodes, slurm.started))
+    window = _window(order, nodes, before, entries[-1].at if entries else now, now, asked)
     found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, window)
-    return View(nodes, before, found.refused, decide(found.runs, nodes, order.policy, before, now), found.runs, now)
+    decisions = decide(found.runs, nodes, order.policy, before, now)
+    unheard = tuple(_unheard(found.others, nodes))
+    return View(nodes, before, found.refused, decisions, found.runs, now, found.clocks, unheard, window.recent)
+
+
+def _unheard(others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeState]) -> Iterator[str]:
+    """A line for each other system with hard evidence on nodes of this Slurm, unless its own file has an ``act``."""
+    files_ = site_files("systems", site_directories())
+    for system in sorted({system for system, node, _ in others if node in nodes}):
+        if system in files_ and "act" in (SiteFile(files_[system]).data or {}):
+            continue
+        these = sorted({node for name, node, _ in others if name == system and node in nodes})
+        why = "no system file is called so" if system not in files_ else f"{files_[system]} has no `act`"
+        of, why = (f"of system '{system}'", why) if system else ("of no system", "no system file claims these nodes")
+        yield f"{hosts.fold(these)}: hard evidence {of}, which nothing is done about: {why}"
+
+
+def _window(
+    order: Order, nodes: Mapping[str, NodeState], before: Past, logged: float, now: float, asked: str | None
+) -> Window:
+    """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
+    nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
+    policy = order.policy
+    oldest = now - policy.max_age - policy.confirm_within
+    open_ = [one.found.known for these in before.evidence.values() for one in these]
+    ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
+    whole = {*ours, *before.drained, *before.evidence, *([asked] if asked else [])}
+    last = LastRead(order.state).of(order)
+    recent = min(oldest, logged) if last is None or last > now else min(last, now - policy.max_age) - CLOCKS
+    return Window(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)
 
 
 def prepare(state: Path) -> Path:
@@ -141,13 +178,44 @@ def run(order: Order, slurm: Slurm) -> tuple[View, Done]:
         journal = Journal(state)
         recovered, unclear = recover(past(journal.entries()), slurm, journal)
         view = look(order, slurm)
+        _write_down(view, order.policy.system, journal)
+        # What was refused may be believed once it is mended, and came before.
+        LastRead(state).note(order, view.recent if view.refused else view.now)
+        health_kept.forget(_recorded_looks(view.runs))
+        if view.decisions.latch is not None:
+            journal.note("latch", time.time(), why=view.decisions.latch)
         done = []
         for decision in view.decisions.nodes:
             if decision.action != NOTHING:
                 done.append((decision, carry_out(decision, slurm, journal)))
-        if view.decisions.latch is not None:
-            journal.note("latch", time.time(), why=view.decisions.latch)
     return view, Done(done, recovered, unclear)
+
+
+def _write_down(view: View, system: str, journal: Journal) -> None:
+    """What was found and seen, before anything is done about it: results may be gone tomorrow, the log is not."""
+    written: dict[tuple[object, ...], str] = {}
+    for name, hard in sorted(view.decisions.hard.items()):
+        for one in hard.new:
+            written[one.key] = journal.note("evidence", time.time(), name, **line_of(one), system=system).id
+    for name in drained_by_others(view.nodes, view.decisions.hard, view.past):
+        journal.note("drained_by_others", time.time(), name, since=view.now, reason=view.nodes[name].reason)
+    for name in resumed_by_others(view.nodes, view.past):
+        journal.note("resumed_by_others", time.time(), name)
+    for name in kept(view.nodes, view.past, view.now):
+        journal.note("drain_seen", time.time(), name)
+    for name, hard in sorted(view.decisions.hard.items()):
+        for each in hard.closed:
+            journal.note(
+                "closed", time.time(), name, evidence=[each.one.id or written[each.one.key]], until=each.until, run=each.passed.run,
+                why=f"repaired, and run {each.passed.run} passed",
+            )  # fmt: skip
+
+
+def _recorded_looks(runs: Sequence[CheckRun]) -> Iterator[Path]:
+    """The health findings of which the log has everything now."""
+    for run in runs:
+        if run.check == HEALTH and all(finding.hard for finding in run.failures):
+            yield Path(run.source)
 
 
 @contextmanager
@@ -169,21 +237,32 @@ def reset_latch(state: Path, because: str) -> str:
     return closed
 
 
-def clear(order: Order, node: str, because: str, slurm: Slurm) -> None:
-    """Write down a person's word that a node drained for hard evidence has been seen to; it still has to pass."""
-    from nearfar.slurm import reasons
+def clear(order: Order, node: str, because: str, slurm: Slurm) -> str:
+    """Write down a person's word that a node has been seen to: hard evidence that was known until now is closed. Returns what
+    follows, in words: one that is drained by us still has to pass.
 
+    Raises ``NearfarError`` for a node that neither Slurm nor the log knows.
+    """
     place = prepare(order.state)
     with locked(place):
-        state, journal = slurm.node(node), Journal(place)
-        reason = reasons.read(state.reason)
-        if not state.drain or reason is None:
-            shown = f"'{state.reason}'" if state.reason else "no reason"
-            raise NearfarError(f"{node}: it is {state.words} with {shown}: there is no drain of ours to clear")
-        check = next(
-            (name for name in (HEALTH, MPI_PAIRS, *_checks()) if name.removesuffix("_check") == reason.check),
-            reason.check,
-        )
-        known = past(journal.entries()).drained.get(node)
-        more = {} if known is not None and known.reason == state.reason else {"reason": state.reason, "check": check}
+        journal = Journal(place)
+        before = past(journal.entries())
+        state = slurm.nodes().get(node)
+        if state is None and node not in before.evidence:
+            raise NearfarError(f"{node}: Slurm has no such node, and the log knows nothing of it")
+        ours = None if state is None else our_reason(state)
+        more: dict[str, Any] = {}
+        if state is not None and state.drain and ours is not None:
+            known = before.drained.get(node)
+            if known is None or not ours.same(reasons.find(known.reason)):
+                names = (HEALTH, MPI_PAIRS, *_checks())
+                check = next((name for name in names if name.removesuffix("_check") == ours.check), ours.check)
+                more = {"reason": state.reason, "check": check}
         journal.note("clear", time.time(), node, why=because, **more)
+    if state is not None and state.drain and ours is not None:
+        return f"it is resumed once the check that drained it has passed: nearfar slurm act --retest {node}"
+    closed = len(before.evidence.get(node, ()))
+    found = (
+        f"{closed} finding{'s are' if closed != 1 else ' is'} closed" if closed else "no hard finding of it was open"
+    )
+    return f"{found}, slow figures from before count no more; what is found from now on counts"

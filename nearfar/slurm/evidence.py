@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearfar.verdict import ORDER
+from nearfar.verdict import NOT_JUDGED, ORDER
 
 
 def findings(verdict: Mapping[str, Any], document: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -14,8 +14,9 @@ def findings(verdict: Mapping[str, Any], document: Mapping[str, Any] | None) -> 
     ``document`` tells the code of what failed (``wrong_data``, ``absent``, ``hang`` …).
     """
     codes = {str(entry.get("cell")): entry.get("code") for entry in (document or {}).get("failed", [])}
-    found = [_from_finding(entry, codes) for entry in verdict["findings"] if entry["verdict"] != "PASS"]
-    found += [_from_metric(entry) for entry in verdict["metrics"] if entry["verdict"] != "PASS"]
+    well = ("PASS", NOT_JUDGED)
+    found = [_from_finding(entry, codes) for entry in verdict["findings"] if entry["verdict"] not in well]
+    found += [_from_metric(entry) for entry in verdict["metrics"] if entry["verdict"] not in well]
     return sorted(found, key=lambda finding: (ORDER.index(finding["verdict"]), not finding["hard"]))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -19,12 +20,19 @@ from nearfar.slurm.trust import Trust
 CLOCKS = 300.0
 
 
+#: Seconds between the end of a run by its node's clock and the arrival of its result, from which on the clock is said to be off.
+_LATE = 900.0
+
+
 @dataclass(frozen=True)
 class Gathered:
-    """Check runs that are believed, and one line for each file that is not."""
+    """Check runs that are believed, and one line for each file that is not; ``clocks``: one for each node whose clock is off;
+    ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run)."""
 
     runs: tuple[CheckRun, ...]
     refused: tuple[str, ...]
+    clocks: tuple[str, ...] = ()
+    others: frozenset[tuple[str, str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -44,22 +52,23 @@ def gather(
     """All believed check runs of a system within a window.
 
     ``users``: whose results count; health findings count as root's alone. Raises ``CouldNotJudge`` for a directory that
-    cannot be listed: what is in it is not known then.
+    cannot be listed, or in whose place others can put another: what is in it is not known then.
     """
     runs: list[CheckRun] = []
     refused: list[str] = []
+    others: set[tuple[str, str, str]] = set()
     if results is not None:
-        found, problems = _results(results, system, users, now, window)
+        found, problems = _results(results, system, users, now, window, others)
         runs, refused = runs + found, refused + problems
     if health is not None:
-        found, problems = _health(health, system, now, window.oldest)
+        found, problems = _health(health, system, now, others)
         runs, refused = runs + found, refused + problems
-    return Gathered(tuple(runs), tuple(refused))
+    return Gathered(tuple(runs), tuple(refused), tuple(_behind(runs)), frozenset(others))
 
 
 def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
     """All believed check runs of one sweep."""
-    runs, refused = _results(results, system, users, now, Window(0.0), sweep)
+    runs, refused = _results(results, system, users, now, Window(0.0), set(), sweep)
     return Gathered(tuple(runs), tuple(refused))
 
 
@@ -67,8 +76,8 @@ class _Believed:
     """Results as they are read. Only what is decided on is kept of each: a week of many nodes' verdicts is more than a host's
     memory."""
 
-    def __init__(self, trust: Trust, system: str, now: float, oldest: float) -> None:
-        self._trust, self._system, self._now, self._oldest = trust, system, now, oldest
+    def __init__(self, trust: Trust, system: str, now: float, others: set[tuple[str, str, str]]) -> None:
+        self._trust, self._system, self._now, self._others = trust, system, now, others
         self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._twice: dict[tuple[str, str], Path] = {}
@@ -78,7 +87,10 @@ class _Believed:
         """Take over a result, or why it is not believed."""
         try:
             one = result.read(place, self._trust)
-            if one.system != self._system or seconds(one.ended) < self._oldest:
+            came = place.lstat().st_mtime
+            if one.system != self._system:
+                if any(finding.hard and finding.verdict == "FAIL" for _, finding in one.findings):
+                    self._others.add((one.system, one.node, one.run))
                 return
             _refuse_the_future(place / result.RESULT, seconds(one.ended), self._now)
         except (CouldNotJudge, OSError) as error:
@@ -87,7 +99,7 @@ class _Believed:
         key = one.node, one.run
         if self._said.setdefault(key, _said(one)) != _said(one):
             self._twice[key] = place
-        self._runs.setdefault(key, tuple(_check_runs(one)))
+        self._runs.setdefault(key, tuple(_check_runs(one, came)))
 
     @property
     def failing(self) -> set[str]:
@@ -105,11 +117,14 @@ class _Believed:
 
 
 def _results(
-    folder: Path, system: str, users: frozenset[int], now: float, window: Window, sweep: str | None = None
-) -> tuple[list[CheckRun], list[str]]:
+    folder: Path, system: str, users: frozenset[int], now: float, window: Window, others: set[tuple[str, str, str]],
+    sweep: str | None = None,
+) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
     _listed(folder)
     trust = Trust(folder, users)
-    believed = _Believed(trust, system, now, window.oldest)
+    trust.way()
+    trust.directory(folder)
+    believed = _Believed(trust, system, now, others)
     older = []
     for place in result.folders(folder, sweep):
         came = _came(place)
@@ -127,11 +142,30 @@ def _results(
 
 
 def _came(place: Path) -> float:
-    """When a result was renamed into place, which is after its files were written; now where that cannot be told."""
+    """When a result was renamed or copied into place; now where that cannot be told."""
     try:
-        return place.lstat().st_mtime
+        return place.lstat().st_ctime
     except OSError:
         return inf
+
+
+def _behind(runs: Iterable[CheckRun]) -> Iterator[str]:
+    """A sentence for each node whose newest result came long after its end."""
+    newest: dict[str, CheckRun] = {}
+    for run in runs:
+        if run.came is not None and (run.node not in newest or run.known > newest[run.node].known):
+            newest[run.node] = run
+    for node, run in sorted(newest.items()):
+        late = run.known - run.ended
+        if late > _LATE:
+            yield (
+                f"{node}: run {run.run} ended {_span(late)} before its result came, by the node's clock: set that clock, or the "
+                "result was copied later; what it found counts from when it came"
+            )
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 86400:.1f} days" if seconds > 2 * 86400 else f"{seconds / 3600:.1f} hours"
 
 
 def _pairs(
@@ -165,37 +199,45 @@ def _listed(folder: Path) -> None:
         ) from None
 
 
-def _check_runs(one: result.NodeResult) -> Iterable[CheckRun]:
+def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
+    of_run = functools.partial(
+        CheckRun, node=one.node, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, pack=one.pack,
+        job=one.slurm is not None,
+    )  # fmt: skip
     if one.missing or one.interrupted:
-        yield CheckRun(
-            one.node, RUN, one.run, seconds(one.started), seconds(one.ended), "INDETERMINATE", source=str(one.folder)
-        )
+        yield of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder))
     for check in one.checks:
-        yield CheckRun(
-            node=one.node, check=check.check, run=one.run, started=seconds(one.started), ended=seconds(one.ended),
-            verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
-            passed=result.within_bounds(check.raw.get("metrics", [])),
+        yield of_run(
+            check=check.check, verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
+            passed=result.within_bounds(check.raw.get("metrics", [])), cells=result.cells(check.raw.get("metrics", [])),
             parts=one.blamed, source=str(check.folder),
         )  # fmt: skip
 
 
-def _health(folder: Path, system: str, now: float, oldest: float) -> tuple[list[CheckRun], list[str]]:
+def _health(
+    folder: Path, system: str, now: float, others: set[tuple[str, str, str]]
+) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
+    """The looks of a system's nodes, however old: hard evidence stands until it is closed."""
     _listed(folder)
     trust = Trust(folder, frozenset({0}))
-    runs, refused = [], []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            trust.directory(folder)
-            one = health_finding.read(path, trust)
-            if one.system != system or seconds(one.time) < oldest:
-                continue
-            _refuse_the_future(path, seconds(one.time), now)
-        except CouldNotJudge as error:
-            refused.append(str(error))
+    trust.way()
+    trust.directory(folder)
+    found, refused = health_finding.all_of(folder, trust)
+    runs = []
+    for path, one in found:
+        if one.system != system:
+            if any(f.hard and f.verdict == "FAIL" for f in one.findings):
+                others.add((one.system or "", one.node, one.run))
             continue
         at = seconds(one.time)
+        try:
+            came = path.lstat().st_mtime
+            _refuse_the_future(path, at, now)
+        except (CouldNotJudge, OSError) as error:
+            refused.append(str(error))
+            continue
         failures = tuple(f for f in one.findings if f.verdict == "FAIL")
-        runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path)))
+        runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came))
     return runs, refused
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge
 from nearfar.files import cannot_write, copy_tree
-from nearfar.verdict import worst
+from nearfar.verdict import UNJUDGED
 
 from .evidence import findings
-from .result import RESULT, SCHEMA, Job
+from .result import RESULT, SCHEMA, Job, verdict_of
 
 #: What of a run directory stays where the node keeps its own files: ReFrame's stage and output.
 _LEFT_BEHIND = ("reframe",)
@@ -125,7 +125,7 @@ def _document(run_directory: Path, about: About, run: str) -> dict[str, Any]:
     missing = [f"{case['name']}: {case.get('reason') or 'it did not run'}" for case in real]
     if not checks and not missing:
         raise CouldNotJudge(f"{run_directory}: nothing was measured on {about.hostname}; nothing is handed over")
-    verdict = worst([*(entry["verdict"] for entry in checks), *(["INDETERMINATE"] if missing else [])])
+    verdict = verdict_of(about.node, (entry["verdict"] for entry in checks), bool(missing))
     return {
         "schema": SCHEMA, "run": run, **{k: v for k, v in asdict(about).items() if k != "job"},
         "system": raw["system"], "slurm": None if about.job is None else asdict(about.job), "verdict": verdict,
@@ -147,9 +147,11 @@ def _check(path: Path) -> dict[str, Any] | None:
 
 def _first_reason(verdict: str, checks: list[dict[str, Any]], missing: list[str]) -> str | None:
     found = [finding for entry in checks for finding in entry["findings"] if finding["verdict"] == verdict]
-    hard_first = sorted(found, key=lambda finding: not finding["hard"])
+    # That nothing was judged says less of a node than anything else.
+    hard_first = sorted(found, key=lambda finding: (not finding["hard"], finding["what"] == UNJUDGED))
     words = [str(finding["words"]) for finding in hard_first] + (missing if verdict == "INDETERMINATE" else [])
-    return words[0] if words else None
+    nothing = "nothing of this node was judged" if verdict == "INDETERMINATE" else None
+    return words[0] if words else nothing
 
 
 def _blamed(report: Path) -> list[str]:

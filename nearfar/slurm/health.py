@@ -55,8 +55,9 @@ class Order:
 
 
 def run(order: Order) -> dict[str, Any] | None:
-    """Look at this node and write what was seen to ``<output>/<node>.json``; the finding, or None where another look was
-    under way. Raises ``NearfarError`` where root would rely on what others can change, or where it cannot write."""
+    """Look at this node and write what was seen to ``<output>/<node>.json``, and a FAIL where it is kept; the finding, or None
+    where another look was under way. Raises ``NearfarError`` where root would rely on what others can change, or where it
+    cannot write."""
     with _own_surroundings(order):
         node = _node_name()
         _refuse(order)
@@ -86,7 +87,7 @@ def _own_surroundings(order: Order) -> Iterator[None]:
 
 
 def _written(order: Order, node: str) -> dict[str, Any]:
-    from nearfar.files import write_atomically
+    from nearfar.slurm import health_kept
 
     began = time.monotonic()
     seen = _within(order, node)
@@ -95,8 +96,11 @@ def _written(order: Order, node: str) -> dict[str, Any]:
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "boot": _boot(),
         "seconds": round(time.monotonic() - began, 3), "verdict": _worst(seen["findings"]), **seen,
     }  # fmt: skip
-    text = json.dumps(finding, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(order.output / f"{node}.json", text, _ELSEWHERE)
+    try:
+        health_kept.store(order.output, finding, _ELSEWHERE)
+    except NearfarError:
+        print(_headline(finding))  # for slurmd's log: it is nowhere else
+        raise
     return finding
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.topology import Node
-from nearfar.verdict import Finding
+from nearfar.verdict import NOT_JUDGED, Finding
 
 #: Says what is being done now, so that a look that hangs can tell where.
 Tell = Callable[[str], None]
@@ -58,7 +58,7 @@ def look(node: str, system: str | None, partition: str | None, results: Path | N
     claimed, chosen, findings = _against_site(observed, node, system, partition, last)
     tell("the GPUs' memory is asked about")
     findings = [*findings, *_memory(observed), *_driver(observed), *_against_last(observed, last)]
-    return Look(claimed, chosen, tuple(f for f in findings if f.verdict != "PASS"), about)
+    return Look(claimed, chosen, tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)), about)
 
 
 def _against_site(
@@ -79,7 +79,7 @@ def _against_site(
             )
         where = _partition(described, partition, last)
         node_type = where.load_node_type(directories)
-        why = drift.not_compared(described, node_type)
+        why = drift.not_compared(described, where, node_type)
         if why is not None:
             return described.name, where.name, [Finding("site", "INDETERMINATE", f"not compared: {why}")]
         expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))

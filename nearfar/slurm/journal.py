@@ -7,7 +7,7 @@ import os
 import pwd
 import secrets
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -16,17 +16,11 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge
 from nearfar.files import cannot_write
-from nearfar.slurm.observed import Drained, Past
 
 SCHEMA = "nearfar-act-log/1"
 #: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
 _TORN = " #torn"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
-#: Actions after which a node carries a reason of ours.
-_DRAINS = ("drain", "drain_again")
-#: Actions that void earlier evidence on a node.
-_RELEASES = ("resume", "release")
-_VOIDING = (*_DRAINS, *_RELEASES, "clear")
 
 
 @dataclass(frozen=True)
@@ -58,9 +52,11 @@ class Journal:
         """Write down how an action ended: ``done``, ``refused``, ``unclear``."""
         self._append(Entry(begun.action, outcome, at, begun.id, begun.node, more))
 
-    def note(self, action: str, at: float, node: str | None = None, **more: Any) -> None:
-        """Write down what needs nothing of Slurm: a latch, a person's word."""
-        self._append(Entry(action, "done", at, secrets.token_hex(4), node, more))
+    def note(self, action: str, at: float, node: str | None = None, **more: Any) -> Entry:
+        """Write down what needs nothing of Slurm: a finding, a latch, a person's word."""
+        entry = Entry(action, "done", at, secrets.token_hex(4), node, more)
+        self._append(entry)
+        return entry
 
     def entries(self) -> list[Entry]:
         """All lines. Raises ``CouldNotJudge`` for a damaged one: caps cannot be counted from it."""
@@ -85,7 +81,7 @@ class Journal:
             why = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CouldNotJudge(
                 f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: nodes drained "
-                f"earlier then wait for a person"
+                f"earlier then wait for a person, the latch is open, and what a person has closed counts again"
             ) from None
 
     def _append(self, entry: Entry) -> None:
@@ -117,64 +113,3 @@ def _user() -> str:
     with suppress(KeyError):
         return pwd.getpwuid(os.geteuid()).pw_name
     return str(os.geteuid())
-
-
-def past(entries: Iterable[Entry]) -> Past:
-    """What the log says of each node. What was begun counts as done unless it was refused; a node counts as resumed only
-    when that is known to have been done."""
-    first: dict[str, Entry] = {}
-    outcomes: dict[str, str] = {}
-    for entry in entries:
-        first.setdefault(entry.id, entry)
-        outcomes[entry.id] = entry.outcome
-    reader = _Reader()
-    for entry in first.values():
-        if outcomes[entry.id] != "refused":
-            reader.read(entry, outcomes[entry.id] == "done")
-    return Past(reader.since, reader.drained, tuple(reader.drains), reader.cleared, reader.latched, reader.quarantines)
-
-
-class _Reader:
-    """The state after the lines read so far."""
-
-    def __init__(self) -> None:
-        self.since: dict[str, float] = {}
-        self.drained: dict[str, Drained] = {}
-        self.cleared: dict[str, float] = {}
-        self.drains: list[tuple[str, float]] = []
-        self.latched: str | None = None
-        self.quarantines: dict[str, dict[str, dict[str, Any]]] = {}
-
-    def read(self, entry: Entry, done: bool) -> None:
-        if entry.action == "latch":
-            self.latched = str(entry.more.get("why", "the cap was reached"))
-        elif entry.action == "reset_latch":
-            self.latched, self.drains = None, []
-        elif entry.action == "quarantine":
-            self.quarantines[entry.more["reservation"]] = entry.more["nodes"]
-        elif entry.action == "quarantine_over":
-            self.quarantines[
-                entry.more["reservation"]
-            ] = {}  # all are drained or have passed; the reservation may be left
-        elif entry.action == "quarantine_end":
-            self.quarantines.pop(entry.more["reservation"], None)
-        elif entry.node is not None:
-            self._of_node(entry.node, entry, done)
-
-    def _of_node(self, node: str, entry: Entry, done: bool) -> None:
-        if entry.action in _VOIDING:
-            self.since[node] = max(self.since.get(node, 0.0), entry.at)
-        if entry.action in _DRAINS:
-            self.drained[node] = _drained(entry)
-            self.drains += [(node, entry.at)] if entry.action == "drain" else []
-        elif entry.action in _RELEASES and done:
-            self.drained.pop(node, None)
-        elif entry.action == "clear":
-            self.cleared[node] = entry.at
-            if entry.more.get("reason"):
-                self.drained[node] = _drained(entry)  # one that this log did not know
-
-
-def _drained(entry: Entry) -> Drained:
-    more = entry.more
-    return Drained(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))

@@ -53,6 +53,32 @@ class NodeState:
         return "DRAIN" in self.flags
 
     @property
+    def out(self) -> bool:
+        """Taken out of use: DRAIN, DOWN or FAIL. Only then its reason means anything: from Slurm 25 on a node that was resumed
+        keeps the reason of its drain until a job runs on it."""
+        return self.drain or self.base in ("DOWN", "FAIL") or "FAIL" in self.flags
+
+    @property
+    def why_out(self) -> str | None:
+        """The reason that it is out of use for; None where it is in use or none was given."""
+        return self.reason if self.out else None
+
+    @property
+    def rebooting(self) -> bool:
+        """A reboot was asked for, or is under way."""
+        return bool(self.flags & {"REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED"})
+
+    @property
+    def booted(self) -> float | None:
+        """When it was booted last, in seconds since 1970; None where Slurm does not know."""
+        return _time(self.fields.get("BootTime", ""))
+
+    @property
+    def busy(self) -> float | None:
+        """When it was busy last, in seconds since 1970, at the earliest when it was resumed; None where Slurm does not know."""
+        return _time(self.fields.get("LastBusyTime", ""))
+
+    @property
     def down(self) -> bool:
         """Taken by Slurm to be down or out of reach."""
         return self.base == "DOWN" or bool(self.flags & {"NOT_RESPONDING", "FAIL", "INVALID_REG"})
@@ -151,10 +177,14 @@ def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime |
         return None, None, None
     given = _GIVEN.search(lines[0])
     first = lines[0] if given is None else lines[0][: given.start()]
-    at = None
-    if given is not None:
-        try:
-            at = datetime.strptime(given[2], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
-        except ValueError:
-            at = None
+    seconds = None if given is None else _time(given[2])
+    at = None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
     return "\n".join([first, *lines[1:]]), None if given is None else given[1], at
+
+
+def _time(text: str) -> float | None:
+    """``2026-11-20T09:00:00``, which is UTC as scontrol is asked for it, in seconds since 1970; None for any other text."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from nearfar.slurm import reasons
 from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.reasons import Reason
 
 
-def is_ours(text: str | None) -> bool:
-    """Whether a reason or a comment was written by this program, and by nobody since."""
-    return reasons.read(text) is not None
+def our_reason(state: NodeState) -> Reason | None:
+    """The reason of ours that a node is out of use for, whatever others put before or behind it; None where it is in use or out
+    of use for theirs."""
+    return reasons.find(state.why_out)
+
+
+def drained_by_us(state: NodeState | None) -> bool:
+    """Whether a node is drained with a reason of ours."""
+    return state is not None and state.drain and our_reason(state) is not None
+
+
+def our_comment(state: NodeState) -> Reason | None:
+    """The comment of ours that a node has; None where it has none, or somebody has edited it."""
+    return reasons.read(state.comment)
 
 
 def unreadable(state: NodeState) -> str | None:
@@ -23,7 +35,7 @@ def objection_to_drain(state: NodeState) -> str | None:
 
 def objection_to_drain_again(state: NodeState) -> str | None:
     """Why a node in quarantine must not be drained as it was before; whether slurmctld has heard from it does not matter."""
-    if state.reason is not None and not is_ours(state.reason):
+    if state.why_out is not None and our_reason(state) is None:
         return f"its reason is not ours: '{state.reason}'"
     if state.drain:
         return "it is drained already"
@@ -40,11 +52,13 @@ def objection_to_resume(state: NodeState, reason: str) -> str | None:
         return f"its reason has changed to '{state.reason}'"
     if state.base == "DOWN":
         return f"it is {state.words}"
+    if state.rebooting:
+        return f"it is {state.words}: it is rebooted first"
     return unreadable(state)
 
 
 def objection_to_comment(state: NodeState) -> str | None:
     """Why a node's comment must not be written."""
-    if state.comment is not None and not is_ours(state.comment):
+    if state.comment is not None and our_comment(state) is None:
         return f"its comment is not ours: '{state.comment}'"
     return unreadable(state)

@@ -6,11 +6,12 @@ import os
 import socket
 
 from nearfar.errors import NearfarError
+from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.scontrol import Slurm
 
 
-def refuse_unless_free(node: str, slurm: Slurm) -> None:
-    """Raise ``NearfarError`` unless this host is that node, and Slurm shows it drained and free of jobs.
+def refuse_unless_free(node: str, slurm: Slurm) -> NodeState:
+    """The node's state; raises ``NearfarError`` unless this host is that node, and Slurm shows it drained and free of jobs.
 
     Between this look and the end of the measurement only a person's resume can bring jobs to it.
     """
@@ -25,3 +26,4 @@ def refuse_unless_free(node: str, slurm: Slurm) -> None:
         raise NearfarError(f"{node}: it is {state.words}, not drained: jobs could start beside the measurement")
     if not state.free_of_jobs:
         raise NearfarError(f"{node}: it is {state.words}: jobs still run on it; wait for them")
+    return state

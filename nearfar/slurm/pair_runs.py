@@ -22,7 +22,7 @@ from nearfar.slurm.sweep import journal, pairing
 from nearfar.slurm.sweep.journal import Task
 from nearfar.slurm.sweep.pairing import Pair
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import passes, worst
+from nearfar.verdict import good, worst
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _runs(rounds: Sequence[Mapping[Pair, Measured | None]]) -> Iterator[CheckRun
         if judged.verdict == "FAIL":
             yield _blamed(node, [measured[pair] for pair in pairing.slow_with(node, verdicts)], judged.words)
         elif judged.verdict == "PASS":
-            well = max((one for one in mine if passes(one.verdict)), key=lambda one: one.ended)
+            well = max((one for one in mine if good(one.verdict)), key=lambda one: one.ended)
             yield _check_run(node, "PASS", [well], judged.words, passed=well.passed)
         else:
             yield _check_run(node, "INDETERMINATE", mine, judged.words)

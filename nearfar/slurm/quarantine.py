@@ -18,14 +18,16 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.ladder import Policy
-from nearfar.slurm import decide, objections, reservations
+from nearfar.slurm import decide, hard_evidence, objections, reservations
 from nearfar.slurm.carry_out import Write, draining, resuming, write
+from nearfar.slurm.hard_evidence import Attention
 from nearfar.slurm.journal import Journal
 from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import CheckRun, Drained, Past
+from nearfar.slurm.observed import CheckRun, Drained, Past, Recorded
+from nearfar.slurm.replay import line_of
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.standing import Evidence, evidence
-from nearfar.slurm.waiting import for_a_person
+from nearfar.slurm.waiting import for_a_person, repaired, to_clear
 from nearfar.verdict import passes
 
 #: Measures nodes inside a reservation and returns the runs that it left.
@@ -35,11 +37,13 @@ PREFIX = "nearfar-retest-"
 
 @dataclass(frozen=True)
 class Suspect:
-    """A node to be tested again: the reason that it is drained with, and for what; ``drained`` None: as delivered."""
+    """A node to be tested again: the reason that it is drained with, and for what; ``drained`` None: as delivered. ``open``: hard
+    evidence that no person has cleared, and what was done about the node since: only a full run that passes closes it."""
 
     node: str
     reason: str
     drained: Drained | None
+    open: tuple[tuple[Recorded, tuple[Attention, ...]], ...] = ()
 
 
 @dataclass
@@ -50,7 +54,9 @@ class Outcome:
     passed: list[str] = field(default_factory=list)
 
 
-def suspects(names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, delivered: str | None) -> list[Suspect]:
+def suspects(
+    names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, policy: Policy, delivered: str | None
+) -> list[Suspect]:  # fmt: skip
     """The nodes as they are before. ``delivered``: the exact reason that new nodes were drained with by others.
 
     Raises ``NearfarError`` for the first node that may not be resumed.
@@ -62,17 +68,22 @@ def suspects(names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, d
             raise NearfarError(f"{name}: Slurm has no such node")
         if not state.drain or state.reason is None:
             raise NearfarError(f"{name}: it is {state.words}, not drained: nothing has to be tested again")
+        if state.rebooting:
+            raise NearfarError(f"{name}: it is {state.words}: wait until it has been rebooted")
         if state.base != "IDLE" or not state.free_of_jobs:
             what = "it has to be up" if state.base in ("DOWN", "UNKNOWN") else "jobs still run on it; wait for them"
             raise NearfarError(f"{name}: it is {state.words}: {what}")
         drained = past.drained.get(name)
-        if objections.is_ours(state.reason):
-            waits = for_a_person(name, state, past)
-            if waits is not None:
+        hard = hard_evidence.that_drains(hard_evidence.of_node((), name, state, past, time.time()), policy)
+        waits = for_a_person(name, state, past, hard)
+        if objections.our_reason(state) is not None:
+            if waits is not None and not repaired(hard):
                 raise NearfarError(f"{name}: {waits}")
-            found.append(Suspect(name, state.reason, drained))
+            found.append(Suspect(name, state.reason, drained, hard.waiting))
         elif delivered is not None and state.reason == delivered:
-            found.append(Suspect(name, state.reason, None))
+            if hard.open and not repaired(hard):
+                raise NearfarError(f"{name}: hard evidence of it is open; {to_clear(name)}")
+            found.append(Suspect(name, state.reason, None, hard.waiting))
         else:
             more = "" if delivered is None else f", not '{delivered}'"
             raise NearfarError(
@@ -113,6 +124,7 @@ def retest(
     again: dict[str, Mapping[str, Any]] = {}
     for suspect in these:
         drain, words = judge(suspect, runs, policy)
+        _write_down(suspect, runs, drain is None, policy.system, journal)
         outcome.words[suspect.node] = words
         if drain is None:
             outcome.passed.append(suspect.node)
@@ -120,6 +132,21 @@ def retest(
             again[suspect.node] = drain
     close(name, again, slurm, journal, outcome.passed)
     return outcome
+
+
+def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system: str, journal: Journal) -> None:
+    """The hard evidence that a retest found, and what it has closed."""
+    for run in runs:
+        for finding in run.failures:
+            if run.node == suspect.node and finding.hard:
+                line = line_of(Recorded("", run, finding))
+                journal.note("evidence", time.time(), suspect.node, **line, system=system)
+    if passed and suspect.open:
+        ids = [one.id for one, _ in suspect.open]
+        until = min(each.until for _, after in suspect.open for each in after)
+        journal.note(
+            "closed", time.time(), suspect.node, evidence=ids, until=until, why="repaired, and its retest passed"
+        )
 
 
 def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:
@@ -140,9 +167,16 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
         if unjudged:
             return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
-        return None, "accepted: every check passed"
-    passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
-    return (None, why) if passed else (_known(suspect), f"{why}: drained as before")
+        passed, why = True, "accepted: every check passed"
+    else:
+        passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
+    if not passed:
+        return _known(suspect), f"{why}: drained as before"
+    still = next((one for one, after in suspect.open if hard_evidence.passed_fully(one, of_node, after) is None), None)
+    if still is not None:
+        words = f"{why}, but no full run that passes covers {still.found.check} {still.finding.what}"
+        return _known(suspect), f"{words}: drained as before"
+    return None, why
 
 
 def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
@@ -191,7 +225,7 @@ def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm,
     state = slurm.node(node)
     if state.drain:
         return True
-    if state.base == "DOWN" and state.reason is not None and not objections.is_ours(state.reason):
+    if state.base == "DOWN" and state.reason is not None and objections.our_reason(state) is None:
         # It died. Slurm would take it back when it comes up: drained with Slurm's own reason it waits for a person.
         down = Write({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
         return write("drain_as_before", node, down, slurm, journal, reason=state.reason, reservation=name) is None

@@ -19,9 +19,11 @@ PREFIX = "nearfar:"
 LONGEST = 120
 _WORD = r"[A-Za-z0-9_.:+@/%-]+"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+#: Slurm and people put words behind it: `` : reboot issued``, ``, called vendor``.
+_RUN = r"[A-Za-z0-9_+@/%-]+(?:[.:][A-Za-z0-9_+@/%-]+)*"
 _PATTERN = re.compile(
     rf"{PREFIX} FAIL (?P<check>{_WORD})(?P<what>(?: {_WORD})*?)"
-    rf"(?: (?P<value>{_NUMBER})(?P<sign>[<>])(?P<limit>{_NUMBER}) (?P<unit>{_WORD})(?: (?P<part>{_WORD}))?)? run=(?P<run>{_WORD})"
+    rf"(?: (?P<value>{_NUMBER})(?P<sign>[<>])(?P<limit>{_NUMBER}) (?P<unit>{_WORD})(?: (?P<part>{_WORD}))?)? run=(?P<run>{_RUN})"
 )  # fmt: skip
 #: GPUs and NUMA nodes in a cell, a metric or a part.
 _ENDPOINT = re.compile(r"(?<![A-Za-z0-9])[gn][0-9]+")
@@ -40,6 +42,10 @@ class Reason:
     figures: tuple[str, str, str] | None = None
     part: str | None = None
 
+    def same(self, other: Reason | None) -> bool:
+        """Whether another one speaks of the same finding: the same check of the same run."""
+        return other is not None and (self.check, self.run) == (other.check, other.run)
+
     def __str__(self) -> str:
         """The line that ``read`` reads."""
         words = [PREFIX, "FAIL", self.check, *self.what]
@@ -50,8 +56,15 @@ class Reason:
         return " ".join([*words, f"run={self.run}"])
 
 
+def find(text: str | None) -> Reason | None:
+    """The reason of ours that stands anywhere in a text, or None: ``scontrol reboot`` appends to it, and sites put a ticket's
+    number before it."""
+    match = re.search(rf"(?<!\S){_PATTERN.pattern}", text or "")
+    return None if match is None else read(match[0])
+
+
 def read(text: str | None) -> Reason | None:
-    """The reason that one of ours is, or None for a foreign one: what was edited by hand is no longer ours."""
+    """The reason that one of ours is, to the letter; None for any other text."""
     match = _PATTERN.fullmatch(text or "")
     if match is None or len(text or "") > LONGEST:
         return None
@@ -71,7 +84,7 @@ def reason(check: str, finding: Finding, run: str, part: str | None = None) -> R
             _plain(finding.unit or "1") if finding.unit != "1" else _RATIO,
         )
     made = Reason(
-        _plain(check.removesuffix("_check"))[:24], tuple(map(_plain, _subject(finding))), _plain(run)[:24], figures,
+        _plain(check.removesuffix("_check"))[:24], tuple(map(_plain, _subject(finding))), _run(run), figures,
         None if part is None or figures is None else _plain(part),
     )  # fmt: skip
     if len(str(made)) > LONGEST:
@@ -122,6 +135,12 @@ def _apart(value: float, limit: float) -> tuple[str, str]:
 def _digits(value: float, digits: int) -> str:
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e" in text and 1 <= abs(value) < 1e7 else text
+
+
+def _run(run: str) -> str:
+    """A run's name, whose end can be told from what others append."""
+    word = re.sub(r"[.:](?=[.:]|$)", "_", _plain(run)[:24])
+    return word if re.match(r"[^.:]", word) else f"_{word[1:]}"
 
 
 def _plain(word: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.errors import CouldNotJudge
-from nearfar.verdict import ORDER, passes, worst
+from nearfar.verdict import NOT_JUDGED, ORDER, good, worst
 
 from .trust import Trust
 
@@ -97,8 +97,29 @@ class NodeResult:
 
 
 def within_bounds(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """The names of the figures of a verdict that were judged and are inside their bounds; kept once for all nodes."""
-    return frozenset(sys.intern(m["name"]) for m in metrics if passes(m["verdict"]) and m.get("reference"))
+    """The names of the figures of a verdict that were judged and are inside their bounds."""
+    return _once(m["name"] for m in metrics if good(m["verdict"]) and m.get("reference"))
+
+
+def cells(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The cells of a verdict that were measured, and the like that is no cell."""
+    return _once(str(m["cell"]) for m in metrics)
+
+
+_SETS: dict[frozenset[str], frozenset[str]] = {}
+
+
+def _once(words: Iterable[str]) -> frozenset[str]:
+    """A set that is kept once for all nodes: most have the same."""
+    found = frozenset(map(sys.intern, words))
+    return _SETS.setdefault(found, found)
+
+
+def verdict_of(node: str, checks: Iterable[str], missing: bool) -> str:
+    """A result's verdict, of its checks': a node of which nothing was judged is INDETERMINATE. What a pair (``n1+n2``) says
+    of its nodes is told by all pairs together; by itself one may be not judged."""
+    verdict = worst([*checks, *(["INDETERMINATE"] if missing else [])])
+    return "INDETERMINATE" if verdict == NOT_JUDGED and "+" not in node else verdict
 
 
 def place(results: Path, sweep: str, node: str, attempt: int) -> Path:
@@ -125,7 +146,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
     checks = tuple(_check(folder, raw, entry, trust) for entry in raw["checks"])
-    verdict = worst([*(check.verdict for check in checks), *(["INDETERMINATE"] if raw["missing"] else [])])
+    verdict = verdict_of(raw["node"], (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
         raise CouldNotJudge(f"{path}: says {raw['verdict']} where its checks say {verdict}; not counted")
     slurm = raw["slurm"]

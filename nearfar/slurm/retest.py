@@ -10,15 +10,19 @@ from dataclasses import dataclass
 
 from nearfar import process
 from nearfar.errors import NearfarError
+from nearfar.ladder import HEALTH, MPI_PAIRS
 from nearfar.slurm import act, hosts, quarantine
 from nearfar.slurm.gather import of_sweep
-from nearfar.slurm.journal import Journal, past
+from nearfar.slurm.hard_evidence import TOPOLOGY
+from nearfar.slurm.journal import Journal
 from nearfar.slurm.node_state import NodeState
 from nearfar.slurm.observed import CheckRun
+from nearfar.slurm.replay import Shown, past, settled
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.packs import PACKS, PAIR
+from nearfar.slurm.sweep.packs import CHOICES, PACKS, PAIR, Pack
 from nearfar.slurm.sweep.plan import occupation
+from nearfar.slurm.trust import Trust
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
 _BESIDE = 900.0
@@ -50,14 +54,22 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
         raise NearfarError(
             f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
         )
+    Trust(order.results, order.policy.trusted).way()
+    pack = PACKS[asked.pack]
     state = act.prepare(order.state)
     with act.locked(state):
         journal = Journal(state)
         for lines in quarantine.recover(past(journal.entries()), slurm, journal):
             for line in lines:
                 tell(line)
-        before, nodes = past(journal.entries()), slurm.nodes()
-        these = quarantine.suspects(hosts.listed(asked.nodes, "--retest"), nodes, before, asked.delivered)
+        nodes = slurm.nodes()
+        before = settled(past(journal.entries(), order.policy.system), Shown(nodes, slurm.started))
+        these = quarantine.suspects(hosts.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered)
+        for suspect in these:
+            if suspect.drained is not None and not _asks(pack, suspect.drained.check):
+                which = ", ".join(name for name in CHOICES if _asks(PACKS[name], suspect.drained.check)) or "none"
+                why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
+                raise NearfarError(f"--pack {asked.pack}: {why}; packs that do: {which}")
         beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
         partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
@@ -65,6 +77,15 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
             return _sweep(asked.pack, partition, names, reservation, order, tell)
 
         return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
+
+
+def _asks(pack: Pack, check: str) -> bool:
+    """Whether a pack asks what a node was drained for, so that it can be released."""
+    if check == MPI_PAIRS:
+        return pack.pairs
+    if pack.quick or check == "quick_check":
+        return pack.quick and check == "quick_check"
+    return not pack.checks or (TOPOLOGY if check == HEALTH else check) in pack.checks
 
 
 def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:

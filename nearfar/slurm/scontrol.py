@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from nearfar import process
 from nearfar.errors import CouldNotJudge, NearfarError
@@ -89,6 +90,14 @@ class Slurm:
             if self._version < OLDEST:
                 raise NearfarError(f"Slurm {match[0]} is too old: 22.05 or later is needed")
         return self._version
+
+    def started(self) -> float | None:
+        """When slurmctld was started, in seconds since 1970; None where it does not say."""
+        match = re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE)
+        try:
+            return None if match is None else datetime.strptime(f"{match[1]}+0000", "%Y-%m-%dT%H:%M:%S%z").timestamp()
+        except ValueError:
+            return None
 
     def nodes(self) -> dict[str, NodeState]:
         """All nodes, those of hidden partitions too, in one query."""

@@ -1,10 +1,10 @@
-"""Which FAILs of a node stand: hard evidence at once, a slow figure only when the run before was as slow."""
+"""Which FAILs of runs stand: hard evidence at once, a slow figure only when the run before was as slow."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.ladder import Policy
@@ -13,6 +13,8 @@ from nearfar.slurm.result import Finding
 
 #: The code of a cell that arrived wrong.
 WRONG_DATA = "wrong_data"
+#: What a part's letter stands for.
+_PARTS = {"g": "a GPU", "n": "a NUMA node"}
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class Blame:
     def words(self) -> str:
         """One sentence."""
         if self.hard:
+            what = f"{self.check} {_PARTS.get(self.metric, self.metric)}"
             return (
-                f"{self.check} {self.metric} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: look at the "
-                "driver, at what was changed, at the power; no node is drained for it, a person decides"
+                f"{what} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: look at the driver, at what was "
+                "changed, at the power; no node is drained for it, a person decides"
             )
         return (
             f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: look at its reference or at "
@@ -65,28 +68,39 @@ class Blame:
 
 
 def evidence(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
-    """All FAILs of one node's runs that began after ``since`` and are young enough, worst first; each figure once."""
-    checks: dict[str, list[CheckRun]] = defaultdict(list)
-    for run in runs:
-        if run.started > since:
-            checks[run.check].append(run)
+    """All FAILs of one node's runs that began after ``since``, worst first; each figure once, and slow ones only where they are
+    young enough."""
     found: list[Evidence] = []
-    for these in checks.values():
-        newest_first = sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
-        found += _hard(newest_first, policy, now)
+    for newest_first in _by_check(runs, since):
+        found += _hard(newest_first)
         found += _speed(newest_first, policy, now)
     return sorted(found, key=lambda each: each.severity)
 
 
-def _hard(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
+def speed(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
+    """As ``evidence``, without the hard one."""
+    found = [each for newest_first in _by_check(runs, since) for each in _speed(newest_first, policy, now)]
+    return sorted(found, key=lambda each: each.severity)
+
+
+def _by_check(runs: Iterable[CheckRun], since: float) -> Iterator[list[CheckRun]]:
+    """The runs of each check that began after ``since``, newest first."""
+    checks: dict[str, list[CheckRun]] = defaultdict(list)
+    for run in runs:
+        if run.began > since:
+            checks[run.check].append(run)
+    for these in checks.values():
+        yield sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
+
+
+def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
     """It stands whatever later runs say."""
     found: dict[tuple[str, str | None], Evidence] = {}
     for run in newest_first:
-        if now - run.ended <= policy.max_age:
-            for finding in run.failures:
-                if finding.hard:
-                    words = run.confirmed or "hard evidence stands at once"
-                    found.setdefault((finding.what, finding.code), Evidence(run, finding, True, words))
+        for finding in run.failures:
+            if finding.hard:
+                words = run.confirmed or "hard evidence stands at once"
+                found.setdefault((finding.what, finding.code), Evidence(run, finding, True, words))
     return list(found.values())
 
 
@@ -97,7 +111,7 @@ def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list
     for name in sorted(names):
         judged = [(run, _of(run, name)) for run in newest_first if name in run.passed or _of(run, name) is not None]
         newest, finding = judged[0]
-        if finding is None or now - newest.ended > policy.max_age:
+        if finding is None or now - newest.known > policy.max_age:
             continue
         if newest.confirmed:
             found.append(Evidence(newest, finding, True, newest.confirmed))
@@ -127,23 +141,38 @@ def _apart(earlier: CheckRun, later: CheckRun) -> bool:
 def blamed(
     found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
 ) -> list[Blame]:
-    """What is found on many nodes at once, confirmed or not. Which GPU or NUMA node it was does not matter. Wrong data is
-    never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
-    failing: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
+    """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
+    matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
+    failing: dict[tuple[str, str, bool], list[tuple[float, str]]] = defaultdict(list)
     for node, these in found.items():
         for each in these:
-            if each.finding.code != WRONG_DATA:
-                failing[each.kind].add(node)
+            if each.finding.code != WRONG_DATA and each.finding.what:
+                failing[each.kind].append((each.found.known, node))
     tested: dict[str, set[str]] = defaultdict(set)
     for run in runs:
-        if now - run.ended <= policy.max_age:
+        if now - run.known <= policy.max_age:
             tested[run.check].add(run.node)
-    return [
-        Blame(check, metric, tuple(sorted(nodes)), len(tested[check]), hard)
-        for (check, metric, hard), nodes in sorted(failing.items())
-        if len(nodes) >= max(policy.same_metric.nodes, 2)
-        and len(nodes) >= policy.same_metric.share * len(tested[check])
-    ]
+    blames = []
+    for (check, metric, hard), places in sorted(failing.items()):
+        for nodes in _at_once(places, policy.max_age):
+            of = len(tested[check] | nodes)
+            if len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of:
+                blames.append(Blame(check, metric, tuple(sorted(nodes)), of, hard))
+    return blames
+
+
+def _at_once(places: Sequence[tuple[float, str]], apart: float) -> Iterator[set[str]]:
+    """The nodes of (time, node) in groups, each less than ``apart`` seconds after the one before."""
+    group: set[str] = set()
+    before = 0.0
+    for at, node in sorted(places):
+        if group and at - before > apart:
+            yield group
+            group = set()
+        group.add(node)
+        before = at
+    if group:
+        yield group
 
 
 def general(what: str) -> str:

@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 
 from nearfar.errors import CouldNotJudge
 
+#: So many links on the way to a directory, as Linux has it.
+_LINKS = 40
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -19,6 +22,38 @@ class Trust:
 
     root: Path
     users: Collection[int]
+
+    def way(self) -> None:
+        """Raise ``CouldNotJudge``, in a line that names the place, where others than these users, this one and root can change a
+        directory above the root or a link on the way to it: they could put another in the root's place. What is not there yet
+        nobody can have changed.
+        """
+        users = {*self.users, 0, os.geteuid()}
+        place, links = Path("/"), 0
+        todo = list(reversed(self.root.absolute().parent.parts))
+        while todo:
+            part = todo.pop()
+            here = place.parent if part == ".." else place / part  # the parts of an absolute path begin with "/"
+            try:
+                status = os.lstat(here)
+            except FileNotFoundError:
+                return
+            except OSError as error:
+                raise CouldNotJudge(f"{here}: cannot be read: {error.strerror}; {self._instead()}") from None
+            link = stat.S_ISLNK(status.st_mode)
+            why = _whose(status, users) or ("" if link else _open(status, sticky=True))
+            links += link
+            if links > _LINKS:
+                why = "a link among too many"
+            if why:
+                raise CouldNotJudge(f"{here}: {why}; {self._instead()}")
+            if link:
+                todo += reversed(Path(os.readlink(here)).parts)
+            else:
+                place = here
+
+    def _instead(self) -> str:
+        return f"{self.root} could be another's in its place, and nothing in it counts: mend that, or name another directory"
 
     def directory(self, path: Path) -> None:
         """Raise ``CouldNotJudge`` unless ``path`` and every directory above it up to the root are real directories that
@@ -66,19 +101,29 @@ class Trust:
     def _check(self, path: Path, status: os.stat_result, what: str, right: Any) -> None:
         if not right(status.st_mode):
             raise CouldNotJudge(f"{path}: not a {what} (links are not followed); not counted")
-        if status.st_uid not in self.users:
-            known = ", ".join(map(str, sorted(self.users)))
-            raise CouldNotJudge(f"{path}: belongs to user {status.st_uid}, not to {known}; not counted")
-        # Where others may write, a sticky directory still keeps them from what is not theirs.
-        if status.st_mode & 0o022 and not (what == "directory" and status.st_mode & stat.S_ISVTX):
-            raise CouldNotJudge(
-                f"{path}: others can write to it (mode {stat.S_IMODE(status.st_mode):04o}); not counted"
-            )
+        why = _whose(status, self.users) or _open(status, sticky=what == "directory")
+        if why:
+            raise CouldNotJudge(f"{path}: {why}; not counted")
 
 
 def own(root: Path) -> Trust:
     """This user's own results, and root's."""
     return Trust(root, frozenset({0, os.geteuid()}))
+
+
+def _whose(status: os.stat_result, users: Collection[int]) -> str:
+    """Why it is not these users'; empty where it is."""
+    if status.st_uid in users:
+        return ""
+    return f"belongs to user {status.st_uid}, not to {', '.join(map(str, sorted(users)))}"
+
+
+def _open(status: os.stat_result, sticky: bool) -> str:
+    """Why others can change it; empty where they cannot. ``sticky``: where others may write, a sticky directory still keeps
+    them from what is not theirs."""
+    if status.st_mode & 0o022 and not (sticky and status.st_mode & stat.S_ISVTX):
+        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+    return ""
 
 
 def _stat(path: Path) -> os.stat_result:

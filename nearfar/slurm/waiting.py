@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import shlex
+
 from nearfar.slurm import reasons
+from nearfar.slurm.hard_evidence import HardEvidence
 from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.objections import our_reason
 from nearfar.slurm.observed import Drained, Past
 
 
-def for_a_person(name: str, state: NodeState, past: Past) -> str | None:
+def for_a_person(name: str, state: NodeState, past: Past, hard: HardEvidence) -> str | None:
     """Why a drained node waits for a person, and what the person does; None where it does not: it is not drained, only by
     others, or a run that passes is all that it needs."""
     if not state.drain:
         return None
-    drained = past.drained.get(name)
-    if reasons.read(state.reason) is None:
+    drained, ours = past.drained.get(name), our_reason(state)
+    if ours is None:
         return _edited(name, state.reason, drained)
-    if drained is None or drained.reason != state.reason:
-        return f"drained for a reason that the log does not know; {_to_clear(name)}"
+    if drained is None or not ours.same(reasons.find(drained.reason)):
+        return f"drained for a reason that the log does not know; {to_clear(name)}"
     # A word about a drain that the log does not know makes it known, at that moment.
-    if drained.hard is not False and past.cleared.get(name, 0.0) < drained.at:
-        return f"hard evidence; {_to_clear(name)}"
-    return None
+    cleared = past.cleared.get(name, 0.0) >= drained.at
+    closed = drained.hard is False or cleared or _closed(name, drained, past, hard)
+    if closed and not hard.open:
+        return None
+    if repaired(hard):
+        return f"hard evidence, and it was rebooted since: a full run that passes releases it: nearfar slurm act --retest {name}"
+    return f"hard evidence; {to_clear(name)}"
 
 
-def _to_clear(name: str) -> str:
+def repaired(hard: HardEvidence) -> bool:
+    """Whether something was done about all that is open: a full run that passes is all that is wanting."""
+    return bool(hard.waiting) and len(hard.waiting) == len(hard.open)
+
+
+def _closed(name: str, drained: Drained, past: Past, hard: HardEvidence) -> bool:
+    """Whether a repair and a full passing run have closed the evidence of a drain."""
+    ours = reasons.find(drained.reason)
+    runs = {run for node, run, *_ in past.closed if node == name} | {each.one.found.run for each in hard.closed}
+    return ours is not None and ours.run in runs
+
+
+def to_clear(name: str) -> str:
+    """What a person does who has seen to a node."""
     return f"once it has been seen to: nearfar slurm act --clear {name} --because WORDS"
 
 
@@ -36,5 +57,5 @@ def _edited(name: str, reason: str | None, drained: Drained | None) -> str | Non
         ours = f" (this log drained it with '{drained.reason}')"
     return (
         f"its reason is not ours any more: '{' '.join(reason.split())}'{ours}: left alone; once it has been seen to: scontrol "
-        f"update nodename={name} state=resume, or nearfar slurm act --retest {name} --accept-delivered REASON"
+        f"update nodename={name} state=resume, or nearfar slurm act --retest {name} --accept-delivered {shlex.quote(reason)}"
     )

@@ -16,6 +16,8 @@ from nearfar.tuning.samples import SLACK, Pool
 LEAST_LONE = 0.95
 #: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them.
 MOST_UNRELIABLE = 0.2
+#: Values that differ by more than this factor are not of one kind.
+APART = 2.0
 #: With fewer nodes a limit is provisional.
 SETTLED = 30
 
@@ -50,12 +52,15 @@ class Refusal:
 def limit(pool: Pool, coverage: float, confidence: float) -> Limit | Refusal:
     """The limit of a pool's nodes; ``n`` counts nodes, whatever their GPUs and runs. The median has four digits."""
     entered = sum(len(each.values) for each in pool.figures)
+    if pool.beyond is not None and pool.unreliable > MOST_UNRELIABLE * (entered + pool.unreliable):
+        count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
+        return Refusal(f"{count} are unreliable or cannot be ({pool.beyond}); nobody knows what the others are worth")
     if pool.unreliable > MOST_UNRELIABLE * (entered + pool.unreliable):
         words = "did not converge, were not verified, or had clocks held down"
         return Refusal(
             f"{pool.unreliable} of its {entered + pool.unreliable} figures {words}; the others are the best of them"
         )
-    split = two_groups(pool)
+    split = torn(pool) or two_groups(pool)
     if split is not None:
         return Refusal(split)
     nodes = list(pool.nodes.values())
@@ -86,6 +91,28 @@ def _tolerated(
     return middle + away if above else middle - away, "parametric", k
 
 
+def torn(pool: Pool) -> str | None:
+    """That a median would lie between values that have nothing to do with each other, which are named; None where none does.
+
+    Of few nodes, for which ``two_groups`` is no statistic, none may be ``APART`` from another: nobody knows which is right.
+    """
+    nodes = pool.nodes
+    low, high = min(nodes.values()), max(nodes.values())
+    if len(nodes) < modes.LEAST and high > APART * low:
+        parted = (low * high) ** 0.5
+        groups = []
+        for own in ({n: v for n, v in nodes.items() if v < parted}, {n: v for n, v in nodes.items() if v >= parted}):
+            groups.append(f"{_listed(sorted(own))} at {_amount(statistics.median(own.values()), pool.unit)}")
+        return f"two groups of nodes: {'; '.join(groups)}"
+    for node in nodes:
+        own_values = sorted(value for each in pool.figures if each.node == node for value in each.values)
+        below, above = own_values[(len(own_values) - 1) // 2], own_values[len(own_values) // 2]
+        if above > APART * below:
+            ends = f"{_amount(below, pool.unit)} and {_amount(above, pool.unit)}"
+            return f"two groups of figures: half of those of {node} lie below, half above {ends}"
+    return None
+
+
 def two_groups(pool: Pool) -> str | None:
     """That a pool's figures are of two groups, which are named; None where they look like one.
 
@@ -108,10 +135,14 @@ def _two_groups(what: str, named: Sequence[tuple[tuple[str, str], float]], pool:
         return None
     groups = []
     for positions, others in ((found.low, found.high), (found.high, found.low)):
-        middle = figure(statistics.median(values[i] for i in positions), pool.unit)
+        middle = _amount(statistics.median(values[i] for i in positions), pool.unit)
         names = _named([named[i][0] for i in positions], [named[i][0] for i in others])
-        groups.append(f"{names} at {middle}{'' if pool.unit == '1' else f' {pool.unit}'}")
+        groups.append(f"{names} at {middle}")
     return f"two groups of {what}: {'; '.join(groups)}"
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{figure(value, unit)}{'' if unit == '1' else f' {unit}'}"
 
 
 def _named(group: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> str:

@@ -110,6 +110,8 @@ def _places(pools: Sequence[Pool], today: Today) -> tuple[dict[Place, Pool], dic
 
 def _impossible(pool: Pool) -> Refusal | None:
     """A median above what its link can carry is a fault of the measurement."""
+    if not pool.figures:
+        return None
     middle = sorted(pool.nodes.values())[len(pool.nodes) // 2]
     if pool.ceiling is None or middle <= pool.ceiling * _ABOVE:
         return None

@@ -13,6 +13,7 @@ import polars as pl
 from nearfar.cells import CellError, parse
 from nearfar.history import History, Question
 from nearfar.history.series import LESS_IS_BETTER
+from nearfar.plausibility import row_fault
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
@@ -21,7 +22,7 @@ _STAMPED = {"mps": pl.col("mps").fill_null("off")}
 #: A run that was recorded again after a compaction is there twice.
 _ONCE = pl.col("source").is_first_distinct()
 #: Units whose figures are rates; beside times these are tuned.
-RATES = ("GB/s", "MB/s", "GFLOP/s", "TFLOP/s")
+RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 #: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
 SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10}
 _OF_A_RATIO = "_over_near"
@@ -45,7 +46,8 @@ class Figure:
 class Pool:
     """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
     of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
-    ``unreliable`` how many figures of its own were left out because their measurement went wrong."""
+    ``unreliable`` how many figures of its own were left out because their measurement went wrong; ``beyond`` one of them that
+    cannot be, in words."""
 
     check: str
     model: str | None
@@ -57,6 +59,7 @@ class Pool:
     ceiling: float | None
     unreliable: int
     figures: tuple[Figure, ...] = field(repr=False)
+    beyond: str | None = None
 
     @property
     def less_is_better(self) -> bool:
@@ -110,7 +113,7 @@ def choose(
     figures = store.aggregated(
         question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"],
         pl.col("value").filter(_ONCE).sort_by(pl.col("started").filter(_ONCE)).alias("values"),
-        pl.col("rows").first(), pl.col("quantity", "cell", "engine").first(),
+        pl.col("rows").first(), pl.col("quantity", "cell", "flow", "class", "engine").first(),
         pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), pl.col("started").min().alias("first"),
         pl.col("started").max().alias("last"),
         where=wanted & same & _reason(loosen).is_null(),
@@ -120,16 +123,48 @@ def choose(
         where=wanted & same & _reason(loosen).is_in(_UNRELIABLE),
     )  # fmt: skip
     left_out = _left_out(stamps, newest)
-    pools = _pools(figures.to_dicts(), _by_pool(unreliable.to_dicts(), types), types, left_out)
+    can_be, cannot = _sifted(figures.to_dicts())
+    if cannot:
+        left_out[_beyond(cannot)] = sum(figure["count"] for figure in cannot)
+    # What has no other figures is still named, and refused.
+    whole = _pools([*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out)
     return Chosen(
-        pools=tuple(pools),
+        pools=tuple(whole),
         runs=tuple(sorted({run for found in figures["runs"].to_list() for run in found})),
         first=min(figures["first"].to_list()),
         last=max(figures["last"].to_list()),
         stamp={key: value for key, value in zip(STAMP, newest) if value is not None},
         left_out={reason: count for reason, count in left_out.items() if count},
-        figures=int(figures["values"].list.len().sum()),
+        figures=sum(len(figure["values"]) for figure in can_be),
     )
+
+
+def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The figures with the values that can be (``nearfar.plausibility``), and those with others, with their ``count`` and ``why``:
+    what was recorded before a judge looked at them is left out too."""
+    can_be, cannot = [], []
+    for figure in figures:
+        # Between two values that can be all can.
+        if all(row_fault({**figure, "value": end(figure["values"])}) is None for end in (min, max)):
+            can_be.append(dict(figure))
+            continue
+        faults = [row_fault({**figure, "value": value}) for value in figure["values"]]
+        values = [value for value, fault in zip(figure["values"], faults) if fault is None]
+        if values:
+            can_be.append({**figure, "values": values})
+        wrong = [(value, fault) for value, fault in zip(figure["values"], faults) if fault is not None]
+        if wrong:
+            value, fault = wrong[0]
+            why = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}"
+            cannot.append({**figure, "values": [], "count": len(wrong), "why": why})
+    return can_be, cannot
+
+
+def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
+    """Which nodes had figures that cannot be."""
+    nodes = sorted({str(figure["node"]) for figure in cannot})
+    more = f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
+    return f"that cannot be (of {', '.join(nodes[:4])}{more})"
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
@@ -226,8 +261,8 @@ def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unrelia
     return Pool(
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
-        unreliable=unreliable,
-        figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures),
+        unreliable=unreliable, beyond=next((f["why"] for f in figures if "why" in f), None),
+        figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures if f["values"]),
     )  # fmt: skip
 
 

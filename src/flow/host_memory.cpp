@@ -50,6 +50,20 @@ std::uint64_t free_huge_pages(int numa_node) {
     return pages;
 }
 
+// KiB that the machine can give, where its one node is all the memory there is; 0 elsewhere. The memory of some virtual machines
+// grows as it is used, and the node's own figures do not show what is still to come.
+std::uint64_t whole_machine_kib() {
+    std::ifstream nodes("/sys/devices/system/node/has_memory"), file("/proc/meminfo");
+    std::string listed, line, key;
+    std::uint64_t kib = 0;
+    if (!(nodes >> listed) || listed.find_first_of(",-") != std::string::npos) return 0;
+    while (std::getline(file, line)) {
+        std::istringstream words(line);  // "MemAvailable:  12345 kB"
+        if (words >> key >> kib && key == "MemAvailable:") return kib;
+    }
+    return 0;
+}
+
 // A strict binding ends in the kernel killing the process, not in an error, where the node has too little: so ask first.
 void require_memory(int numa_node, std::size_t bytes, HostPages pages) {
     if (pages == HostPages::huge) {
@@ -61,8 +75,9 @@ void require_memory(int numa_node, std::size_t bytes, HostPages pages) {
                                              std::to_string(numa_node) + "/hugepages/hugepages-2048kB/nr_hugepages");
         return;
     }
-    const std::uint64_t kib =
+    const std::uint64_t on_node =
         meminfo_kib(numa_node, "MemFree") + meminfo_kib(numa_node, "Inactive(file)") + meminfo_kib(numa_node, "SReclaimable");
+    const std::uint64_t kib = std::max(on_node, whole_machine_kib());
     if (kib > 0 && kib * 1024 < bytes)
         throw Prevented("no_memory", name_of(numa_node) + " has " + std::to_string(kib >> 10) + " MiB free, " +
                                          std::to_string(bytes >> 20) + " MiB are needed");

@@ -185,8 +185,10 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
             return agreed(error, exit_failure);
         }
     } catch (const WrongUse& error) {  // MPI itself
+        // One rank says it and fails. A launcher ends the others at the first exit code that is not 0, and if that were
+        // another rank's, the words could be lost with rank 0.
         if (first) say(name, error.what());
-        return exit_wrong_use;
+        return first ? exit_wrong_use : 0;
     }
 }
 

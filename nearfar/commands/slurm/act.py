@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
-from nearfar.slurm import act, explain, retest
+from nearfar.slurm import act, explain, hosts, retest
 from nearfar.slurm.decide import DRAIN
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.sweep.packs import PACKS
@@ -53,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     what.add_argument("--explain", metavar="NODE", nargs="?", const="", help="say why, of one node or of all")
-    what.add_argument("--clear", metavar="NODE", help="a person has seen to a node that hard evidence had drained")
+    what.add_argument(
+        "--clear", metavar="NODES", help="a person has seen to these nodes: what was found until now is closed"
+    )
     what.add_argument(
         "--retest", metavar="NODES", help="measure drained nodes again inside a reservation; release those that pass"
     )
@@ -80,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_GOOD
     order = act.Order(act.read_policy(args.system), args.results, args.health, args.state)
     if args.clear is not None:
-        act.clear(order, args.clear, _because(args), slurm)
-        print(f"{args.clear}: written down; it is resumed once the check that drained it has passed")
+        because = _because(args)
+        for node in hosts.listed(args.clear, "--clear"):
+            print(f"{node}: written down; {act.clear(order, node, because, slurm)}")
         return EXIT_GOOD
     if args.retest is not None:
         return _retest(args, order, slurm)
@@ -91,18 +94,17 @@ def run(args: argparse.Namespace) -> int:
         view, done = act.look(order, slurm, asked=args.explain or None), None
     else:
         view, done = act.run(order, slurm)
-    for line in view.refused:
+    for line in (*view.refused, *view.clocks):
         print(f"nearfar: {line}", file=sys.stderr)
     if args.json:
-        print(json.dumps(explain.document(view, done), indent=1, ensure_ascii=False))
+        print(json.dumps(explain.document(view, done, args.explain or ""), indent=1, ensure_ascii=False))
     elif args.explain:
         print(explain.one(view, order.policy, args.explain))
     else:
         print(explain.all_nodes(view, order.policy, done, why=args.explain is not None))
     held = any(b.hard and order.policy.step(b.check, True) == DRAIN for b in view.decisions.blamed)
-    waits = (
-        view.decisions.latch or view.past.latched or held or (done and (done.unclear or any(done.problems.values())))
-    )
+    undone = done and (done.unclear or any(done.problems.values()))
+    waits = view.decisions.latch or view.past.latched or held or undone or view.refused or view.unheard
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from nearfar.errors import EXIT_GOOD
 from nearfar.slurm import outside
 from nearfar.slurm.scontrol import Slurm
-from nearfar.slurm.sweep import node_run
+from nearfar.slurm.sweep import node_run, plan
 from nearfar.slurm.sweep.packs import PACKS
 
 _EPILOG = """examples:
@@ -29,6 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sweep", metavar="NAME", required=True, help="the sweep that it belongs to")
     parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node")
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
+    parser.add_argument(
+        "--gpus", metavar="N", type=int, help="how many GPUs Slurm has on this node (default: as the job was told)"
+    )
     parser.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(
         "--outside-slurm", action="store_true",
@@ -41,8 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and say where."""
+    gpus = args.gpus
     if args.outside_slurm:
-        outside.refuse_unless_free(args.node, Slurm())
-    order = node_run.Order(args.results.absolute(), args.sweep, args.node, args.attempt, args.pack, args.site_partition)
+        state = outside.refuse_unless_free(args.node, Slurm())
+        gpus = plan.gpus(plan.gres(state)) if gpus is None else gpus
+    results = args.results.absolute()
+    order = node_run.Order(results, args.sweep, args.node, args.attempt, args.pack, args.site_partition, gpus)
     print(node_run.run(order))
     return EXIT_GOOD

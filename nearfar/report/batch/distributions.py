@@ -10,6 +10,8 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+from nearfar.verdict import NOT_JUDGED
+
 
 @dataclass
 class Distribution:
@@ -30,7 +32,7 @@ class Distribution:
     def add(self, owner: int, metric: Mapping[str, Any]) -> None:
         """Take over a metric of ``verdict.json``."""
         reference = metric.get("reference") or {}
-        if metric["verdict"] != "PASS":
+        if metric["verdict"] not in ("PASS", NOT_JUDGED):
             self.bad.append(len(self.values))
         self.values.append(metric["value"])
         self.owners.append(owner)

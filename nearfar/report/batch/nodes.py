@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from nearfar.verdict import VERDICTS as ORDER
+
 from ..rundir import check_rank
 from .distributions import Distributions
-
-#: Worst first.
-ORDER = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from nearfar import files
+from nearfar import files, node_lock
 from nearfar.errors import CouldNotJudge
 from nearfar.slurm import templates
 
@@ -78,7 +78,8 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
         )
     from nearfar import history  # what it reads and writes with takes a second to load
 
-    kept = {name: environ[name] for name in ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU") if environ.get(name)}
+    names = ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU", node_lock.WAIT, node_lock.PART)
+    kept = {name: environ[name] for name in names if environ.get(name)}
     # Each node keeps its own figures in the one history: its own reports are gone with its job.
     return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(files.CHECKOUT),
             history.VARIABLE: str(history.directory())}  # fmt: skip

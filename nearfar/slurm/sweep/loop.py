@@ -18,7 +18,7 @@ from nearfar.slurm.node_state import NodeState
 from .controller import ENDED, Controller, JobState, passing
 from .job_script import SCRIPT, output, submission
 from .journal import Journal, Task
-from .plan import occupation, refusal
+from .plan import gpus, occupation, refusal
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
@@ -272,7 +272,8 @@ class Sweep:
         folder = self.journal.folder
         try:
             options = submission(plan, task, output(folder, task), self.now())
-            self._has_job(task, self.controller.submit(options, str(folder / SCRIPT), task.node, str(task.attempt)))
+            words = [task.node, str(task.attempt), str(gpus(plan.gres.get(task.node, "")))]
+            self._has_job(task, self.controller.submit(options, str(folder / SCRIPT), *words))
             self._interval = self.pace.ask_first
         except NearfarError as error:
             self._not_taken(task, error)

@@ -12,7 +12,7 @@ from typing import Any
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
 from nearfar.files import write_atomically
 from nearfar.slurm.trust import own
-from nearfar.verdict import ORDER
+from nearfar.verdict import VERDICTS
 
 from . import nightly
 from . import pairs as second_stage
@@ -64,7 +64,7 @@ class Merged:
         return {
             "schema": SCHEMA, "sweep": plan.sweep, "pack": plan.pack, "partition": plan.partition, "reservation": plan.reservation,
             "started": _utc(plan.started), "command": list(plan.command), "verdict": self.verdict, "exit_code": self.exit_code,
-            "counts": {word: counts[word] for word in ORDER}, "nodes": [_node(self.journal, one) for one in self.outcomes],
+            "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(self.journal, one) for one in self.outcomes],
             "left_out": nightly.left_out(self.journal),
             "pairs": self.pairs.as_json(self.journal.folder) if self.pairs else [], "notes": self.notes,
         }  # fmt: skip
@@ -76,7 +76,7 @@ class Merged:
     def summary(self) -> str:
         """The sweep in a dozen lines."""
         counts = Counter(one.verdict for one in self.outcomes)
-        words = ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word])
+        words = ", ".join(f"{counts[word]} {word}" for word in VERDICTS if counts[word])
         bad = [one for one in self.outcomes if one.verdict != "PASS"]
         many = f"{len(self.outcomes)} node{'s' if len(self.outcomes) != 1 else ''}"
         lines = [f"{self.verdict}: {many}: {words}" if words else f"{self.verdict}: no node was measured"]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar import catalogue, expected_cases, files, history, systems, validation
+from nearfar import catalogue, expected_cases, files, gpu_count, history, systems, validation
 from nearfar.environments import SYSTEM
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.slurm import handover, result
@@ -22,13 +22,13 @@ from nearfar.slurm.handover import About
 from nearfar.slurm.result import Job
 
 from . import site_partition
-from .packs import PACKS
+from .packs import PACKS, PAIR
 
 
 @dataclass(frozen=True)
 class Order:
     """What a job is told. ``node`` is Slurm's name of it, or two (``n1+n2``). ``site_partition`` None: the one that fits
-    Slurm's partition."""
+    Slurm's partition; ``gpus`` is how many GPUs Slurm has on the node, None: as many as it says that the job has."""
 
     results: Path
     sweep: str
@@ -36,6 +36,7 @@ class Order:
     attempt: int
     pack: str
     site_partition: str | None = None
+    gpus: int | None = None
 
 
 def run(order: Order) -> Path:
@@ -58,6 +59,8 @@ def run(order: Order) -> Path:
         os.environ["NEARFAR_STATE"] = str(disk)
         run_directory = disk / f"{order.sweep}.{order.node}.{order.attempt}"  # the history calls the run so
         os.environ[systems.JOB_PARTITION] = _partition(order.site_partition)
+        slurms = os.environ.get("SLURM_GPUS_ON_NODE", "") if order.gpus is None else str(order.gpus)
+        os.environ[gpu_count.VARIABLE] = "" if order.pack == PAIR else slurms
         with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
             validation.run(_request(order.pack, run_directory))
         perflogs = disk / "reports" / "perflogs"
@@ -105,18 +108,25 @@ def _partition(wanted: str | None) -> str:
 
 def _request(name: str, report_directory: Path) -> validation.Request:
     pack = PACKS[name]
-    request = validation.Request(acceptance=pack.acceptance, quick=pack.quick, report_directory=report_directory,
-                                 command=("nearfar", *sys.argv[1:]))  # fmt: skip
-    if not pack.checks:
+    # Pairs are judged together, by the sweep.
+    request = validation.Request(acceptance=pack.acceptance, must_judge=name != PAIR, quick=pack.quick,
+                                 report_directory=report_directory, command=("nearfar", *sys.argv[1:]))  # fmt: skip
+    if not pack.checks and not pack.quick:
         return request
     site = systems.site()
     system, folder = site.systems[site.here], files.CHECKOUT / catalogue.CHECKS
-    known = [*catalogue.read(folder), *catalogue.read(folder / catalogue.LONG)]
+    quick = catalogue.read(folder / catalogue.QUICK) if pack.quick else []
+    known = quick or [*catalogue.read(folder), *catalogue.read(folder / catalogue.LONG)]
     fitting = {case.check for case in expected_cases.expected(known, system)}
     wanted = pack.instead if pack.instead and _without_osu(system) else pack.checks
+    wanted = wanted or tuple(check.name for check in quick)
     chosen = tuple(check for check in wanted if check in fitting)
     if not chosen:
-        raise NearfarError(f"pack {name}: none of its checks fits this node's partition ({', '.join(wanted)})")
+        slurms = os.environ.get(gpu_count.VARIABLE, "0") or "0"
+        gpus = "" if slurms == "0" else f"; Slurm has {slurms} GPU{'s' if slurms != '1' else ''} on this node"
+        raise NearfarError(f"pack {name}: none of its checks fits this node's partition ({', '.join(wanted)}){gpus}")
+    if pack.quick:
+        return request
     return validation.Request(**{**vars(request), "checks": chosen})
 
 

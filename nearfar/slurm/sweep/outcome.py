@@ -17,7 +17,7 @@ from .journal import Journal, Task
 from .pairing import Judged
 
 #: Slurm's reasons for a job that its node could not start.
-_NOT_STARTED = ("JobLaunchFailure", "launch_failure")
+_NOT_STARTED = ("JobLaunchFailure", "launch_failure", "RaisedSignal:53(Real-time signal 19)")
 
 
 @dataclass(frozen=True)

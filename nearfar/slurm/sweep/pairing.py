@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.verdict import passes
+from nearfar.verdict import good, passes
 
 #: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
 ROUNDS = ("pairs-1", "pairs-2", "pairs-3")
@@ -85,7 +85,7 @@ def slow_with(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with others; none of
     any other node. Both are needed: a second partner, and one that is proven."""
     mine = _mine(node, rounds)
-    proven = _members(pair for pair, verdict in _all(rounds) if passes(verdict))
+    proven = _members(pair for pair, verdict in _all(rounds) if good(verdict))
     failed = [pair for pair, verdict in mine if verdict == "FAIL"]
     compared = [pair for pair in failed if _partner(pair, node) in proven]
     if len(failed) < 2 or not compared or any(passes(verdict) for _, verdict in mine):
@@ -105,13 +105,16 @@ def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> Judged:
     mine = [(_partner(pair, node), verdict) for pair, verdict in _mine(node, rounds)]
     well = [partner for partner, verdict in mine if passes(verdict)]
     ill = [partner for partner, verdict in mine if not passes(verdict)]
+    if well and not any(good(verdict) for _, verdict in mine):
+        words = "no figure of it was judged: nearfar tune makes references from healthy runs"
+        return Judged("INDETERMINATE", f"MPI between nodes works with {', '.join(well)}, and {words}")
     if well:
         # That it was slow with a suspect says nothing of a node that was well with another.
         return Judged(
             "PASS",
             f"MPI between nodes is well with {', '.join(well)}" + (f", not with {', '.join(ill)}" if ill else ""),
         )
-    proven = _members(pair for pair, verdict in _all(rounds) if passes(verdict))
+    proven = _members(pair for pair, verdict in _all(rounds) if good(verdict))
     failed = [partner for partner, verdict in mine if verdict == "FAIL"]
     if not mine:
         return Judged("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")

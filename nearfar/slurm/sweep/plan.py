@@ -74,6 +74,15 @@ def gres(node: NodeState) -> str:
     return ",".join(asked)
 
 
+def gpus(listed: str) -> int:
+    """How many GPUs are among GRES as ``gres`` gives them; in MIG mode they may be instances."""
+    found = 0
+    for name, *words in (entry.split(":") for entry in listed.split(",")):
+        if name == "gpu":
+            found += int(words[-1]) if words and words[-1].isdecimal() else 1
+    return found
+
+
 def refusal(node: NodeState | None) -> str | None:
     """Why no job can start on a node now, in words; None where one can, if only after others have ended."""
     if node is None:

@@ -15,7 +15,7 @@ from nearfar import measurement, references, verdict
 from nearfar.measurement.document import from_raw
 from nearfar.references import ReferenceFile
 from nearfar.verdict import Subject
-from tests.data.runs.synthetic import STARTED, Run
+from tests.data.runs.synthetic import Run
 
 REAL = Path(__file__).parents[1] / "h200-x4"
 CHECKS = ("host_memory_check", "host_device_check", "peer_check", "saturation_check", "sharing_check")
@@ -41,8 +41,10 @@ def raw(check: str, slow: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _scale(rate: dict[str, Any], factor: float) -> None:
-    rate["median"] *= factor
-    rate["ci"] = [value * factor for value in rate["ci"]]
+    for key in ("median", "mad", "min", "max"):
+        rate[key] *= factor
+    for key in ("ci", "samples"):
+        rate[key] = [value * factor for value in rate[key]]
 
 
 def write(directory: Path, checks: Sequence[str] = CHECKS, slow: Mapping[str, float] | None = None,
@@ -54,7 +56,7 @@ def write(directory: Path, checks: Sequence[str] = CHECKS, slow: Mapping[str, fl
         document = from_raw(raw(check, slow or {}))
         metrics = measurement.metrics(document, document.node)
         found = references.resolve(metrics, check, files, document.node)
-        subject = Subject(check, "local", "default", "system", "vm", STARTED)
+        subject = Subject(check, "local", "default", "system", "vm", document.raw["started"])
         judged = verdict.judge(document, found, subject=subject, metrics=metrics)
         run.check("vm", judged, _Document(document.raw))  # type: ignore[arg-type]
     return run.finish()

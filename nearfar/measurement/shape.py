@@ -1,0 +1,60 @@
+"""Whether a figure hangs together: its interval, its samples, and what had to be verified. Pure; the judge asks."""
+
+from __future__ import annotations
+
+import math
+
+from .metric import MADE_OF_OTHERS, AnyMetric, SubjectMetric
+
+#: Documents have seven digits.
+_ROUNDING = 1e-6
+#: Quantities whose programs compare every byte (or every sum) that arrived: there ``verified`` is true or false. Of a latency
+#: nothing needs to arrive, and OSU before 7 compares nothing.
+_VERIFIED = ("copy", "stream", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.")
+#: The units of what is measured in cells: a figure in another one is judged by no reference.
+_UNITS = {"copy": "GB/s", "stream": "GB/s", "latency.copy": "us", "latency.chase": "us", "latency.launch": "us"}
+#: What the subjects of the same programs begin with: their penalties and speed-ups are made of such figures.
+_VERIFIED_SUBJECTS = ("saxpy/", "within.", "across.")
+
+
+def fault(metric: AnyMetric) -> str | None:
+    """What is wrong with a figure, as the end of a sentence about it; None where nothing is."""
+    unit = _UNITS.get(metric.quantity)
+    if unit is not None and metric.unit != unit:
+        return f"it is in {metric.unit}, where {unit} were asked for"
+    if metric.ci is not None:
+        low, high = metric.ci
+        if not (math.isfinite(low) and math.isfinite(high)) or low > high:
+            return f"its interval, {_numbers(low, high)}, is none"
+        if not _within(metric.value, low, high):
+            return f"it lies outside its own interval, {_numbers(low, high)}"
+    if metric.least is not None and metric.most is not None and not _within(metric.value, metric.least, metric.most):
+        return f"it lies outside its own samples, {_numbers(metric.least, metric.most)}"
+    if not metric.converged and span(metric) is None and metric.quantity not in MADE_OF_OTHERS:
+        return "it did not settle, and no interval says how far it may be off"
+    if metric.verified is None and _to_be_verified(metric):
+        return "whether the data arrived intact was not looked at"
+    return None
+
+
+def span(metric: AnyMetric) -> tuple[float, float] | None:
+    """Between which values a figure lies: its interval, or the extremes of samples too few for one; None where neither is
+    known."""
+    if metric.ci is not None:
+        return metric.ci
+    return None if metric.least is None or metric.most is None else (metric.least, metric.most)
+
+
+def _to_be_verified(metric: AnyMetric) -> bool:
+    if metric.quantity.startswith(_VERIFIED):
+        return True
+    return isinstance(metric, SubjectMetric) and metric.subject.startswith(_VERIFIED_SUBJECTS)
+
+
+def _within(value: float, low: float, high: float) -> bool:
+    slack = _ROUNDING * max(abs(value), abs(low), abs(high))
+    return low - slack <= value <= high + slack
+
+
+def _numbers(low: float, high: float) -> str:
+    return f"{low:.4g} to {high:.4g}"

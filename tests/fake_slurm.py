@@ -1,0 +1,66 @@
+"""Stands in for Slurm where thousands of histories are played: nodes in memory, whose states change as Slurm changes them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from nearfar.slurm.node_state import NodeState
+from nearfar.slurm.scontrol import Refused
+
+
+def stamp(at: float) -> str:
+    return f"{datetime.fromtimestamp(int(at), timezone.utc):%Y-%m-%dT%H:%M:%S}"
+
+
+class FakeSlurm:
+    """What ``act`` asks of ``scontrol.Slurm``. ``keeps``: a resumed node keeps its reason, as from Slurm 25 on."""
+
+    def __init__(self, names: tuple[str, ...], keeps: bool) -> None:
+        self.keeps = keeps
+        self.states = {name: NodeState(name, "IDLE", partitions=("all",), fields={"CPUAlloc": "0"}) for name in names}
+
+    def nodes(self) -> Mapping[str, NodeState]:
+        return dict(self.states)
+
+    def node(self, name: str) -> NodeState:
+        return self.states[name]
+
+    def started(self) -> float | None:
+        return 0.0
+
+    def drain(self, name: str, reason: str, by: str = "alice") -> None:
+        node = self.states[name]
+        given = datetime.fromtimestamp(int(time.time()), timezone.utc)
+        self.states[name] = replace(node, flags=node.flags | {"DRAIN"}, reason=reason, reason_by=by, reason_at=given)
+
+    def resume(self, name: str) -> None:
+        node = self.states[name]
+        kept = (node.reason, node.reason_by, node.reason_at) if self.keeps else (None, None, None)
+        fields = {**node.fields, "LastBusyTime": stamp(time.time())}
+        self.states[name] = replace(
+            node, flags=node.flags - {"DRAIN"}, reason=kept[0], reason_by=kept[1], reason_at=kept[2], fields=fields
+        )
+
+    def reboot(self, name: str) -> None:
+        node = self.states[name]
+        self.states[name] = replace(node, fields={**node.fields, "BootTime": stamp(time.time())})
+
+    def update(
+        self, name: str, objection: Callable[[NodeState], str | None], *, state: str, reason: str | None = None
+    ) -> NodeState:
+        before = self.states[name]
+        why = objection(before)
+        if why is not None:
+            raise Refused(f"{name}: {why}")
+        if state == "drain":
+            self.drain(name, str(reason), "nearfar")
+        else:
+            self.resume(name)
+        return before
+
+    def wait(self, name: str, until: Callable[[NodeState], bool], limit: float) -> NodeState:
+        assert until(self.states[name])
+        return self.states[name]
