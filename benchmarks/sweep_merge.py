@@ -27,7 +27,7 @@ from nearfar.slurm.result import Job
 from nearfar.slurm.sweep import merge
 from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.slurm.sweep.packs import PACKS
-from nearfar.verdict import NOT_JUDGED, worst
+from nearfar.verdicts import NOT_JUDGED, worst
 
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97

@@ -38,7 +38,8 @@ from nearfar.errors import NearfarError
 from nearfar.files import CHECKOUT
 from nearfar.lint import questions
 from nearfar.supervise import ATTEMPTS
-from nearfar.verdict import NOT_JUDGED, Finding, Subject
+from nearfar.verdict import Subject
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 from .programs import programs
 

@@ -10,7 +10,7 @@ from reframe.core.builtins import run_before
 
 from nearfar import casefiles, rank_deaths
 from nearfar.errors import NearfarError
-from nearfar.verdict import Finding
+from nearfar.verdicts import Finding
 
 from .base import node_check
 

@@ -10,7 +10,7 @@ from reframe.core.builtins import run_after, run_before, variable
 from nearfar.errors import NearfarError
 from nearfar.osu import bindings, cases, disturbed, figures
 from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.verdict import NOT_JUDGED, Finding
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 from .base import node_check
 

@@ -14,7 +14,7 @@ from nearfar.files import write_atomically
 from nearfar.measurement import Document
 from nearfar.measurement.document import from_raw
 from nearfar.topology import Node, node_to_document
-from nearfar.verdict import Finding
+from nearfar.verdicts import Finding
 
 #: The node as observed, in the folder of a node and (from a remote job) in the stage directory.
 NODE = "node.json"

@@ -9,7 +9,7 @@ from typing import Any
 
 from nearfar.measurement import RATIO, Document, SubjectMetric
 from nearfar.topology import Node
-from nearfar.verdict import NOT_JUDGED, Finding
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 #: Of MPI and of what moves data beside it, in the document.
 MPI_LATENCY = "contention.mpi.latency"

@@ -10,7 +10,7 @@ from nearfar.measurement import Document
 from nearfar.prediction import NodeType
 from nearfar.systems import Partition, System
 from nearfar.topology import Gpu, Node, compare, host_class
-from nearfar.verdict import NOT_JUDGED, Finding
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 #: The classes of a path to load a GPU's link by, best first.
 _BEST = ("near", "sole", "on_socket", "unknown", "off_socket")

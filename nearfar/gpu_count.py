@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from nearfar.measurement import Document
 from nearfar.systems import Partition
 from nearfar.topology import Node
-from nearfar.verdict import Finding
+from nearfar.verdicts import Finding
 
 #: How many GPUs Slurm has on the node that a job of it runs on.
 VARIABLE = "NEARFAR_SLURM_GPUS"

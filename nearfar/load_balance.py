@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.measurement import RATIO, Document, SubjectMetric
-from nearfar.verdict import NOT_JUDGED, Finding
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 #: Every binding of the program, by its word in the document.
 BINDINGS = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar.expected_cases import Case, belongs, verdicts
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 
 #: What ReFrame says of a case as it begins and ends.
 _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nearfar.references import Reference, ReferenceFile
-from nearfar.verdict import Finding
+from nearfar.verdicts import Finding
 
 
 def findings(

@@ -23,7 +23,8 @@ from nearfar.progress import Progress
 from nearfar.sitefile import nearest
 from nearfar.spack import agreement, for_partition
 from nearfar.systems import System
-from nearfar.verdict import HISTORY, NOT_JUDGED, passes, worst
+from nearfar.verdict import HISTORY
+from nearfar.verdicts import NOT_JUDGED, passes, worst
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0

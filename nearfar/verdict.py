@@ -6,7 +6,7 @@ ReFrame gets the same bounds, and pages, exit codes and drains read what this wr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,46 +23,24 @@ from nearfar.measurement import (
     shape,
     subject_key,
 )
+from nearfar.measurement.codes import EXPECTED_SKIPS, SOFT_FAILURES
 from nearfar.measurement.document import CELL_QUANTITIES
 from nearfar.past import Past, worse
 from nearfar.plausibility import ABOVE_LINK
 from nearfar.references import Reference, figure, row_keys
 from nearfar.topology import Node
 from nearfar.verdict_words import amount, bound_words, describe, interval
+from nearfar.verdicts import NOT_JUDGED, ORDER, Finding, good, passes, worst
 
 SCHEMA = "nearfar-verdict/1"
-#: In place of a verdict: a figure that nothing was held against, a note, and whatever consists of such alone.
-NOT_JUDGED = "not judged"
-#: Worst first.
-VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
-#: All words, those that count least last.
-ORDER = (*VERDICTS, NOT_JUDGED)
-#: The skips that a program by itself takes for expected. The judge knows more: a cell that was asked for has no representative,
-#: and what must exist is not unsupported.
-EXPECTED_SKIPS = ("representative", "unsupported")
 #: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.
 LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
-#: Failures that prove nothing about the hardware; all other codes are hard evidence.
-SOFT_FAILURES = ("placement", "error")
 #: What a finding speaks of that says why nothing was compared with the node's past.
 HISTORY = "history"
 #: What a finding speaks of that says that nothing of a check was judged.
 UNJUDGED = "judged"
 #: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
 _HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run.
-
-    One that is PASS says that something was compared and is well; a note that only informs is ``NOT_JUDGED``.
-    """
-
-    item: str
-    verdict: str
-    reason: str
-    hard: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,21 +62,6 @@ class Subject:
     environ: str
     node: str
     time: str
-
-
-def worst(verdicts: Iterable[str]) -> str:
-    """The worst of some verdicts. What is not judged counts neither way; of such alone, and of none, it is that."""
-    return min(verdicts, key=ORDER.index, default=NOT_JUDGED)
-
-
-def passes(verdict: str) -> bool:
-    """Whether ReFrame's case passes with this verdict, and a run's exit code is 0: nothing is held against it."""
-    return good(verdict) or verdict == NOT_JUDGED
-
-
-def good(verdict: str) -> bool:
-    """Whether it was judged, and found within its bounds."""
-    return verdict in ("PASS", "DEGRADED")
 
 
 def judge(

@@ -17,7 +17,7 @@ import pytest
 
 from nearfar import sitefile, supervise
 from nearfar.files import CHECKOUT
-from nearfar.verdict import NOT_JUDGED, passes
+from nearfar.verdicts import NOT_JUDGED, passes
 
 #: What the fake program does, and the verdict on it.
 CASES = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nearfar.files import CHECKOUT
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 from tests.launched_checks import judged, partition
 
 #: Stands in for nearfar-contention: a document of what its command line asks for, as bad as the case says.

@@ -12,7 +12,7 @@ from nearfar import contention, measurement, report, verdict
 from nearfar.contention import Subject
 from nearfar.report.contention import contention_tables, line
 from nearfar.topology import Node, NumaNode, Package
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 
 
 def rate(median: float, unit: str = "us", spread: float = 0.01) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.prediction import load_node_type
 from nearfar.systems import Partition, System
 from nearfar.topology import Link, node_to_document
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 
 KEENELAND = load_node_type("keeneland", [CHECKOUT / "site"])
 NODE = KEENELAND.node

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from nearfar import casefiles, load_balance, report
 from nearfar.measurement.document import dump, from_raw
 from nearfar.report import balance
-from nearfar.verdict import NOT_JUDGED, Finding, Subject, judge
+from nearfar.verdict import Subject, judge
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 NODE = {
     "hostname": "host",

@@ -18,7 +18,7 @@ from nearfar.osu.cases import parse
 from nearfar.osu.measure import Measured
 from nearfar.osu.support import Support
 from nearfar.osu.table import Table, sizes
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 from tests.test_osu_measure import LATENCY, run
 
 __all__ = ["run"]  # the fixture

@@ -12,7 +12,7 @@ import pytest
 from nearfar import report, sitefile, systems, validation
 from nearfar.files import CHECKOUT
 from nearfar.osu import installed
-from nearfar.verdict import NOT_JUDGED, passes
+from nearfar.verdicts import NOT_JUDGED, passes
 from tests.test_checks import reframe
 from tests.test_osu_measure import install
 

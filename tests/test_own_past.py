@@ -13,7 +13,7 @@ import pytest
 from nearfar import history
 from nearfar.errors import CouldNotJudge
 from nearfar.past import Past
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 from tests.data.runs import nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nearfar.slurm.sweep import pairing
 from nearfar.slurm.sweep.pairing import Judged, Pair
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 
 
 def nodes(count: int) -> list[str]:

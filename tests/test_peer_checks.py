@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nearfar.files import CHECKOUT
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 from tests.test_checks import reframe
 
 WITHOUT_PAIRS = f"""#!{sys.executable}

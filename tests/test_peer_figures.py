@@ -15,7 +15,8 @@ from nearfar.measurement import Document, Metric
 from nearfar.measurement.document import from_raw
 from nearfar.prediction import load_node_type, modelled_document, peer_ceiling
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package, node_to_document
-from nearfar.verdict import NOT_JUDGED, Subject
+from nearfar.verdict import Subject
+from nearfar.verdicts import NOT_JUDGED
 
 SITE = [CHECKOUT / "site"]
 H200 = Node(

@@ -15,7 +15,8 @@ from nearfar.cells import parse
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.osu import figures as osu_figures
 from nearfar.topology import Link
-from nearfar.verdict import NOT_JUDGED, judge
+from nearfar.verdict import judge
+from nearfar.verdicts import NOT_JUDGED
 from tests.test_references import NODE, metric
 from tests.test_verdict import SUBJECT
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import cli, report
+from nearfar import cli, report, verdicts
 from nearfar.errors import NearfarError
 from nearfar.report import headline, rundir, terminal
 from tests.data.runs import synthetic
@@ -137,7 +137,7 @@ def test_a_broken_node_says_what_is_broken_worst_first(tmp_path: Path) -> None:
     folder = synthetic.broken(tmp_path)
     page = Page(report.build(folder))
     reasons = headline.reasons(rundir.read(folder))
-    assert [r.verdict for r in reasons] == sorted([r.verdict for r in reasons], key=rundir.VERDICTS.index)
+    assert [r.verdict for r in reasons] == sorted([r.verdict for r in reasons], key=verdicts.ORDER.index)
     assert reasons[0].hard and "GPU 3 (0000:4b:00.0) is absent" in reasons[0].text
     shared = next(r for r in reasons if r.text.startswith("n0:g3"))
     assert shared.text == "n0:g3, g3:n0, n0:g3+g3:n0: GPU 3 (0000:4b:00.0) is not there"

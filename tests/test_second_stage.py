@@ -11,7 +11,7 @@ from nearfar.slurm.sweep import pairs
 from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.slurm.sweep.outcome import Outcome
 from nearfar.slurm.sweep.second_stage import reason_against
-from nearfar.verdict import worst
+from nearfar.verdicts import worst
 
 SYSTEM = """\
 system: mine

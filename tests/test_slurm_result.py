@@ -16,7 +16,7 @@ from nearfar.slurm import handover, result
 from nearfar.slurm.handover import About
 from nearfar.slurm.result import Job
 from nearfar.slurm.trust import own
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 from tests.data.runs import synthetic
 
 HOST = "gpu-0417"

@@ -12,7 +12,8 @@ from nearfar import measurement, sitefile
 from nearfar.measurement import SubjectMetric
 from nearfar.references import ReferenceFile, resolve
 from nearfar.topology import node_to_document
-from nearfar.verdict import NOT_JUDGED, Subject, judge
+from nearfar.verdict import Subject, judge
+from nearfar.verdicts import NOT_JUDGED
 from tests.test_references import CHECK, NODE
 
 SUBJECT = Subject(CHECK, "s", "p", "e", "h", "2026-11-20T09:00:00Z")

@@ -17,7 +17,8 @@ from nearfar.prediction import load_node_type
 from nearfar.references import Reference, resolution, resolve
 from nearfar.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
-from nearfar.verdict import NOT_JUDGED, judge
+from nearfar.verdict import judge
+from nearfar.verdicts import NOT_JUDGED
 from tests.test_references import CHECK, NODE, TUNED, metric, one, reference_file
 from tests.test_verdict import SUBJECT, document, judged
 

@@ -19,7 +19,7 @@ import pytest
 from nearfar import catalogue, expected_cases, inventory, systems, validation
 from nearfar.expected_cases import Case
 from nearfar.files import CHECKOUT
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 from tests.test_checks import programs
 
 SITE = """\

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar import measurement, sitefile, verdict
+from nearfar import measurement, sitefile, verdict, verdict_words, verdicts
 from nearfar.cells import Skip, parse
 from nearfar.measurement import Metric
 from nearfar.past import Past, worse
 from nearfar.references import Reference, resolve
 from nearfar.topology import node_to_document
-from nearfar.verdict import NOT_JUDGED, Finding, Known, Subject, judge, worst
+from nearfar.verdict import Known, Subject, judge
+from nearfar.verdicts import NOT_JUDGED, Finding, worst
 from tests.test_references import CHECK, NODE, metric
 
 SUBJECT = Subject(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
@@ -329,8 +330,8 @@ def test_the_worst_comes_first() -> None:
 def test_worst() -> None:
     assert worst([]) == worst([NOT_JUDGED]) == NOT_JUDGED
     assert worst([NOT_JUDGED, "PASS"]) == "PASS"
-    assert [word for word in verdict.ORDER if verdict.passes(word)] == ["DEGRADED", "PASS", NOT_JUDGED]
-    assert [word for word in verdict.ORDER if verdict.good(word)] == ["DEGRADED", "PASS"]
+    assert [word for word in verdicts.ORDER if verdicts.passes(word)] == ["DEGRADED", "PASS", NOT_JUDGED]
+    assert [word for word in verdicts.ORDER if verdicts.good(word)] == ["DEGRADED", "PASS"]
     assert worst(["PASS", "DEGRADED", "INDETERMINATE"]) == "INDETERMINATE"
     assert worst(["INDETERMINATE", "FAIL"]) == "FAIL"
 
@@ -403,7 +404,7 @@ def test_what_it_has_had_before_is_never_worse_than_its_past(past: list[float], 
     ],
 )  # fmt: skip
 def test_figures_in_words(cell: str, path_class: str, flow: str | None, total: bool, words: str) -> None:
-    assert verdict.describe(metric(cell, 1.0, path_class, flow, total)) == words
+    assert verdict_words.describe(metric(cell, 1.0, path_class, flow, total)) == words
 
 
 def test_cells_that_were_left_out_beforehand_count_like_skipped_ones() -> None:

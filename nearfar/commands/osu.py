@@ -12,12 +12,12 @@ from nearfar import inventory, node_lock
 from nearfar.commands.numbers import positive
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.measurement import dump, loads
+from nearfar.measurement.codes import EXPECTED_SKIPS
 from nearfar.osu import disturbed, hosts
 from nearfar.osu.benchmarks import BENCHMARKS
 from nearfar.osu.cases import Case, cases, parse
 from nearfar.osu.figures import figures
 from nearfar.osu.measure import Interrupted, Options, measure
-from nearfar.verdict import EXPECTED_SKIPS
 
 _EPILOG = """\
 examples:

@@ -10,8 +10,8 @@ from nearfar.calibration import Measured
 from nearfar.cells import Cell
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
 from nearfar.measurement import Document, Unmeasured, subject_key
+from nearfar.measurement.codes import EXPECTED_SKIPS, SOFT_FAILURES
 from nearfar.topology import Node
-from nearfar.verdict import EXPECTED_SKIPS, SOFT_FAILURES
 
 from .told import cells_words
 

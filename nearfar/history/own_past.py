@@ -21,7 +21,7 @@ from nearfar.history.places import VERSION, directory, word
 from nearfar.history.schema import COLUMNS
 from nearfar.history.store import History, Question, trusted
 from nearfar.past import Past
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 
 #: What is older is forgotten, and of the rest the newest runs count.
 SPAN = timedelta(days=92)

@@ -8,7 +8,7 @@ from typing import Any
 from nearfar.errors import NearfarError
 from nearfar.measurement import Document
 from nearfar.topology import Node, NumaNode, parse_cpu_list
-from nearfar.verdict import Finding
+from nearfar.verdicts import Finding
 
 from .cases import WITHIN, Case, parse, relation
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.measurement import Document
-from nearfar.verdict import NOT_JUDGED, Finding
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 #: A rank that waited for its core for more than this part of its time shared it with others.
 BUSY = 0.25

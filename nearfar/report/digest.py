@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nearfar.verdicts import shown_verdict
+
 from . import judged
 from .explained import Explained
 from .rundir import Check, NodeRun, Run
-from .wording import shown_verdict
 
 SCHEMA = "nearfar-report/1"
 

@@ -10,9 +10,10 @@ from typing import Any
 from nearfar import cells
 from nearfar.errors import NearfarError
 from nearfar.measurement import MADE_OF_OTHERS
+from nearfar.verdicts import ORDER, shown_verdict
 
-from .rundir import VERDICTS, Check, bounded
-from .wording import expectation, number, percent, shown_verdict, unit_words
+from .rundir import Check, bounded
+from .wording import expectation, number, percent, unit_words
 
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -178,7 +179,7 @@ def figures(check: Check, prefix: str) -> list[Figure]:
 
 def worst_first(found: list[Figure]) -> list[Figure]:
     """FAIL first; within a verdict the order of the run."""
-    return sorted(found, key=lambda figure: VERDICTS.index(figure.verdict))
+    return sorted(found, key=lambda figure: ORDER.index(figure.verdict))
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def _figure(metric: dict[str, Any], rates: dict[Any, _Rate], modelled: bool, pre
         interval=(float(interval[0]), float(interval[1])) if isinstance(interval, list) and len(interval) == 2 else None,
         reference=metric.get("reference") or None, degraded_below=_number(metric.get("degraded_below")),
         ceiling=_number(metric.get("ceiling")), limited_by=tuple(map(str, metric.get("limited_by") or ())),
-        verdict=verdict if verdict in VERDICTS else "INDETERMINATE", reason=metric.get("reason"), modelled=modelled,
+        verdict=verdict if verdict in ORDER else "INDETERMINATE", reason=metric.get("reason"), modelled=modelled,
         anchor=slug(f"{prefix}.{name}"), n=rate.raw.get("n"), samples=tuple(rate.raw.get("samples") or ()),
         converged=rate.converged, verified=rate.verified,
         beside=tuple(other.flows[0] for text in metric.get("beside") or () if (other := parsed(text)) is not None),

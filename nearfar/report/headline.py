@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED, ORDER, shown_verdict
 
 from . import balance, contention, judged, latencies, mpi, peers, ramps, sweeps
 from .figures import Figure, figures, parsed
 from .gaps import gaps, nothing
 from .matrices import cell_anchor, load_of
-from .rundir import VERDICTS, Check, NodeRun, Run
-from .wording import class_words, link_words, origin, plural, shown_verdict, span
+from .rundir import Check, NodeRun, Run
+from .wording import class_words, link_words, origin, plural, span
 
 _TITLES = {
     "topology_check": "Topology",
@@ -194,7 +194,7 @@ def reasons(run: Run) -> list[Reason]:
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
-    return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, VERDICTS.index(r.verdict), not r.hard))
+    return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, ORDER.index(r.verdict), not r.hard))
 
 
 def missing_words(case: dict[str, object]) -> str:
@@ -229,7 +229,7 @@ def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
             places.setdefault(figure.reason, Reason(figure.verdict, figure.reason, node, check, figure.anchor))
     for position, finding in enumerate(verdict.get("findings") or []):
         text, word = str(finding.get("reason")), str(finding.get("verdict"))
-        known = word if word in VERDICTS else "INDETERMINATE"
+        known = word if word in ORDER else "INDETERMINATE"
         anchor = finding_anchor(prefix, position, finding)
         places.setdefault(text, Reason(known, text, node, check, anchor, bool(finding.get("hard"))))
     items = {str(f.get("reason")): str(f.get("item")) for f in verdict.get("findings") or []}

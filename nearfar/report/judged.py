@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nearfar.verdict import NOT_JUDGED, worst
+from nearfar.verdicts import NOT_JUDGED, worst
 
 from .figures import figures
 from .rundir import Check, Run

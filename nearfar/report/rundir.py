@@ -10,12 +10,8 @@ from typing import Any
 from nearfar import origin
 from nearfar.errors import NearfarError
 from nearfar.topology import Node, node_from_document
-from nearfar.verdict import NOT_JUDGED, ORDER
+from nearfar.verdicts import NOT_JUDGED, ORDER, shown_verdict
 
-from .wording import shown_verdict
-
-#: Worst first, what is no verdict last.
-VERDICTS = ORDER
 _MODELLED_SUFFIX = "-modelled"
 #: What a node is, its memory, its GPUs one by one, then together; other checks follow by name.
 _CHECK_ORDER = (
@@ -37,8 +33,8 @@ _CHECK_ORDER = (
 
 def worst(verdicts: list[str]) -> str:
     """The worst of some verdicts; an unknown word counts as INDETERMINATE, and none at all too."""
-    ranks = [VERDICTS.index(v) if v in VERDICTS else VERDICTS.index("INDETERMINATE") for v in verdicts]
-    return VERDICTS[min(ranks)] if ranks else "INDETERMINATE"
+    ranks = [ORDER.index(v) if v in ORDER else ORDER.index("INDETERMINATE") for v in verdicts]
+    return ORDER[min(ranks)] if ranks else "INDETERMINATE"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from nearfar.verdicts import ORDER, shown_verdict
+
 from . import provenance, wording
 from .balance import Balance, balances
 from .contention import ContentionTable, contention_tables
@@ -21,7 +23,7 @@ from .mpi import MpiTable, mpi_tables
 from .peers import peer_matrices, staged_ratios
 from .published import Published, beside
 from .ramps import Ramp, ramps
-from .rundir import VERDICTS, Check, NodeRun
+from .rundir import Check, NodeRun
 from .sweeps import Sweep, sweeps
 
 
@@ -84,7 +86,7 @@ def section(number: int, node: NodeRun, explained: Explained) -> Section:
     if machine is not None:
         drawing = draw(machine, shown, f"node-{number}")
     return Section(
-        id=f"s{number}", run=node, shown=wording.shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
+        id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
         devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
         published=_published(node, checks),
     )  # fmt: skip
@@ -120,7 +122,7 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
     # The topology's cells only load the links, and a sweep's are a choice: they are no matrix of their own.
     plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
     return CheckView(
-        name=check.name, title=title(check.name), shown=wording.shown_verdict(check.word, node.modelled), line=check_line(check, node),
+        name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
         matrices=times + (
             host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus)
@@ -188,7 +190,7 @@ def _is_nvlink(node: NodeRun, index: Any) -> bool:
 def _worse(figure: Figure, other: Figure | None) -> bool:
     if other is None:
         return True
-    ranks = VERDICTS.index(figure.verdict), VERDICTS.index(other.verdict)
+    ranks = ORDER.index(figure.verdict), ORDER.index(other.verdict)
     return ranks[0] < ranks[1] or (ranks[0] == ranks[1] and (figure.value or 0) > (other.value or 0))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nearfar.verdicts import ORDER, shown_verdict
+
 from . import judged
 from .headline import Reason, check_line, modelled_notice, reasons, short_name
-from .rundir import VERDICTS, Run
-from .wording import plural, shown_verdict
+from .rundir import Run
+from .wording import plural
 
 MOST_LINES = 10
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
@@ -64,7 +66,7 @@ def _answers(run: Run, explained: Mapping[str, str], several: bool) -> list[str]
 
 def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
     """The worst checks, in their order, and a line that counts the others."""
-    rank = {word: position for position, word in enumerate([*VERDICTS, "MODELLED"])}
+    rank = {word: position for position, word in enumerate([*ORDER, "MODELLED"])}
     kept = sorted(sorted(range(len(lines)), key=lambda i: rank.get(words[i], 1))[: max(0, room - 1)])
     return [lines[i] for i in kept] + [f"… and {plural(len(lines) - len(kept), 'more check')}, none worse"]
 

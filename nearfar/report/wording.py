@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nearfar.topology import Link
-from nearfar.verdict import NOT_JUDGED
+from nearfar.verdicts import NOT_JUDGED
 
 #: A sign beside every verdict, so that none is told by colour alone.
 SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", NOT_JUDGED: "–"}
@@ -19,11 +19,6 @@ _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket"
 def class_words(path_class: str) -> str:
     """``off_socket`` → ``off socket``; the classes of peers stay as ``nvidia-smi`` has them."""
     return _CLASSES.get(path_class, path_class)
-
-
-def shown_verdict(verdict: str, modelled: bool) -> str:
-    """The word that a page shows: what a modelled document would pass is MODELLED."""
-    return "MODELLED" if modelled and verdict in ("PASS", NOT_JUDGED) else verdict
 
 
 def number(value: float | None, unit: str = "GB/s") -> str:

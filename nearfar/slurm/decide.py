@@ -25,7 +25,7 @@ from nearfar.slurm.objections import (
 from nearfar.slurm.observed import RUN, CheckRun, Drained, Past
 from nearfar.slurm.standing import WRONG_DATA, Blame, Evidence, blamed
 from nearfar.slurm.waiting import for_a_person
-from nearfar.verdict import good
+from nearfar.verdicts import good
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
 _DAY = 86400.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearfar.verdict import NOT_JUDGED, ORDER
+from nearfar.verdicts import NOT_JUDGED, ORDER
 
 
 def findings(verdict: Mapping[str, Any], document: Mapping[str, Any] | None) -> list[dict[str, Any]]:

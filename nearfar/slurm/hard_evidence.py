@@ -20,7 +20,7 @@ from nearfar.slurm.objections import our_reason
 from nearfar.slurm.observed import CheckRun, Past, Recorded, shown
 from nearfar.slurm.replay import answered_kind
 from nearfar.slurm.standing import Evidence
-from nearfar.verdict import good, passes
+from nearfar.verdicts import good, passes
 
 #: The check that looks at what the health check looks at.
 TOPOLOGY = "topology_check"

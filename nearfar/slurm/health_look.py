@@ -10,7 +10,7 @@ from typing import Any
 
 from nearfar.errors import CouldNotJudge, NearfarError
 from nearfar.topology import Node
-from nearfar.verdict import NOT_JUDGED, Finding
+from nearfar.verdicts import NOT_JUDGED, Finding
 
 #: Says what is being done now, so that a look that hangs can tell where.
 Tell = Callable[[str], None]

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from nearfar.slurm.result import Finding
-from nearfar.verdict import good
+from nearfar.verdicts import good
 
 #: What stands for cases that should have run and did not.
 RUN = "run"

@@ -22,7 +22,7 @@ from nearfar.slurm.sweep import journal, pairing
 from nearfar.slurm.sweep.journal import Task
 from nearfar.slurm.sweep.pairing import Pair
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import good, worst
+from nearfar.verdicts import good, worst
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from nearfar.slurm.replay import line_of
 from nearfar.slurm.scontrol import Slurm
 from nearfar.slurm.standing import Evidence, evidence
 from nearfar.slurm.waiting import for_a_person, repaired, to_clear
-from nearfar.verdict import passes
+from nearfar.verdicts import passes
 
 #: Measures nodes inside a reservation and returns the runs that it left.
 Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.errors import CouldNotJudge
-from nearfar.verdict import NOT_JUDGED, ORDER, good, worst
+from nearfar.verdicts import NOT_JUDGED, ORDER, good, worst
 
 from .trust import Trust
 

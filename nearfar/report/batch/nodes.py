@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nearfar.verdict import VERDICTS as ORDER
+from nearfar.verdicts import VERDICTS as ORDER
 
 from ..rundir import check_rank
 from .distributions import Distributions

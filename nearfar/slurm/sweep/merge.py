@@ -12,7 +12,7 @@ from typing import Any
 from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
 from nearfar.files import write_atomically
 from nearfar.slurm.trust import own
-from nearfar.verdict import VERDICTS
+from nearfar.verdicts import VERDICTS
 
 from . import nightly
 from . import pairs as second_stage

@@ -10,7 +10,7 @@ from nearfar.errors import NearfarError
 from nearfar.slurm import result
 from nearfar.slurm.result import NodeResult
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import ORDER, worst
+from nearfar.verdicts import ORDER, worst
 
 from . import job_script
 from .journal import Journal, Task

@@ -14,7 +14,7 @@ from typing import Any
 
 from nearfar.osu.installed import INSTALL
 from nearfar.slurm.trust import own
-from nearfar.verdict import passes, worst
+from nearfar.verdicts import passes, worst
 
 from . import journal, measure, pairing, session
 from .controller import Controller

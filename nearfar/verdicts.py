@@ -1,0 +1,46 @@
+"""The words of verdicts and their order, and what is found besides figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+#: In place of a verdict: a figure that nothing was held against, a note, and whatever consists of such alone.
+NOT_JUDGED = "not judged"
+#: Worst first.
+VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
+#: All words, those that count least last.
+ORDER = (*VERDICTS, NOT_JUDGED)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run.
+
+    One that is PASS says that something was compared and is well; a note that only informs is ``NOT_JUDGED``.
+    """
+
+    item: str
+    verdict: str
+    reason: str
+    hard: bool = False
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """The worst of some verdicts. What is not judged counts neither way; of such alone, and of none, it is that."""
+    return min(verdicts, key=ORDER.index, default=NOT_JUDGED)
+
+
+def passes(verdict: str) -> bool:
+    """Whether ReFrame's case passes with this verdict, and a run's exit code is 0: nothing is held against it."""
+    return good(verdict) or verdict == NOT_JUDGED
+
+
+def good(verdict: str) -> bool:
+    """Whether it was judged, and found within its bounds."""
+    return verdict in ("PASS", "DEGRADED")
+
+
+def shown_verdict(verdict: str, modelled: bool) -> str:
+    """The word that a page shows: what a modelled document would pass is MODELLED."""
+    return "MODELLED" if modelled and verdict in ("PASS", NOT_JUDGED) else verdict
