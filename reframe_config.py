@@ -13,8 +13,8 @@ _CHECKOUT = Path(__file__).resolve().parent
 if str(_CHECKOUT) not in sys.path:
     sys.path.insert(0, str(_CHECKOUT))
 
-from nearfar import files, reframe_settings, systems  # noqa: E402
-from nearfar.errors import NearfarError  # noqa: E402
+from nearfar.base import NearfarError, files  # noqa: E402
+from nearfar.site import reframe_settings, systems  # noqa: E402
 
 try:
     _site = systems.site()

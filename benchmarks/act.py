@@ -20,13 +20,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.ladder import Policy, Step
-from nearfar.slurm import gather as gathering
-from nearfar.slurm import result
-from nearfar.slurm.decide import DRAIN, decide
-from nearfar.slurm.gather import Window, gather
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import Past
+from nearfar.site.drain_policy import Policy, Step
+from nearfar.slurm.act.decide import DRAIN, decide
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings import gathering
+from nearfar.slurm.findings.gathering import Window, gather
+from nearfar.slurm.findings.observed import Past
+from nearfar.slurm.results import result
 
 
 def lay_out(results: Path, nights: int) -> None:

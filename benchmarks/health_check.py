@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.files import CHECKOUT
-from nearfar.slurm import templates
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.controller import templates
 
 
 def main() -> None:

@@ -29,11 +29,12 @@ from typing import Any
 
 import polars as pl
 
-from nearfar import history, measurement, references, verdict
+from nearfar import history, measurement, verdict
 from nearfar.history.compaction import write_sorted
 from nearfar.history.places import VERSION
 from nearfar.history.schema import COLUMNS
-from nearfar.verdict import Subject
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = CHECKOUT / "tests" / "data" / "h200-x4"

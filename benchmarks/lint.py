@@ -30,10 +30,10 @@ CHECKS = ("host_device_check", "host_memory_check", "latency_check", "peer_check
 
 _TIMED = """
 import json, time
-import nearfar.validation
+import nearfar.run.validation
 from nearfar import lint
 from nearfar.sitefile import site_directories
-nearfar.validation.systems.site()
+nearfar.run.validation.systems.site()
 wall, processor = time.perf_counter(), time.process_time()
 LOOK
 print(json.dumps([time.perf_counter() - wall, time.process_time() - processor]))
@@ -42,9 +42,9 @@ print(json.dumps([time.perf_counter() - wall, time.process_time() - processor]))
 
 def eight_gpus(folder: Path) -> int:
     """Write a site with one system of such nodes; returns the number of its rows."""
-    from nearfar.expectations import filled, gpu_models
-    from nearfar.lint import questions
-    from nearfar.prediction import load_node_type
+    from nearfar.model.prediction import load_node_type
+    from nearfar.site.expectations import filled, gpu_models
+    from nearfar.site.lint import known_metrics
 
     for kind in ("systems", "nodes", "references"):
         (folder / kind).mkdir()
@@ -55,7 +55,7 @@ def eight_gpus(folder: Path) -> int:
     references: dict[str, object] = {"provenance": {"published": {"source": "constructed"}}}
     expected, count = filled(load_node_type("eight", [folder]).node, gpu_models([CHECKOUT / "site"])), 0
     for check in CHECKS:
-        rows = questions.rows(check, expected, frozenset()) or {}
+        rows = known_metrics.rows(check, expected, frozenset()) or {}
         references[check] = {
             key: _row(min(m.ceiling or 0 for m in metrics), metrics[0].unit) for key, metrics in rows.items()
         }

@@ -22,9 +22,9 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from nearfar import cells, inventory  # noqa: E402
+from nearfar import cells  # noqa: E402
 from nearfar.cells import Cell  # noqa: E402
-from nearfar.topology import Node  # noqa: E402
+from nearfar.topology import Node, inventory  # noqa: E402
 
 
 def sets(node: Node) -> dict[str, list[Cell]]:

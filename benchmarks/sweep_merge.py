@@ -21,13 +21,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
-from nearfar.slurm.result import Job
+from nearfar.base.verdicts import NOT_JUDGED, worst
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.result import Job
 from nearfar.slurm.sweep import merge
-from nearfar.slurm.sweep.journal import Journal, Plan, Task
-from nearfar.slurm.sweep.packs import PACKS
-from nearfar.verdicts import NOT_JUDGED, worst
+from nearfar.slurm.sweep.levels import PACKS
+from nearfar.slurm.sweep.state_file import Journal, Plan, Task
 
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97
@@ -55,7 +55,7 @@ def template(folder: Path) -> tuple[Path, dict[str, dict[str, Any]]]:
     run = golden.write(folder / "run", checks=_CHECKS)
     place = result.place(folder / "template", "bench", "vm", 1)
     times = ("2026-11-20T09:00:00Z", "2026-11-20T09:05:00Z")
-    handover.leave(run, place, About("vm", "vm", "accept", "bench", *times, Job(1, "gpu", "private")))
+    publish_result.leave(run, place, About("vm", "vm", "accept", "bench", *times, Job(1, "gpu", "private")))
     return place, {str(p.relative_to(place)): json.loads(p.read_text()) for p in place.glob("*/*/verdict.json")}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The factors of `nearfar tune`, by simulation with a fixed seed; standard library and nearfar.tuning alone.
+"""The factors of `nearfar tune`, by simulation with a fixed seed; standard library and nearfar.history.tuning alone.
 
 k of median − k·1.4826·MAD: for each n, the least k that leaves the wanted part of a normal distribution above the limit, in
 the wanted part of the draws. Critical gaps: for each n, the greatest (of several shapes with one mode: normal, uniform,
@@ -18,7 +18,7 @@ import random
 from collections.abc import Callable
 from itertools import accumulate
 
-from nearfar.tuning import modes, tolerance
+from nearfar.history.tuning import modes, tolerance
 
 COVERAGES = (0.9, 0.95, 0.99, 0.999)
 CONFIDENCES = (0.9, 0.95, 0.99)

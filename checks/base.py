@@ -18,28 +18,13 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from nearfar import (
-    casefiles,
-    drift,
-    expectations,
-    gpu_count,
-    inventory,
-    measurement,
-    must_exist,
-    node_lock,
-    references,
-    systems,
-    topology,
-    unmatched,
-    verdict,
-)
+from nearfar import measurement, topology, verdict
+from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise
 from nearfar.cells import Cell
-from nearfar.errors import NearfarError
-from nearfar.files import CHECKOUT
-from nearfar.lint import questions
-from nearfar.supervise import ATTEMPTS
-from nearfar.verdict import Subject
-from nearfar.verdicts import NOT_JUDGED, Finding
+from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
+from nearfar.site.lint import known_metrics
+from nearfar.topology import inventory
+from nearfar.verdict import Subject, case_files, references, unused_references
 
 from .programs import programs
 
@@ -186,11 +171,11 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         limit = self.program_limit + self.cell_limit * len(self.asked)
         with self.users_errors():
             wait = 0 if self.partition.modelled else node_lock.wait()
-        self.time_limit = wait + ATTEMPTS * limit + 30
+        self.time_limit = wait + supervise.ATTEMPTS * limit + 30
         self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
         python = shlex.quote(sys.executable)
         if not self.partition.modelled and not self.runs_here:
-            self.prerun_cmds = [f"{python} -m nearfar detect --json > {casefiles.NODE}"]
+            self.prerun_cmds = [f"{python} -m nearfar detect --json > {case_files.NODE}"]
         if not self.asked:
             self.executable = "true"
             return
@@ -202,7 +187,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
         with self.users_errors():
             lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
-            command = ["-m", "nearfar.supervise", "--limit", f"{limit:g}", *lock, "--", *self.command(cells)]
+            command = ["-m", "nearfar.base.supervise", "--limit", f"{limit:g}", *lock, "--", *self.command(cells)]
         self.executable_opts = [shlex.quote(word) for word in command]
 
     def command(self, cells):
@@ -231,13 +216,13 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """Judge the document, write it and the verdict down, and fail on all that is no figure outside its bounds."""
         with self.users_errors():
             if self.observed is None and not self.partition.modelled:
-                self.observed = casefiles.read_node(Path(self.stagedir))
+                self.observed = case_files.read_node(Path(self.stagedir))
             document, findings = self.read_document()
             self.metrics = [] if document is None else self.figures(document)
             stamp = {} if document is None else document.raw["node"].get("software", {})
             findings += [*self.findings(document), *self.find_references(stamp)]
             if document is not None and self.observed is not None and self.kind == "measured" == document.kind:
-                findings += drift.another_node(document, self.observed)
+                findings += topology_diff.another_node(document, self.observed)
             if self.counts_gpus or not self.asked:
                 findings += gpu_count.findings(self.partition, self.observed, document)
             judge = functools.partial(
@@ -250,7 +235,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             past, notes = self.find_past(document, judge(findings=findings))
             self.verdict = judge(past=past, findings=[*findings, *notes])
             self.keep(document)
-        self.seconds = casefiles.program_seconds(Path(self.stagedir))
+        self.seconds = case_files.program_seconds(Path(self.stagedir))
         if verdict.needs_sanity(self.verdict):
             raise SanityError(verdict.headline(self.verdict))
         return sn.assert_true(True)
@@ -263,7 +248,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return {}
         links = must_exist.links(self.system, self.partition, self.node_type, self.expected, self.models)
         asked = [subject for subject in self.asked if isinstance(subject, Cell)]
-        figures = questions.figures(
+        figures = known_metrics.figures(
             self.name, self.expected, self.partition.features, {cell: self.quantities(cell) for cell in asked}
         )
         tuned = must_exist.rows(figures, self.judged_as, self.reference_files, self.expected)
@@ -280,7 +265,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             )  # fmt: skip
             self.references.update(found)
             if self.kind == "measured":
-                unused += unmatched.findings(self.reference_files, check, found, models)
+                unused += unused_references.findings(self.reference_files, check, found, models)
         return unused
 
     def find_past(self, document, judged):
@@ -339,16 +324,18 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if not self.asked:
             notes = [Finding("cells", NOT_JUDGED, self.note)] if self.note else []
             modelled = self.partition.node_type if self.partition.modelled else None
-            return casefiles.observation(self.observed or self.expected, modelled), notes
-        return casefiles.read(stage, stage / str(self.stdout), stage / str(self.stderr))
+            return case_files.observation(self.observed or self.expected, modelled), notes
+        return case_files.read(stage, stage / str(self.stdout), stage / str(self.stderr))
 
     def keep(self, document):
         """Write what the case left into the run directory."""
-        folder = casefiles.run_directory() / (f"{self.hostname}-modelled" if self.partition.modelled else self.hostname)
+        folder = case_files.run_directory() / (
+            f"{self.hostname}-modelled" if self.partition.modelled else self.hostname
+        )
         stderr = Path(self.stagedir, str(self.stderr)) if self.job and self.job.stderr else None
         if self.observed is not None:
-            casefiles.keep_node(folder, self.observed)
-        casefiles.keep(folder, document, self.verdict, stderr)
+            case_files.keep_node(folder, self.observed)
+        case_files.keep(folder, document, self.verdict, stderr)
 
     @contextlib.contextmanager
     def users_errors(self):

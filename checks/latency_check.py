@@ -3,7 +3,7 @@
 import reframe as rfm
 
 from nearfar import cells
-from nearfar.lint.imagined import LATENCIES
+from nearfar.site.lint import LATENCIES
 
 from .base import node_check
 

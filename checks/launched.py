@@ -8,9 +8,9 @@ from pathlib import Path
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
-from nearfar import casefiles, rank_deaths
-from nearfar.errors import NearfarError
-from nearfar.verdicts import Finding
+from nearfar.base import Finding, NearfarError
+from nearfar.mpi import rank_deaths
+from nearfar.verdict import case_files
 
 from .base import node_check
 
@@ -91,9 +91,9 @@ class launched_check(node_check):
             return super().read_document()
         stage = Path(self.stagedir)
         stderr = stage / str(self.stderr)
-        document, findings = casefiles.read(stage, stage / self.document_file, stderr)
+        document, findings = case_files.read(stage, stage / self.document_file, stderr)
         text = stderr.read_text(encoding="utf-8", errors="replace") if stderr.exists() else ""
-        said = casefiles.own_words(text, self.program)
+        said = case_files.own_words(text, self.program)
         if document is None and said and not any(finding.hard for finding in findings):
             findings = [Finding("program", "INDETERMINATE", said)]
         return document, [*findings, *self.who_died(document, text)]

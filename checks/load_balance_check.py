@@ -3,7 +3,7 @@
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from nearfar import load_balance
+from nearfar.mpi import load_balance
 
 from .launched import launched_check
 

@@ -7,10 +7,9 @@ import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
 
-from nearfar.errors import NearfarError
-from nearfar.osu import bindings, cases, disturbed, figures
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.verdicts import NOT_JUDGED, Finding
+from nearfar.base import NOT_JUDGED, Finding, NearfarError
+from nearfar.mpi.osu import BENCHMARKS, bindings, disturbances, subjects
+from nearfar.mpi.osu import mpi_figures as figures
 
 from .base import node_check
 
@@ -78,7 +77,7 @@ class osu_check(node_check):
         self.job.launcher = getlauncher("local")()
 
     def cells(self, node):
-        return cases.cases(
+        return subjects.cases(
             node, nodes=2 if self.two_nodes else 1, benchmarks=self.benchmarks, ranks=self.ranks or None
         ), []
 
@@ -109,6 +108,6 @@ class osu_check(node_check):
         )
         return [
             *bindings.findings(document, self.expected),
-            *disturbed.findings(document),
+            *disturbances.findings(document),
             *([] if between else [note]),
         ]

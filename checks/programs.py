@@ -1,6 +1,6 @@
 """Where the programs come from: the one build fixture.
 
-The environment says the way (``nearfar/environments.py``): CMake, Spack, a prefix or a container's image. Builds are kept
+The environment says the way (``nearfar/site/environments.py``): CMake, Spack, a prefix or a container's image. Builds are kept
 and reused, by ``setup/build`` and by Spack: asking again costs next to nothing. Jobs never build.
 """
 
@@ -15,11 +15,11 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import ReframeError, SanityError
 
-from nearfar import casefiles, origin, spack, systems
-from nearfar.errors import NearfarError
-from nearfar.files import CHECKOUT
-from nearfar.origin import Origin, Package
-from nearfar.spack import agreement, for_partition
+from nearfar.base import CHECKOUT, NearfarError
+from nearfar.run import spack
+from nearfar.run.spack import agreement, for_partition
+from nearfar.site import systems
+from nearfar.verdict import Origin, Package, build_provenance, case_files
 
 
 class programs(rfm.CompileOnlyRegressionTest):
@@ -109,7 +109,7 @@ class programs(rfm.CompileOnlyRegressionTest):
         self.folder = found.folder
         if found.how != "container" and not os.path.isdir(self.folder):
             raise SanityError(f"{found.words}: no such directory: {self.folder or 'none was named'}")
-        origin.keep(casefiles.run_directory(), self.current_partition.name, self.current_environ.name, found)
+        build_provenance.keep(case_files.run_directory(), self.current_partition.name, self.current_environ.name, found)
         return True
 
     def _from_spack(self):
@@ -128,6 +128,6 @@ class programs(rfm.CompileOnlyRegressionTest):
             return Origin("prefix", f"prefix {self.environment.prefix} of the site's file", folder)
         if self.container:
             return Origin("container", f"image {self.container.image}, run by {self.container.runtime}", folder)
-        built = origin.of_build(Path(folder))
+        built = build_provenance.of_build(Path(folder))
         modules = self.environment.reframe.get("modules", [])
         return replace(built, words=f"{built.words}, modules {', '.join(modules)}") if modules else built

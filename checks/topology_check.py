@@ -2,7 +2,8 @@
 
 import reframe as rfm
 
-from nearfar import cells, drift
+from nearfar import cells
+from nearfar.site import topology_diff
 
 from .base import node_check
 
@@ -18,7 +19,7 @@ class topology_check(node_check):
     def cells(self, node):
         """One short cell for each GPU, so that its link is not asleep."""
         possible, left_out = cells.host_device_matrix(node)
-        return drift.loading_cells(node, possible), drift.unloaded(possible, left_out)
+        return topology_diff.loading_cells(node, possible), topology_diff.unloaded(possible, left_out)
 
     def program_options(self):
         return ["--budget", "1"]
@@ -30,6 +31,6 @@ class topology_check(node_check):
     def findings(self, document):
         if self.partition.modelled:
             return []
-        return drift.findings(
+        return topology_diff.findings(
             self.system, self.partition, self.node_type, self.expected, self.observed, document, self.acceptance
         )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from nearfar import __version__
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, NearfarError
+from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.scontrol import Slurm
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.controller.scontrol import Slurm
 from tests.node_results import leave
 from tests.private_slurm import PrivateSlurm
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import spack
-from nearfar.errors import NearfarError
+from nearfar.base.errors import NearfarError
+from nearfar.run import spack
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.osu.table import sizes
+from nearfar.mpi.osu.benchmarks import BENCHMARKS
+from nearfar.mpi.osu.table import sizes
 
 HELP = """Usage: osu_latency [options]
 Options:

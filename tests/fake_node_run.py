@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
 from tests.node_results import utc
 from tests.pair_results import figure, verdict_of
 
@@ -29,7 +29,7 @@ def main(results: str, sweep: str, pack: str, node: str, attempt: str) -> None:
         (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, metrics, system="mine")))
         (run / "run.json").write_text(json.dumps({"system": "mine", "missing_cases": [], "interrupted": False}))
         about = About(node, host, pack, sweep, now, now, None)
-        handover.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
+        publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse_lines
-from nearfar.files import CHECKOUT
-from nearfar.prediction import load_node_type, modelled_document
+from nearfar.model.prediction import load_node_type, modelled_document
 
 Document = dict[str, Any]
 #: Of the fake node: every flow at this part of what its PCIe 2 link carries.

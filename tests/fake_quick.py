@@ -11,9 +11,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import Cell, parse_lines
-from nearfar.files import CHECKOUT
-from nearfar.prediction import load_node_type, modelled_document
+from nearfar.model.prediction import load_node_type, modelled_document
 
 #: GB/s of the pair that is slow, alone too, where ``FAKE_CASE`` says so.
 SLOW = {"good": 390.0, "slow": 352.0}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.scontrol import Refused
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.controller.scontrol import Refused
 
 
 def stamp(at: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 from tests.test_checks import reframe
 
 FAKE_MPIRUN = '#!/bin/sh\nexport FAKE_RANKS="$2"\nshift 2\nexec "$@"\n'

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import inventory
 from nearfar.binding import Layout, Placement, place, render
-from nearfar.topology import Gpu, Nic, Node, NumaNode
+from nearfar.topology import Gpu, Nic, Node, NumaNode, inventory
 
 #: Asks hwloc, not the scripts' own reading: binding, memory policy, and what MPI, CUDA and OpenMP would be told.
 TELL = """

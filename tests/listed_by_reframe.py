@@ -15,11 +15,11 @@ import reframe.core.runtime as rt
 from reframe.core.config import load_config
 from reframe.frontend.loader import RegressionCheckLoader
 
-from nearfar.files import CHECKOUT
-from nearfar.lint import imagined
-from nearfar.osu.cases import Case
-from nearfar.references import row_keys
+from nearfar.base.files import CHECKOUT
+from nearfar.mpi.osu.subjects import Case
+from nearfar.site.lint import synthetic_documents
 from nearfar.topology import Node, parse_hwloc_xml
+from nearfar.verdict.references import row_keys
 
 FEATURES = ("gpu", "two_nodes")
 
@@ -27,20 +27,20 @@ FEATURES = ("gpu", "two_nodes")
 def answered(check: Any, asked: list[Any], node: Node) -> Any:
     """The document of the check's program."""
     if any(isinstance(each, Case) for each in asked):
-        return imagined.of_mpi(asked, node)
+        return synthetic_documents.of_mpi(asked, node)
     if check.program == "nearfar-contention":
-        return imagined.of_contention(asked, node)
+        return synthetic_documents.of_contention(asked, node)
     if check.program == "nearfar-saxpy":
-        return imagined.of_saxpy(node)
+        return synthetic_documents.of_saxpy(node)
     options = check.program_options()
     quantities = (
-        imagined.LATENCIES
+        synthetic_documents.LATENCIES
         if "--latency" in options
         else ("stream",)
         if check.program == "nearfar-stream"
         else ("copy",)
     )
-    return imagined.of_cells(asked, node, quantities, curves="--sizes" in options)
+    return synthetic_documents.of_cells(asked, node, quantities, curves="--sizes" in options)
 
 
 def rows(check: Any, node: Node) -> list[str]:

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
-from nearfar.slurm.result import Job
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.result import Job
 
 SYSTEM = "vm"
 
@@ -50,7 +50,7 @@ def leave(
         utc(at),
         None if job is None else Job(job, "all", None),
     )
-    place = handover.leave(folder, result.place(results, sweep or f"s-{run}", node, 1), about, run)
+    place = publish_result.leave(folder, result.place(results, sweep or f"s-{run}", node, 1), about, run)
     os.utime(place, (at, at))
     return place
 

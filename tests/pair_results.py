@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.journal import Journal, Plan, Task
+from nearfar.slurm.sweep.state_file import Journal, Plan, Task
 from tests.node_results import SYSTEM, utc
 
 #: Between two nodes, and within one.
@@ -45,7 +45,7 @@ def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Ma
     for number, pairs in enumerate(rounds, 1):
         folder = results / sweep / pairing.ROUNDS[number - 1]
         ended = at - 3600 * (len(rounds) - number)
-        handover.make_for_all(folder)
+        publish_result.make_for_all(folder)
         plan = Plan(folder.name, "mpi-pair", "all", tuple(pairs), {}, 10, 8, ended - 900, ended + 900, part_of=sweep)
         tasks = {name: Task(name, 1, 1, "COMPLETED", "", True, True, pair=tuple(name.split("+"))) for name in pairs}
         Journal(folder, plan, tasks).save()
@@ -62,4 +62,4 @@ def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Ma
             about = About(name, host, "mpi-pair", folder.name, utc(ended - 600), utc(ended), None)
             place = result.place(folder.parent, folder.name, name, 1)
             one, other = (node[1:] for node in name.split("+"))
-            handover.leave(run, place, about, f"{ord(sweep[0]):02x}{number:02x}{one:0>2}{other:0>2}")
+            publish_result.leave(run, place, about, f"{ord(sweep[0]):02x}{number:02x}{one:0>2}{other:0>2}")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 from tests import fake_quick
 from tests.private_slurm import PrivateSlurm
 

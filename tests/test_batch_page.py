@@ -11,7 +11,7 @@ import pytest
 from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.report.batch.nodes import shared
-from nearfar.slurm.hosts import fold
+from nearfar.slurm.controller.node_names import fold
 
 
 def metric(name: str, value: float, verdict: str = "PASS", row: str = "near.h2d") -> dict[str, Any]:

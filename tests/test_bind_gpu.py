@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import inventory
 from nearfar.binding import Layout, place
+from nearfar.topology import inventory
 from nearfar.topology.pci import normal_bus_id
 from tests.launching import needs, run, write
 

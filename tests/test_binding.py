@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nearfar.binding
+from nearfar.base.errors import NearfarError
 from nearfar.binding import FORMS, SIDES, Layout, Placement, cores_of, explain, pairs, place, render
-from nearfar.errors import NearfarError
 from nearfar.topology import Node, parse_cpu_list, parse_hwloc_xml
 
 CHECKOUT = Path(__file__).resolve().parents[1]

@@ -12,17 +12,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nearfar.calibration import Measured, calibrate, measured_cells, node_type_of
-from nearfar.calibration.inference import AT_LEAST, CLASS, KNOWN
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.cli import main
-from nearfar.diagnosis import telling_cells
-from nearfar.diagnosis.trials import completed
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.files import CHECKOUT
 from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type, modelled_document, predict
+from nearfar.model.calibration import Measured, calibrate, measured_cells, node_type_of
+from nearfar.model.calibration.inference import AT_LEAST, CLASS, KNOWN
+from nearfar.model.diagnosis import telling_cells
+from nearfar.model.diagnosis.trials import completed
+from nearfar.model.prediction import load_node_type, modelled_document, predict
 
 SITE = [Path(__file__).parents[1] / "site"]
 H200 = Path(__file__).parent / "data" / "h200-x4"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nearfar.base.errors import NearfarError
 from nearfar.cells import (
     Cell,
     CellError,
@@ -23,7 +24,6 @@ from nearfar.cells import (
     pretty,
     stream_matrix,
 )
-from nearfar.errors import NearfarError
 from nearfar.topology import Gpu, Node, NumaNode, Package
 
 VECTORS = [

@@ -15,9 +15,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nearfar import sitefile, supervise
-from nearfar.files import CHECKOUT
-from nearfar.verdicts import NOT_JUDGED, passes
+from nearfar.base import site_file, supervise
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED, passes
 
 #: What the fake program does, and the verdict on it.
 CASES = {
@@ -132,7 +132,7 @@ def _case_of(line: str) -> str | None:
 @pytest.mark.parametrize("case", CASES)
 def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> None:
     entry, judged = outcome[case]
-    jsonschema.validate(judged, sitefile.schema("verdict-1"))
+    jsonschema.validate(judged, site_file.schema("verdict-1"))
     assert judged["verdict"] == CASES[case], judged["reasons"]
     assert (entry["result"] == "pass") == passes(judged["verdict"]), entry["fail_reason"]
     if judged["verdict"] == "INDETERMINATE":
@@ -222,7 +222,7 @@ def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "nearfar.supervise",
+        "nearfar.base.supervise",
         "--limit",
         "0.6",
         "--",

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from nearfar import cli
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.base.files import CHECKOUT
 from nearfar.commands import schema
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.files import CHECKOUT
 
 
 def nearfar(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

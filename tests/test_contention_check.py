@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.files import CHECKOUT
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
 from tests.launched_checks import judged, partition
 
 #: Stands in for nearfar-contention: a document of what its command line asks for, as bad as the case says.
@@ -17,7 +17,7 @@ FAKE_PROGRAM = f"""#!{sys.executable}
 import json, os, sys
 from pathlib import Path
 sys.path.insert(0, {str(CHECKOUT)!r})
-from nearfar import contention
+from nearfar.mpi import contention
 from tests.test_contention_figures import raw, result
 case = os.environ["FAKE_CASE"]
 words = sys.argv[1:]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from nearfar import contention, measurement, report, verdict
-from nearfar.contention import Subject
-from nearfar.report.contention import contention_tables, line
+from nearfar import measurement, report, verdict
+from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.mpi import contention
+from nearfar.mpi.contention import Subject
+from nearfar.report.sections.contention import contention_tables, line
 from nearfar.topology import Node, NumaNode, Package
-from nearfar.verdicts import NOT_JUDGED
 
 
 def rate(median: float, unit: str = "us", spread: float = 0.01) -> dict[str, Any]:

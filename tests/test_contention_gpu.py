@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from nearfar import contention, measurement
+from nearfar import measurement
+from nearfar.mpi import contention
 from tests.conftest import gpus
 
 from .launchers import mpirun

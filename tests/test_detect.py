@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nearfar.base.errors import NearfarError
 from nearfar.cli import main
-from nearfar.errors import NearfarError
-from nearfar.first_site_files import write_first_site_files
-from nearfar.prediction import load_node_type
-from nearfar.systems import claims, load_all
+from nearfar.model.prediction import load_node_type
+from nearfar.site.first_site_files import write_first_site_files
+from nearfar.site.systems import claims, load_all
 from nearfar.topology import Link, Node, node_from_document, parse_hwloc_xml
 from tests import construct_topologies
 from tests.test_topology import REAL

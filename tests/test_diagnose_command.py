@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nearfar.cli import main
-from nearfar.diagnosis import telling_cells
-from nearfar.prediction import load_node_type, modelled_document
+from nearfar.model.diagnosis import telling_cells
+from nearfar.model.prediction import load_node_type, modelled_document
 
 CHECKOUT = Path(__file__).parents[1]
 H200 = Path(__file__).parent / "data" / "h200-x4"

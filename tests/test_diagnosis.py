@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.calibration import measured_cells, node_type_of
+from nearfar.base.errors import CouldNotJudge
 from nearfar.cells import parse
 from nearfar.cli import main
-from nearfar.diagnosis import diagnose, parts_of, telling_cells
-from nearfar.diagnosis.responses import Responses
-from nearfar.diagnosis.trials import BANDS, Trials, kind_of, wilson
-from nearfar.errors import CouldNotJudge
 from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type, modelled_document, predict
-from nearfar.prediction.compiled import CompiledCell
+from nearfar.model.calibration import measured_cells, node_type_of
+from nearfar.model.diagnosis import diagnose, parts_of, telling_cells
+from nearfar.model.diagnosis.responses import Responses
+from nearfar.model.diagnosis.trials import BANDS, Trials, kind_of, wilson
+from nearfar.model.prediction import load_node_type, modelled_document, predict
+from nearfar.model.prediction.compiled import CompiledCell
 from tests.data.runs.modelled import cells_of
 
 CHECKOUT = Path(__file__).parents[1]

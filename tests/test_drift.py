@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import drift
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import host_device_matrix
-from nearfar.files import CHECKOUT
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type
-from nearfar.systems import Partition, System
+from nearfar.model.prediction import load_node_type
+from nearfar.site import topology_diff
+from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, node_to_document
-from nearfar.verdicts import NOT_JUDGED
 
 KEENELAND = load_node_type("keeneland", [CHECKOUT / "site"])
 NODE = KEENELAND.node
@@ -33,12 +33,12 @@ def loaded(width: int) -> object:
 
 
 def found(system: System, observed: object, document: object = None, acceptance: bool = False) -> list[tuple[str, str]]:
-    findings = drift.findings(system, PARTITION, KEENELAND, NODE, observed, document, acceptance)
+    findings = topology_diff.findings(system, PARTITION, KEENELAND, NODE, observed, document, acceptance)
     return [(f.item, f.verdict) for f in findings]
 
 
 def test_one_cell_from_near_memory_loads_each_gpu() -> None:
-    cells = drift.loading_cells(NODE, host_device_matrix(NODE)[0])
+    cells = topology_diff.loading_cells(NODE, host_device_matrix(NODE)[0])
     assert [str(cell) for cell in cells] == ["n0:g0", "n1:g1", "n1:g2"]
 
 
@@ -49,16 +49,16 @@ def test_as_described() -> None:
 def test_a_partition_that_says_nothing_of_its_nodes_is_compared_with_nothing() -> None:
     """What is expected was then read from the very node, and always agrees."""
     silent, telling = Partition("gpu", features=("gpu",)), Partition("gpu", expect={"gpus": 3})
-    (note,) = drift.findings(REVIEWED, silent, None, NODE, NODE, None, False)
+    (note,) = topology_diff.findings(REVIEWED, silent, None, NODE, NODE, None, False)
     assert (note.item, note.verdict) == ("topology", NOT_JUDGED)
     assert note.reason.endswith("does not say what 'gpu' should have: give it a node_type, or `expect`")
-    words = [f.verdict for f in drift.findings(REVIEWED, telling, None, NODE, NODE, None, False)]
+    words = [f.verdict for f in topology_diff.findings(REVIEWED, telling, None, NODE, NODE, None, False)]
     assert words == ["PASS", NOT_JUDGED], "compared as far as the file says, with a note"
 
 
 def test_a_missing_gpu_is_hard_evidence() -> None:
     fewer = replace(NODE, gpus=NODE.gpus[:2])
-    findings = drift.findings(REVIEWED, PARTITION, KEENELAND, NODE, fewer, None, False)
+    findings = topology_diff.findings(REVIEWED, PARTITION, KEENELAND, NODE, fewer, None, False)
     assert ("g2", "FAIL") in [(f.item, f.verdict) for f in findings]
     assert all(f.hard for f in findings)
 
@@ -75,7 +75,7 @@ def test_what_nobody_reviewed_is_not_compared(acceptance: bool, word: str) -> No
 
 
 def test_an_unreviewed_node_type_is_named() -> None:
-    why = drift.not_compared(REVIEWED, PARTITION, replace(KEENELAND, unreviewed=True))
+    why = topology_diff.not_compared(REVIEWED, PARTITION, replace(KEENELAND, unreviewed=True))
     assert why is not None and "site/nodes/keeneland.yaml" in why
 
 
@@ -103,6 +103,6 @@ def test_a_document_of_other_gpus_says_nothing_of_this_node(change: dict[str, st
     there = replace(NODE, gpus=(replace(first, **change), *rest))  # type: ignore[arg-type]
     raw = {"schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(there),
            "results": [], "skipped": [], "failed": []}  # fmt: skip
-    found = drift.another_node(from_raw(raw), here)
+    found = topology_diff.another_node(from_raw(raw), here)
     assert [f.verdict for f in found] == (["INDETERMINATE"] if strange else [])
     assert strange is None or f"whose GPUs are not those of {here.hostname}: {strange}" in found[0].reason

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import environments, systems
-from nearfar.environments import Container, Environment
-from nearfar.errors import NearfarError
-from nearfar.files import CHECKOUT
+from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.site import environments, systems
+from nearfar.site.environments import Container, Environment
 
 
 def system_file(folder: Path, text: str) -> Path:

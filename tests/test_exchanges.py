@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.calibration import calibrate, measured_cells
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import (
     ALL_TO_ONE,
     ONE_TO_ALL,
@@ -28,11 +28,11 @@ from nearfar.cells import (
     parse,
     peer_matrix,
 )
-from nearfar.diagnosis import diagnose
-from nearfar.files import CHECKOUT
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import NodeType, load_node_type, modelled_document, predict
-from nearfar.prediction.node_types import implied_capacities
+from nearfar.model.calibration import calibrate, measured_cells
+from nearfar.model.diagnosis import diagnose
+from nearfar.model.prediction import NodeType, load_node_type, modelled_document, predict
+from nearfar.model.prediction.node_types import implied_capacities
 from nearfar.topology import Node, parse_hwloc_xml
 from tests.test_peer_cells import SUMMIT, node, words
 from tests.test_peer_figures import H200, document, expected, figures, judged
@@ -263,7 +263,7 @@ def test_a_slow_flow_of_a_round_is_named() -> None:
 
 
 def test_a_site_may_say_what_a_class_carries() -> None:
-    from nearfar.references import row_keys
+    from nearfar.verdict.references import row_keys
 
     found = figures(document({ONE: 133.0, ROUND: 390.0, HALF: 390.0}))
     keys = {metric.name: row_keys(metric)[1:] for metric in found.values()}
@@ -341,7 +341,7 @@ def test_real_all_to_one_and_pairs_pass() -> None:
     seen: Node = real.node
     metrics = [m for m in measurement.metrics(real, seen) if exchange_of(m.cell) is not None]
     assert {str(m.cell) for m in metrics} == {ALL, "g0:g2+g1:g3+g2:g0+g3:g1", "g0:g1+g2:g3"}
-    from nearfar import references
+    from nearfar.verdict import references
 
     found = references.resolve(metrics, "peer_check", [], seen)
     judged_totals = [(m.value, found[m.name]) for m in metrics if m.total]

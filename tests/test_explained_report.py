@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
-from nearfar.references import ReferenceFile
-from nearfar.report import capacities, explained, rundir, together
+from nearfar.report.sections import capacities, explanations, merged_document
+from nearfar.verdict import run_directory
+from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden, modelled
 from tests.test_report import Page
 
@@ -21,8 +22,8 @@ def built(folder: Path) -> tuple[Page, dict]:
     return page, json.loads((folder / "report.json").read_text())
 
 
-def only(folder: Path) -> explained.Explained:
-    (one,) = explained.explain(rundir.read(folder)).values()
+def only(folder: Path) -> explanations.Explained:
+    (one,) = explanations.explain(run_directory.read(folder)).values()
     return one
 
 
@@ -107,10 +108,10 @@ def test_capacities_of_a_run_judge_nothing_of_it(healthy: Path, tmp_path: Path) 
 
 
 def test_it_takes_half_a_second_at_most(healthy: Path) -> None:
-    run = rundir.read(healthy)
-    explained.explain(run)  # schemas are compiled once
+    run = run_directory.read(healthy)
+    explanations.explain(run)  # schemas are compiled once
     begun = time.process_time()
-    explained.explain(run)
+    explanations.explain(run)
     assert time.process_time() - begun < 0.5
 
 
@@ -278,7 +279,7 @@ def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
 
 
 def test_checks_of_other_windows_are_not_mixed_in() -> None:
-    assert not {"topology_check", "size_sweep_check", "latency_check"} & set(together.CHECKS)
+    assert not {"topology_check", "size_sweep_check", "latency_check"} & set(merged_document.CHECKS)
 
 
 def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:

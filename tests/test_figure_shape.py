@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.measurement import AnyMetric, SubjectMetric, shape
-from nearfar.references import Reference
-from nearfar.verdict import judge
+from nearfar.measurement import AnyMetric, SubjectMetric, consistency
+from nearfar.verdict.judgement import judge
+from nearfar.verdict.references import Reference
 from tests.test_references import metric
 from tests.test_verdict import SUBJECT
 
@@ -54,7 +54,7 @@ def test_a_figure_that_does_not_hang_together_is_none(bad: AnyMetric, words: str
     metric("n0:g1", 0.9, "off_socket_over_near", verified=None, ci=None, converged=False),  # made of others, which are judged
 ])  # fmt: skip
 def test_what_programs_print_hangs_together(good: AnyMetric) -> None:
-    assert shape.fault(good) is None
+    assert consistency.fault(good) is None
 
 
 def test_runs_too_few_for_an_interval_hold_a_bound_between_them() -> None:
@@ -72,4 +72,4 @@ def test_a_value_is_between_its_samples_or_it_is_none(samples: list[float], valu
     measured = metric("n0:g0", value, least=min(samples), most=max(samples))
     inside = min(samples) <= value <= max(samples)
     slightly = min(samples) * (1 - 1e-5) <= value <= max(samples) * (1 + 1e-5)
-    assert inside <= (shape.fault(measured) is None) <= slightly
+    assert inside <= (consistency.fault(measured) is None) <= slightly

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import files
-from nearfar.errors import CouldNotJudge
+from nearfar.base import files
+from nearfar.base.errors import CouldNotJudge
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import measurement, references, verdict
+from nearfar import measurement, verdict
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Node, host_class, node_from_document, parse_hwloc_xml, peer_class
-from nearfar.verdict import Subject
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
 from tests.data.runs import golden
 
 REAL = Path(__file__).parent / "data" / "h200-x4"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import gpu_count
-from nearfar.files import CHECKOUT
-from nearfar.prediction import load_node_type
-from nearfar.slurm.node_state import parse_nodes
+from nearfar.base.files import CHECKOUT
+from nearfar.model.prediction import load_node_type
+from nearfar.site import gpu_count
+from nearfar.site.systems import Partition
+from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.sweep import plan
-from nearfar.systems import Partition
 from nearfar.topology import Gpu
 from tests.test_checks import reframe
 from tests.test_verdict import document

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 from tests.data.runs import h200
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from nearfar.errors import CouldNotJudge
-from nearfar.files import CHECKOUT
-from nearfar.slurm import health_finding, health_kept
-from nearfar.slurm.gather import Gathered, Window, gather
-from nearfar.slurm.trust import Trust
+from nearfar.base.errors import CouldNotJudge
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.findings.gathering import Gathered, Window, gather
+from nearfar.slurm.health import finding, kept_looks
+from nearfar.slurm.results.trust import Trust
 
 NOW = float(int(time.time()))
 ABSENT = ("g2", "FAIL", True, "GPU 2 is missing")
@@ -44,7 +44,7 @@ def store(health: Path, *looks: dict[str, Any], most: int = 500) -> None:
     mask = os.umask(0o022)
     try:
         for one in looks:
-            health_kept.store(health, one, "name another", most)
+            kept_looks.store(health, one, "name another", most)
     finally:
         os.umask(mask)
 
@@ -92,14 +92,14 @@ def test_looks_in_a_row_that_say_the_same_are_kept_once_and_at_their_end(health:
 @root_only
 def test_forgotten_is_what_was_read(health: Path) -> None:
     store(health, look("00000001", ABSENT, node="n1.rack2"), look("00000002", minutes=5, node="n1.rack2"))
-    health_kept.forget(Path(run.source) for run in gathered(health).runs)
+    kept_looks.forget(Path(run.source) for run in gathered(health).runs)
     assert runs(health) == [("n1.rack2", "00000002", "PASS")], "newest looks stay"
     store(health, look("00000003", ABSENT, minutes=10, node="n1.rack2"))
-    health_kept.forget(Path(run.source) for run in gathered(health).runs)
+    kept_looks.forget(Path(run.source) for run in gathered(health).runs)
     store(health, look("00000004", minutes=15, node="n1.rack2"))
     assert kept(health, "n1.rack2") == [], "what was read is not kept a second time"
     store(health, look("00000005", ABSENT, minutes=20, node="n1.rack2"))
-    health_kept.forget(Path(run.source) for run in gathered(health).runs)
+    kept_looks.forget(Path(run.source) for run in gathered(health).runs)
     store(health, look("00000006", ABSENT, minutes=25, node="n1.rack2"))
     assert kept(health, "n1.rack2") == ["00000006"], "found again after that: kept again"
 
@@ -109,7 +109,7 @@ def test_a_directory_that_the_reader_cannot_change(health: Path) -> None:
     store(health, look("00000001", ABSENT), look("00000002", minutes=5))
     (path,) = (health / "kept" / "n1").iterdir()
     forget = (
-        "import sys; from pathlib import Path; from nearfar.slurm import health_kept;"
+        "import sys; from pathlib import Path; from nearfar.slurm.health import kept_looks as health_kept;"
         "health_kept.forget([Path(sys.argv[1]), Path('/nowhere/kept/n1/20260101T000000Z-00000001.json')])"
     )
     nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
@@ -169,9 +169,9 @@ def test_a_directory_of_findings_that_is_called_kept(tmp_path: Path) -> None:
     for place in (folder, folder.parent):
         place.chmod(0o755)
     store(folder, look("00000001", ABSENT))
-    found, refused = health_finding.all_of(folder, Trust(folder, frozenset({os.geteuid()})))
+    found, refused = finding.all_of(folder, Trust(folder, frozenset({os.geteuid()})))
     assert not refused and len(found) == 1
-    health_kept.forget([folder / "n1.json", *(path for path, _ in found)])
+    kept_looks.forget([folder / "n1.json", *(path for path, _ in found)])
     assert (folder / "n1.json").exists() and not kept(folder)
 
 
@@ -215,7 +215,7 @@ def test_killed_at_any_moment(health: Path, at: int) -> None:
     """A process that ends at any of its system calls leaves the FAIL to be seen; at worst in two files."""
     store(health, look("00000001", ABSENT), look("00000002", ABSENT, minutes=5))
     code = (
-        "import json, os, sys; from pathlib import Path; from nearfar.slurm import health_kept\n"
+        "import json, os, sys; from pathlib import Path; from nearfar.slurm.health import kept_looks as health_kept\n"
         "left = [int(sys.argv[3])]\n"
         "def dying(call):\n"
         "    def one(*words, **more):\n"
@@ -231,7 +231,7 @@ def test_killed_at_any_moment(health: Path, at: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, str(health), passed, str(at)], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}
     )
-    found, refused = health_finding.all_of(health, Trust(health, frozenset({os.geteuid()})))
+    found, refused = finding.all_of(health, Trust(health, frozenset({os.geteuid()})))
     assert not refused, "nothing half may be in the way of the readers"
     failed = {one.run for _, one in found if one.verdict == "FAIL"}
     assert failed == {"00000001", "00000002"}, f"ended with {done.returncode} at step {at}"

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from nearfar import history
-from nearfar.errors import CouldNotJudge
+from nearfar.base.errors import CouldNotJudge
 from nearfar.history.rows import of_document
 from nearfar.history.schema import COLUMNS
-from nearfar.inventory import nvml
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_from_document, node_to_document
+from nearfar.topology.inventory import nvml
 from tests.data.runs import nightly
 from tests.fake_nvml import FakeGpu, FakeNvml
 

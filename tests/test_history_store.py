@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from nearfar import history
-from nearfar.errors import CouldNotJudge
-from nearfar.files import lock
+from nearfar.base.errors import CouldNotJudge
+from nearfar.base.files import lock
 from nearfar.history import History, Question, compaction, parse_since, record, schema
 from tests.data.runs import nightly
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from nearfar import inventory
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.inventory.nvml import read_driver
-from nearfar.inventory.visibility import Candidate, visible_gpus
-from nearfar.process import find_program
-from nearfar.topology import Link, Node, peer_class
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.base.process import find_program
+from nearfar.topology import Link, Node, inventory, peer_class
+from nearfar.topology.inventory.nvml import read_driver
+from nearfar.topology.inventory.visibility import Candidate, visible_gpus
 from tests import construct_topologies
 from tests.fake_nvml import FakeGpu, FakeNvml
 

@@ -14,17 +14,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar import lint, nominal
+from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
-from nearfar.errors import NearfarError
-from nearfar.expectations import filled, gpu_models
-from nearfar.files import CHECKOUT
-from nearfar.lint import questions
 from nearfar.measurement import AnyMetric, Metric
-from nearfar.prediction import load_node_type
-from nearfar.references import ReferenceFile
-from nearfar.references.reference_files import known_checks
+from nearfar.model import link_limits
+from nearfar.model.prediction import load_node_type
+from nearfar.site import lint
+from nearfar.site.expectations import filled, gpu_models
+from nearfar.site.lint import known_metrics
 from nearfar.topology import Node
+from nearfar.verdict.references import ReferenceFile
+from nearfar.verdict.references.reference_files import known_checks
 
 DATA = Path(__file__).with_name("data") / "lint"
 PROVENANCE = 'provenance: {tuned: {date: 2026-11-20, n: 64, stamp: {driver: "580.105.08", cuda: "13.0"}}}\n'
@@ -56,8 +57,8 @@ def nominal_rows(check: str, node_type: str, part: float, lower: float) -> dict[
     """A row for every figure of which the nominal links let something be expected."""
     loaded = load_node_type(node_type, [DATA / "site", CHECKOUT / "site"])
     found: dict[str, list[Any]] = {}
-    for row, metrics in (questions.rows(check, loaded.node, frozenset()) or {}).items():
-        expected = [nominal.expectation(m, loaded.node) for m in metrics if isinstance(m, Metric)]
+    for row, metrics in (known_metrics.rows(check, loaded.node, frozenset()) or {}).items():
+        expected = [link_limits.expectation(m, loaded.node) for m in metrics if isinstance(m, Metric)]
         if expected and all(each is not None for each in expected):
             found[row] = [round(min(each.ceiling for each in expected if each) * part, 4), -lower, None, "GB/s"]
         elif metrics[0].unit == "1":
@@ -86,7 +87,7 @@ def test_references_at_nominal_values_raise_nothing(
 def right(row: str, metrics: list[AnyMetric], node: Node) -> list[Any]:
     """A row that nothing is wrong with, of the nominal links where these say something."""
     unit, less = metrics[0].unit, metrics[0].unit in ("us", "ms", "B") or "penalty" in row
-    expected = [nominal.expectation(m, node) for m in metrics if isinstance(m, Metric)]
+    expected = [link_limits.expectation(m, node) for m in metrics if isinstance(m, Metric)]
     ceilings = [each.ceiling for each in expected if each] or [m.ceiling for m in metrics if m.ceiling]
     value = 0.9 if unit == "1" else 0.9 * min(ceilings) if ceilings else 10.0
     return [value, None if less else -0.05, 0.1 if less else None, unit]
@@ -102,8 +103,8 @@ def test_a_row_for_every_figure_of_every_check_raises_nothing(name: str, tmp_pat
     )  # fmt: skip
     node = filled(load_node_type("mine", [tmp_path]).node, gpu_models([CHECKOUT / "site"]))
     references: dict[str, Any] = {"provenance": {"published": {"source": "constructed"}}}
-    for check in questions.QUESTIONS:
-        rows = questions.rows(check, node, frozenset(features)) or {}
+    for check in known_metrics.QUESTIONS:
+        rows = known_metrics.rows(check, node, frozenset(features)) or {}
         references[check] = {row: right(row, metrics, node) for row, metrics in rows.items()}
     site(tmp_path, references_mine=json.dumps({key: rows for key, rows in references.items() if rows}, indent=1))
     assert sum(map(len, references.values())) > 400

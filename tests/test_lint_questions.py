@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import contention, load_balance
-from nearfar.files import CHECKOUT
-from nearfar.lint import questions
-from nearfar.lint.whole import known_checks
+from nearfar.base.files import CHECKOUT
 from nearfar.measurement import load, metrics
-from nearfar.references import row_keys
-from nearfar.references.reference_files import known_checks as checks_with_references
+from nearfar.mpi import contention, load_balance
+from nearfar.site.lint import known_metrics
+from nearfar.site.lint.every_rule import known_checks
 from nearfar.topology import parse_hwloc_xml
+from nearfar.verdict.references import row_keys
+from nearfar.verdict.references.reference_files import known_checks as checks_with_references
 
 DATA = Path(__file__).with_name("data")
 FEATURES = frozenset(("gpu", "two_nodes"))
@@ -67,17 +67,17 @@ def test_the_checks_are_those_that_reframe_lists(tmp_path: Path) -> None:
 
 
 def test_every_check_that_may_have_references_has_an_answer() -> None:
-    without = set(checks_with_references()) - set(questions.QUESTIONS)
-    assert not without, f"nearfar/lint/questions.py says nothing of {', '.join(sorted(without))}"
-    assert set(questions.QUESTIONS) <= set(checks_with_references())
+    without = set(checks_with_references()) - set(known_metrics.QUESTIONS)
+    assert not without, f"nearfar/site/lint/known_metrics.py says nothing of {', '.join(sorted(without))}"
+    assert set(known_metrics.QUESTIONS) <= set(checks_with_references())
 
 
-@pytest.mark.parametrize("check", sorted(questions.QUESTIONS))
+@pytest.mark.parametrize("check", sorted(known_metrics.QUESTIONS))
 def test_rows_are_those_of_the_checks_own_cells_and_figures(
     check: str, listed: dict[str, dict[str, list[str]]]
 ) -> None:
     for path, theirs in listed[check].items():
-        ours = questions.rows(check, parse_hwloc_xml(Path(path).read_text()), FEATURES)
+        ours = known_metrics.rows(check, parse_hwloc_xml(Path(path).read_text()), FEATURES)
         assert ours is not None
         assert set(theirs) <= set(ours), f"{path}: lint would call these dead"
         if check not in MORE_THAN_NOW:
@@ -88,7 +88,7 @@ def test_rows_are_those_of_the_checks_own_cells_and_figures(
 @pytest.mark.parametrize("check", MEASURED)
 def test_what_was_really_measured_has_a_row(folder: str, check: str) -> None:
     document = load(DATA / folder / f"{check}.json")
-    ours = questions.rows(check, document.node, frozenset())
+    ours = known_metrics.rows(check, document.node, frozenset())
     theirs = {
         m.name
         for m in metrics(document)
@@ -107,6 +107,6 @@ def test_what_contention_and_saxpy_really_print_has_a_row() -> None:
         ("thread_split_check", contention.figures(together)),
         ("load_balance_check", load_balance.figures(balanced)),
     ):
-        ours = questions.rows(check, contended.node, frozenset())
+        ours = known_metrics.rows(check, contended.node, frozenset())
         assert ours is not None and figures
         assert {key for metric in figures for key in row_keys(metric)} <= set(ours)

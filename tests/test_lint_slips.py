@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import lint
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
+from nearfar.site import lint
 
 DATA = Path(__file__).with_name("data") / "lint"
 SLIPS = sorted(path.name for path in (DATA / "slips").iterdir())

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar import casefiles, load_balance, report
+from nearfar import report
+from nearfar.base.verdicts import NOT_JUDGED, Finding
 from nearfar.measurement.document import dump, from_raw
-from nearfar.report import balance
-from nearfar.verdict import Subject, judge
-from nearfar.verdicts import NOT_JUDGED, Finding
+from nearfar.mpi import load_balance
+from nearfar.report.sections import balance
+from nearfar.verdict import case_files
+from nearfar.verdict.judgement import Subject, judge
 
 NODE = {
     "hostname": "host",
@@ -142,8 +144,8 @@ def test_a_document_without_figures_asserts_nothing() -> None:
 
 def test_the_programs_own_words_are_found_among_the_launchers() -> None:
     said = "-----\nnearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs\n-----\nmpirun detected …\n"
-    assert casefiles.own_words(said, "nearfar-saxpy") == "nearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs"
-    assert casefiles.own_words("mpirun: command not found\n", "nearfar-saxpy") is None
+    assert case_files.own_words(said, "nearfar-saxpy") == "nearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs"
+    assert case_files.own_words("mpirun: command not found\n", "nearfar-saxpy") is None
 
 
 def test_the_line_for_a_terminal() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.errors import CouldNotJudge, NearfarError
+from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.measurement import dump, load, loads, merge, metrics
 from nearfar.measurement.document import from_raw
 from nearfar.topology import node_from_document

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from nearfar import must_exist
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import Cell, parse
-from nearfar.files import CHECKOUT
-from nearfar.lint import questions
-from nearfar.prediction import NodeType, load_node_type
-from nearfar.references import ReferenceFile
-from nearfar.systems import Partition, System
+from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.site import must_exist
+from nearfar.site.lint import known_metrics
+from nearfar.site.systems import Partition, System
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
+from nearfar.verdict.references import ReferenceFile
 
 PAIRS = list(combinations(range(4), 2))
 MODEL = "NVIDIA H200"
@@ -106,8 +106,8 @@ def test_what_was_tuned_was_there(tmp_path: Path) -> None:
     path.write_text(ROWS)
     file = ReferenceFile(path, ["peer_check", "load_balance_check"])
     asked: dict[Cell, tuple[str, ...]] = {parse("g0:g1"): ("copy",), parse("g0:g1@g1"): ("copy",)}
-    peers = questions.figures("peer_check", node(), (), asked)
+    peers = known_metrics.figures("peer_check", node(), (), asked)
     found = must_exist.rows(peers, lambda _: "peer_check", [file], node())
     assert {str(cell): known.who for cell, known in found.items()} == {"g0:g1": f"{path}:2 has a value for it"}
-    saxpy = questions.figures("load_balance_check", node(), (), {})
+    saxpy = known_metrics.figures("load_balance_check", node(), (), {})
     assert set(must_exist.rows(saxpy, lambda _: "load_balance_check", [file], node())) == {"saxpy/gpu"}

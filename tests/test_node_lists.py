@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar import node_lists
-from nearfar.errors import NearfarError
-from nearfar.slurm import hosts
+from nearfar.base import node_lists
+from nearfar.base.errors import NearfarError
+from nearfar.slurm.controller import node_names
 
 _RANGES = st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(1, 7)).map(
     lambda drawn: f"{min(drawn[:2])}-{max(drawn[:2])}/{drawn[2]}"
@@ -52,8 +52,8 @@ def test_the_count_of_a_list(nodes: str, names: int) -> None:
 @pytest.mark.parametrize("nodes", ["n[1-99999999]", "m1,r[1-9999]n[1-9999]", f"n[1-{'9' * 5000}]"])
 def test_a_list_that_would_fill_the_memory_is_refused_by_its_name(nodes: str) -> None:
     with pytest.raises(NearfarError, match=re.escape(f"'{nodes}': a list of ") + r"[\d,]+ names; at most 100,000"):
-        hosts.expand(nodes)
+        node_names.expand(nodes)
 
 
 def test_the_longest_list_is_read() -> None:
-    assert len(hosts.expand(f"n[1-{node_lists.MOST}]")) == node_lists.MOST
+    assert len(node_names.expand(f"n[1-{node_lists.MOST}]")) == node_lists.MOST

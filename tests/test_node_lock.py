@@ -16,15 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import casefiles, node_lock, supervise
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.files import CHECKOUT
+from nearfar.base import node_lock, supervise
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.verdict import case_files
 from tests.test_validation import checkout, command, validate_plain
 
 assert checkout is not None  # a fixture
 
-HOLD = "import sys; from nearfar import node_lock\nwith node_lock.held(0): print('held', flush=True); sys.stdin.read()"
-SUPERVISE = [sys.executable, "-m", "nearfar.supervise"]
+HOLD = "import sys; from nearfar.base import node_lock\nwith node_lock.held(0): print('held', flush=True); sys.stdin.read()"
+SUPERVISE = [sys.executable, "-m", "nearfar.base.supervise"]
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +116,7 @@ def test_it_goes_on_once_the_other_has_ended() -> None:
 
 
 def test_what_a_run_starts_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    child = "from nearfar import node_lock\nwith node_lock.held(0):\n with node_lock.held(0): print('fine')"
+    child = "from nearfar.base import node_lock\nwith node_lock.held(0):\n with node_lock.held(0): print('fine')"
     with node_lock.held(0):
         done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True)
         assert done.stdout == "fine\n", done.stderr
@@ -181,7 +182,7 @@ def test_a_program_that_was_not_started_is_indeterminate(tmp_path: Path) -> None
     assert done.returncode == 3 and not (tmp_path / "started").exists()
     assert json.loads((tmp_path / supervise.ACCOUNT).read_text())["attempts"] == []
     (tmp_path / "out").touch()
-    document, findings = casefiles.read(tmp_path, tmp_path / "out", tmp_path / "err")
+    document, findings = case_files.read(tmp_path, tmp_path / "out", tmp_path / "err")
     assert document is None
     assert [(f.item, f.verdict, f.hard) for f in findings] == [("program", "INDETERMINATE", False)]
     assert findings[0].reason.startswith(f"another run measures on this node: pid {other.pid} of user"), findings

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar import measurement
-from nearfar.osu import budget, disturbed, rank
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.osu.cases import parse
-from nearfar.osu.measure import Measured
-from nearfar.osu.support import Support
-from nearfar.osu.table import Table, sizes
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.mpi.osu import disturbances, rank, time_limits
+from nearfar.mpi.osu.benchmarks import BENCHMARKS
+from nearfar.mpi.osu.measuring import Measured
+from nearfar.mpi.osu.subjects import parse
+from nearfar.mpi.osu.support import Support
+from nearfar.mpi.osu.table import Table, sizes
 from tests.test_osu_measure import LATENCY, run
 
 __all__ = ["run"]  # the fixture
@@ -33,26 +33,26 @@ def flat(name: str, figure: float) -> Table:
 
 
 def test_on_quiet_cores_osu_repeats_as_it_likes() -> None:
-    assert budget.fitting(BENCHMARKS["osu_latency"], flat("osu_latency", 1.0), 10.0) is None
+    assert time_limits.fitting(BENCHMARKS["osu_latency"], flat("osu_latency", 1.0), 10.0) is None
 
 
 def test_on_a_shared_core_a_run_takes_its_budget() -> None:
     """4 ms one way, as where two ranks share a core: OSU's own 10,000 repetitions of 14 sizes would take twenty minutes."""
     benchmark, trial = BENCHMARKS["osu_latency"], flat("osu_latency", 4000.0)
-    assert budget.seconds(benchmark, trial) > 1200
-    repeats = budget.fitting(benchmark, trial, 10.0)
-    assert repeats is not None and budget.FEWEST < repeats < 60
-    assert budget.seconds(benchmark, trial, repeats) == pytest.approx(10.0, rel=0.05)
+    assert time_limits.seconds(benchmark, trial) > 1200
+    repeats = time_limits.fitting(benchmark, trial, 10.0)
+    assert repeats is not None and time_limits.FEWEST < repeats < 60
+    assert time_limits.seconds(benchmark, trial, repeats) == pytest.approx(10.0, rel=0.05)
 
 
 @given(st.sampled_from(sorted(BENCHMARKS)), st.floats(0.01, 1e7), st.floats(0.1, 1000.0))
 def test_what_is_cut_fits_unless_it_is_the_least(name: str, figure: float, seconds: float) -> None:
     benchmark, trial = BENCHMARKS[name], flat(name, figure)
-    repeats = budget.fitting(benchmark, trial, seconds)
+    repeats = time_limits.fitting(benchmark, trial, seconds)
     if repeats is None:
-        assert budget.seconds(benchmark, trial) <= seconds
-    elif repeats > budget.FEWEST:
-        assert budget.seconds(benchmark, trial, repeats) <= seconds * 1.001
+        assert time_limits.seconds(benchmark, trial) <= seconds
+    elif repeats > time_limits.FEWEST:
+        assert time_limits.seconds(benchmark, trial, repeats) <= seconds * 1.001
 
 
 def test_two_runs_that_agree_are_enough_and_six_are_run(run: Any) -> None:
@@ -72,11 +72,11 @@ def test_when_runs_agree(figures: tuple[float, ...], agreed: bool) -> None:
 
 def test_iterations_are_told_where_they_were_cut(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = run("good", LATENCY, budget=0.001)
-    assert found.raw["mpi"]["iterations"][LATENCY] == budget.FEWEST
-    (note,) = disturbed.findings(found)
+    assert found.raw["mpi"]["iterations"][LATENCY] == time_limits.FEWEST
+    (note,) = disturbances.findings(found)
     assert (note.verdict, note.item) == (NOT_JUDGED, "repetitions") and "20 of each size at least" in note.reason
     longer = run("good", LATENCY)
-    assert longer.raw["mpi"]["iterations"][LATENCY] > disturbed.ENOUGH and disturbed.findings(longer) == []
+    assert longer.raw["mpi"]["iterations"][LATENCY] > disturbances.ENOUGH and disturbances.findings(longer) == []
     assert run("good", LATENCY, budget=10.0).raw["mpi"]["iterations"] == {}
     assert run("good", LATENCY, budget=0.001, iterations=7).raw["mpi"]["iterations"] == {}
 
@@ -84,12 +84,12 @@ def test_iterations_are_told_where_they_were_cut(run: Any, monkeypatch: pytest.M
 def test_busy_cores_are_indeterminate(run: Any) -> None:
     raw = json.loads(measurement.dump(run("good", LATENCY)))
     raw["mpi"]["waited"] = {LATENCY: 0.1}
-    assert disturbed.findings(measurement.loads(json.dumps(raw))) == []
+    assert disturbances.findings(measurement.loads(json.dumps(raw))) == []
     raw["mpi"]["waited"] = {LATENCY: 0.48}
-    (busy,) = disturbed.findings(measurement.loads(json.dumps(raw)))
+    (busy,) = disturbances.findings(measurement.loads(json.dumps(raw)))
     assert busy.verdict == "INDETERMINATE"
     assert busy.reason.endswith("a rank waited up to 48% of its time for its own")
-    assert disturbed.findings(None) == []
+    assert disturbances.findings(None) == []
 
 
 def test_a_process_that_waited_for_its_core() -> None:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.errors import NearfarError
-from nearfar.files import CHECKOUT
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.osu.cases import BESIDE, BUFFERS, MOST_RANKS, WITHIN, Case, cases, parse
-from nearfar.osu.layout import layout
-from nearfar.prediction import load_node_type
+from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.model.prediction import load_node_type
+from nearfar.mpi.osu.benchmarks import BENCHMARKS
+from nearfar.mpi.osu.layout import layout
+from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, Case, cases, parse
 from nearfar.topology import Node
 
 

@@ -9,10 +9,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nearfar import report, sitefile, systems, validation
-from nearfar.files import CHECKOUT
-from nearfar.osu import installed
-from nearfar.verdicts import NOT_JUDGED, passes
+from nearfar import report
+from nearfar.base import site_file
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED, passes
+from nearfar.mpi.osu import installed
+from nearfar.run import validation
+from nearfar.site import systems
 from tests.test_checks import reframe
 from tests.test_osu_measure import install
 
@@ -74,7 +77,7 @@ def outcome(run: Path) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
 def test_verdicts(outcome: dict[str, Any], partition: str) -> None:
     entry, judged = outcome[partition]
     _, _, verdict, words = PARTITIONS[partition]
-    jsonschema.validate(judged, sitefile.schema("verdict-1"))
+    jsonschema.validate(judged, site_file.schema("verdict-1"))
     assert judged["verdict"] == verdict, judged["reasons"]
     assert (entry["result"] == "pass") == passes(verdict), entry["fail_reason"]
     if words is not None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from nearfar import inventory
 from nearfar.binding.locality import fabric_nics
-from nearfar.osu import installed
-from nearfar.osu.cases import parse
-from nearfar.osu.layout import layout
-from nearfar.osu.measure import Options, measure
+from nearfar.mpi.osu import installed
+from nearfar.mpi.osu.layout import layout
+from nearfar.mpi.osu.measuring import Options, measure
+from nearfar.mpi.osu.subjects import parse
+from nearfar.topology import inventory
 
 CASE = "osu_latency/H-H/same_numa_node"
 VARIABLES = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from nearfar import measurement
-from nearfar.errors import NearfarError
-from nearfar.osu import bindings, disturbed, installed
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.osu.cases import parse
-from nearfar.osu.figures import figures
-from nearfar.osu.measure import Interrupted, Options, measure
-from nearfar.osu.samples import interval
+from nearfar.base.errors import NearfarError
+from nearfar.mpi.osu import bindings, disturbances, installed
+from nearfar.mpi.osu.benchmarks import BENCHMARKS
+from nearfar.mpi.osu.measuring import Interrupted, Options, measure
+from nearfar.mpi.osu.mpi_figures import figures
+from nearfar.mpi.osu.samples import interval
+from nearfar.mpi.osu.subjects import parse
 from tests.test_osu_cases import KEENELAND, node
 
 LATENCY, FAR = "osu_latency/H-H/same_numa_node", "osu_latency/H-H/across_packages"
@@ -139,7 +139,7 @@ def test_an_interrupted_run_keeps_what_was_measured(run: Any, monkeypatch: pytes
         if next(said) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearfar.osu.measure.print", interrupt, raising=False)
+    monkeypatch.setattr("nearfar.mpi.osu.measuring.print", interrupt, raising=False)
     with pytest.raises(Interrupted) as broken:
         run("good", LATENCY, FAR)
     found = measurement.loads(json.dumps(broken.value.document))
@@ -230,7 +230,7 @@ def test_the_document_of_two_h200s() -> None:
     """Device buffers of real GPUs: every benchmark has its figures, each rank saw its GPU, and nothing disturbed it."""
     found = measurement.load(Path(__file__).parent / "data/h200-x2/osu.json")
     assert bindings.findings(found, found.node) == [] and not found.failed and not found.skipped
-    assert [note.item for note in disturbed.findings(found)] == ["repetitions"]
+    assert [note.item for note in disturbances.findings(found)] == ["repetitions"]
     shown = {metric.name: metric for metric in figures(found)}
     assert {name.split(".")[1] for name in shown} == set(BENCHMARKS)
     assert shown["sole.osu_bw.D_D.g0_g1.peak"].value > 250 > shown["sole.osu_bw.D_H.g0.peak"].value

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from nearfar import inventory
+from nearfar.base.files import CHECKOUT
 from nearfar.binding.locality import fabric_nics
-from nearfar.files import CHECKOUT
+from nearfar.topology import inventory
 from tests.private_slurm import PrivateSlurm, missing
 from tests.test_osu_launchers import VARIABLES, built
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.osu import fabric, support, table
-from nearfar.osu.benchmarks import BENCHMARKS, LARGEST
+from nearfar.mpi.osu import fabric, support, table
+from nearfar.mpi.osu.benchmarks import BENCHMARKS, LARGEST
 
 DATA = Path(__file__).with_name("data") / "osu"
 WHOLE = ("latency", "bw", "bibw", "mbw_mr", "multi_lat", "allreduce", "alltoall")

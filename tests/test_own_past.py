@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from nearfar import history
-from nearfar.errors import CouldNotJudge
-from nearfar.past import Past
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base.errors import CouldNotJudge
+from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.verdict.baseline import Past
 from tests.data.runs import nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)

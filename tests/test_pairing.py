@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.slurm.sweep import pairing
 from nearfar.slurm.sweep.pairing import Judged, Pair
-from nearfar.verdicts import NOT_JUDGED
 
 
 def nodes(count: int) -> list[str]:

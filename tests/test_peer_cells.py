@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import (
     Load,
     decode_cell,
@@ -17,8 +18,7 @@ from nearfar.cells import (
     sharing_ramps,
     whole_loads,
 )
-from nearfar.files import CHECKOUT
-from nearfar.prediction import load_node_type
+from nearfar.model.prediction import load_node_type
 from nearfar.topology import Gpu, Node, NumaNode, Package, parse_hwloc_xml
 
 MEMORY = 1 << 37

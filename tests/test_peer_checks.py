@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.files import CHECKOUT
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
 from tests.test_checks import reframe
 
 WITHOUT_PAIRS = f"""#!{sys.executable}

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from nearfar import measurement, references, verdict
+from nearfar import measurement, verdict
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import parse, parse_metric_name
-from nearfar.files import CHECKOUT
 from nearfar.measurement import Document, Metric
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type, modelled_document, peer_ceiling
+from nearfar.model.prediction import load_node_type, modelled_document, peer_ceiling
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package, node_to_document
-from nearfar.verdict import Subject
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
 
 SITE = [CHECKOUT / "site"]
 H200 = Node(

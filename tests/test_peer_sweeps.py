@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from nearfar import measurement, references, report
+from nearfar import measurement, report
+from nearfar.base.errors import CouldNotJudge
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import flow_class, latency_cells, parse_metric_name, size_sweep
-from nearfar.errors import CouldNotJudge
-from nearfar.files import CHECKOUT
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type
-from nearfar.report.wording import size
+from nearfar.model.prediction import load_node_type
+from nearfar.report.figures.wording import size
 from nearfar.topology import parse_hwloc_xml
+from nearfar.verdict import references
 from tests.data.runs import many_gpus
 from tests.test_report import Page
 

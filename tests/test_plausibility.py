@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar import contention, load_balance, measurement, plausibility
+from nearfar import measurement
+from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import parse
 from nearfar.measurement import AnyMetric, SubjectMetric
-from nearfar.osu import figures as osu_figures
+from nearfar.mpi import contention, load_balance
+from nearfar.mpi.osu import mpi_figures as osu_figures
 from nearfar.topology import Link
-from nearfar.verdict import judge
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.verdict import plausibility
+from nearfar.verdict.judgement import judge
 from tests.test_references import NODE, metric
 from tests.test_verdict import SUBJECT
 

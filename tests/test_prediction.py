@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearfar.base.errors import NearfarError
 from nearfar.cells import host_device_matrix, parse
-from nearfar.errors import NearfarError
 from nearfar.measurement import metrics
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import (
+from nearfar.model.prediction import (
     Capacity,
     Constraint,
     degraded,
@@ -25,7 +25,7 @@ from nearfar.prediction import (
     modelled_document,
     predict,
 )
-from nearfar.prediction.compiled import CompiledCell, known_values
+from nearfar.model.prediction.compiled import CompiledCell, known_values
 from nearfar.topology import Link
 
 SITE = [Path(__file__).parents[1] / "site"]

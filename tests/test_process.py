@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import process
-from nearfar.errors import CouldNotJudge
+from nearfar.base import process
+from nearfar.base.errors import CouldNotJudge
 
 #: A program that starts a child that ignores SIGTERM, writes its pid and waits for ever.
 STUBBORN = """
@@ -71,7 +71,7 @@ def test_interrupted_while_waiting(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     runner = subprocess.Popen(
         [sys.executable, "-c",
-         "import sys; from nearfar import process\n"
+         "import sys; from nearfar.base import process\n"
          f"process.run(['sh', '-c', 'echo $$ > {note}; sleep 60'], 50)"],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}, stderr=subprocess.PIPE,
     )  # fmt: skip

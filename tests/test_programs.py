@@ -12,7 +12,7 @@ import pytest
 
 from nearfar import measurement
 from nearfar.cells import host_device_matrix, stream_matrix
-from nearfar.inventory import observe
+from nearfar.topology.inventory import observe
 
 
 def run(build: Path, program: str, *words: str) -> subprocess.CompletedProcess[str]:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
-from nearfar.errors import NearfarError
-from nearfar.prediction import load_node_type
-from nearfar.report import gaps, headline, rundir, sections
-from nearfar.report.explained import Explained
+from nearfar.base.errors import NearfarError
+from nearfar.model.prediction import load_node_type
+from nearfar.report import headline, page_contents
+from nearfar.report.sections import unmeasured
+from nearfar.report.sections.explanations import Explained
+from nearfar.verdict import run_directory
 from tests.data.runs import modelled
 from tests.test_report import Page
 
@@ -30,8 +32,8 @@ def pages(runs: dict[str, Path]) -> dict[str, Page]:
     return {name: Page(report.build(folder)) for name, folder in runs.items()}
 
 
-def section(folder: Path) -> sections.Section:
-    return sections.section(0, rundir.read(folder).nodes[0], Explained())
+def section(folder: Path) -> page_contents.Section:
+    return page_contents.section(0, run_directory.read(folder).nodes[0], Explained())
 
 
 def rows(folder: Path) -> dict[str, tuple[str, str, str, str]]:
@@ -110,34 +112,34 @@ def test_a_reason_that_all_cells_share_is_said_once_a_check(
 
 
 def test_reasons_are_grouped_by_what_is_not_known(runs: dict[str, Path]) -> None:
-    check = next(c for c in rundir.read(runs["dl160"]).nodes[0].checks if c.name == "host_device_check")
-    (gap,) = gaps.gaps(check, "s0")
+    check = next(c for c in run_directory.read(runs["dl160"]).nodes[0].checks if c.name == "host_device_check")
+    (gap,) = unmeasured.gaps(check, "s0")
     assert gap.state == "skipped" and len(gap.cells) == 24
     assert (
         gap.why
         == "g0.h2d, n0.memory, switch:0000:02:00.0.down, g0.d2h and 12 more are not known: no figure is published"
     )
-    assert gaps.nothing([gap]) == f"all 24 cells were skipped: {gap.why}"
+    assert unmeasured.nothing([gap]) == f"all 24 cells were skipped: {gap.why}"
 
 
 def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
     document = {"failed": [{"cell": "n0:g0", "reason": "lost", "code": "lost"}], "results": [],
                 "skipped": [{"cell": "n0:g1", "reason": "busy", "code": "busy"}]}  # fmt: skip
-    check = rundir.Check(
+    check = run_directory.Check(
         "host_device_check", tmp_path, {"metrics": [], "verdict": "FAIL", "missing": ["n0:g2"]}, document
     )
-    found = gaps.gaps(check, "s0")
+    found = unmeasured.gaps(check, "s0")
     assert [(gap.state, gap.why, [what for what, _ in gap.cells]) for gap in found] == [
         ("failed", "lost", ["n0:g0"]), ("skipped", "busy", ["n0:g1"]), ("missing", "asked for, and not reported", ["n0:g2"]),
     ]  # fmt: skip
-    assert gaps.nothing(found) is None and gaps.nothing([]) is None
+    assert unmeasured.nothing(found) is None and unmeasured.nothing([]) is None
 
 
 def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -> None:
     note = {"item": "cells", "verdict": "not judged", "reason": "one GPU: there is no pair to measure", "hard": False}
     verdict = {"verdict": "not judged", "metrics": [], "findings": [note]}
-    check = rundir.Check("peer_check", tmp_path, verdict, None)
-    node = rundir.read(runs["summit"]).nodes[0]
+    check = run_directory.Check("peer_check", tmp_path, verdict, None)
+    node = run_directory.read(runs["summit"]).nodes[0]
     assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"
 
 

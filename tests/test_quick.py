@@ -12,17 +12,21 @@ from typing import Any
 
 import pytest
 
-from nearfar import catalogue, expected_cases, measurement, references, systems, verdict
-from nearfar.calibration import beside_others, calibrate, measured_cells, node_type_of
+from nearfar import measurement, verdict
+from nearfar.base.errors import CouldNotJudge
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import host_device_matrix, latency_cells, parse, peer_matrix, single_paths
 from nearfar.cli import main
-from nearfar.diagnosis import diagnose
-from nearfar.errors import CouldNotJudge
-from nearfar.files import CHECKOUT
 from nearfar.measurement import Document
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type
-from nearfar.verdict import Subject
+from nearfar.model.calibration import beside_others, calibrate, measured_cells, node_type_of
+from nearfar.model.diagnosis import diagnose
+from nearfar.model.prediction import load_node_type
+from nearfar.question import catalogue
+from nearfar.run import expected_cases
+from nearfar.site import systems
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
 from tests import fake_quick
 from tests.test_checks import reframe
 from tests.test_report import Page

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from nearfar import measurement
+from nearfar.base.errors import NearfarError
 from nearfar.commands.calibrate import refuse_loaded
-from nearfar.errors import NearfarError
 from tests.test_copy_gpu import copy
 
 pytestmark = pytest.mark.gpu

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 
 PROBE = """
 import json, os, sys

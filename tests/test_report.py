@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import cli, report, verdicts
-from nearfar.errors import NearfarError
-from nearfar.report import headline, rundir, terminal
+from nearfar import cli, report
+from nearfar.base import verdicts
+from nearfar.base.errors import NearfarError
+from nearfar.report import headline, terminal
+from nearfar.verdict import run_directory
 from tests.data.runs import synthetic
 
 
@@ -136,7 +138,7 @@ def test_a_healthy_node(tmp_path: Path) -> None:
 def test_a_broken_node_says_what_is_broken_worst_first(tmp_path: Path) -> None:
     folder = synthetic.broken(tmp_path)
     page = Page(report.build(folder))
-    reasons = headline.reasons(rundir.read(folder))
+    reasons = headline.reasons(run_directory.read(folder))
     assert [r.verdict for r in reasons] == sorted([r.verdict for r in reasons], key=verdicts.ORDER.index)
     assert reasons[0].hard and "GPU 3 (0000:4b:00.0) is absent" in reasons[0].text
     shared = next(r for r in reasons if r.text.startswith("n0:g3"))
@@ -197,7 +199,9 @@ def test_a_modelled_failure_is_no_failure_of_the_run(tmp_path: Path) -> None:
     )
     report.build(folder)
     assert junit(folder)[0].get("failures") == "0"
-    assert "n0:g0 is slow" not in headline.lead(rundir.read(folder), headline.reasons(rundir.read(folder)))
+    assert "n0:g0 is slow" not in headline.lead(
+        run_directory.read(folder), headline.reasons(run_directory.read(folder))
+    )
 
 
 def test_degraded_passes_with_what_it_has_to_say(tmp_path: Path) -> None:
@@ -255,7 +259,7 @@ def test_a_reference_without_a_bound_judges_nothing(tmp_path: Path, bound: str |
         for m in json.loads(path.read_text())["metrics"]
     ]
     change(path, metrics=metrics, verdict="PASS")
-    checks = [check for node in rundir.read(folder).nodes for check in node.checks]
+    checks = [check for node in run_directory.read(folder).nodes for check in node.checks]
     (mine,) = (check for check in checks if check.name == "host_device_check")
     assert mine.word == shown
 
@@ -298,7 +302,7 @@ def test_gpus_keep_the_numbers_that_the_programs_gave_them(tmp_path: Path) -> No
     (folder / "h200-01" / "node.json").write_text(json.dumps(seen))
     for path in (folder / "h200-01").glob("*/document.json"):
         change(path, node=observed)
-    node = rundir.read(folder).nodes[0].node
+    node = run_directory.read(folder).nodes[0].node
     assert node is not None
     assert [(g.index, g.pci[5:7]) for g in node.gpus] == [(0, "1b"), (2, "3b"), (3, "4b")]
     assert node.peers == {(0, 3): "NV18"}

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nearfar import load_balance, measurement
+from nearfar import measurement
+from nearfar.mpi import load_balance
 from nearfar.topology import parse_cpu_list
 
 from .conftest import gpus

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.result import CheckResult, NodeResult
+from nearfar.base.verdicts import worst
+from nearfar.slurm.results.result import CheckResult, NodeResult
 from nearfar.slurm.sweep import pairs
-from nearfar.slurm.sweep.journal import Journal, Plan, Task
 from nearfar.slurm.sweep.outcome import Outcome
 from nearfar.slurm.sweep.second_stage import reason_against
-from nearfar.verdicts import worst
+from nearfar.slurm.sweep.state_file import Journal, Plan, Task
 
 SYSTEM = """\
 system: mine

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.files import CHECKOUT
-from nearfar.slurm import reasons
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.findings import reasons
 from tests.acting import Site, prepared
 from tests.node_results import leave, utc
 from tests.private_slurm import PrivateSlurm, missing
@@ -198,7 +198,7 @@ def test_a_slurmctld_that_is_away_and_comes_back(site: Site, capsys: pytest.Capt
 
 
 def test_a_node_that_died_and_a_reason_that_came_in_between(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar.slurm import act
+    from nearfar.slurm.act import act
 
     site.slow_twice("n2", "00000002", "00000003")
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.ladder import Policy, Share, Step
-from nearfar.slurm import reasons
-from nearfar.slurm.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.objections import (
+from nearfar.site.drain_policy import Policy, Share, Step
+from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.objections import (
     objection_to_comment,
     objection_to_drain,
     objection_to_resume,
     our_comment,
     our_reason,
 )
-from nearfar.slurm.observed import CheckRun, Drained, Past
-from nearfar.slurm.result import Finding
+from nearfar.slurm.findings.observed import CheckRun, Drained, Past
+from nearfar.slurm.results.result import Finding
 
 HOUR = 3600.0
 NOW = 1_800_000_000.0

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm import act, health_kept
-from nearfar.slurm.decide import DRAIN
+from nearfar.slurm.act import act
+from nearfar.slurm.act.decide import DRAIN
+from nearfar.slurm.health import kept_looks
 from tests.acting import Site, prepared
 from tests.node_results import leave, utc
 from tests.private_slurm import PrivateSlurm, missing
@@ -240,7 +241,7 @@ def test_a_gpu_that_was_absent_for_one_look(site: Site, tmp_path: Path) -> None:
             "time": utc(site.now - 60 * minutes), "boot": None, "seconds": 0.3, "verdict": "FAIL" if findings else "PASS",
             "findings": findings, "last": None,
         }  # fmt: skip
-        health_kept.store(health, look, "")
+        kept_looks.store(health, look, "")
     assert site.act("--health", str(health)) == 0
     assert site.node("n4").reason == "nearfar: FAIL health g2 run=00000060" and site.node("n4").drain
     assert list((health / "kept" / "n4").iterdir()) == [], "the log has it now"

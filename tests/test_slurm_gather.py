@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nearfar.errors import CouldNotJudge
-from nearfar.slurm import gather as gathering
-from nearfar.slurm.gather import Window, gather
+from nearfar.base.errors import CouldNotJudge
+from nearfar.slurm.findings import gathering
+from nearfar.slurm.findings.gathering import Window, gather
 from tests.node_results import leave
 
 NOW = float(int(time.time()))

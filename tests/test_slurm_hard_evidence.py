@@ -8,16 +8,16 @@ from datetime import datetime, timezone
 
 import pytest
 
-from nearfar.errors import NearfarError
-from nearfar.ladder import HEALTH, Share, Step
-from nearfar.slurm.decide import DRAIN, NOTHING, RESUME, decide
-from nearfar.slurm.hard_evidence import drained_by_others
-from nearfar.slurm.journal import Entry
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import CheckRun, Past, Recorded
-from nearfar.slurm.quarantine import suspects
-from nearfar.slurm.replay import Shown, line_of, past, settled
-from nearfar.slurm.result import Finding
+from nearfar.base.errors import NearfarError
+from nearfar.site.drain_policy import HEALTH, Share, Step
+from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
+from nearfar.slurm.act.quarantine import suspects
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings.hard_evidence import drained_by_others
+from nearfar.slurm.findings.log import Entry
+from nearfar.slurm.findings.observed import CheckRun, Past, Recorded
+from nearfar.slurm.findings.replay import Shown, line_of, past, settled
+from nearfar.slurm.results.result import Finding
 from tests.test_slurm_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
 
 REASON = "nearfar: FAIL host_device g2:n0 wrong_data run=r1"

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from nearfar import cli
-from nearfar.files import CHECKOUT
-from nearfar.inventory.gpu_memory import GpuMemory
-from nearfar.slurm import health, health_look, templates
-from nearfar.slurm.gather import Window, gather
-from nearfar.slurm.scontrol import Slurm
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.controller import templates
+from nearfar.slurm.controller.scontrol import Slurm
+from nearfar.slurm.findings.gathering import Window, gather
+from nearfar.slurm.health import check
+from nearfar.slurm.health import look as health_look
+from nearfar.topology.inventory.gpu_memory import GpuMemory
 from tests.fake_nvml import FakeGpu, FakeNvml
 from tests.node_results import leave
 from tests.private_slurm import PrivateSlurm, missing
@@ -117,8 +119,7 @@ def test_never_green_for_what_was_not_looked_at(site: Path, monkeypatch: pytest.
 
 
 def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar import inventory
-    from nearfar.topology import node_to_document
+    from nearfar.topology import inventory, node_to_document
 
     place = leave(site / "results", "n1", "0000000a", at=time.time() - 3600)
     node = place / "n1" / "node.json"
@@ -134,16 +135,15 @@ def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.Monk
 
 
 def test_memory_that_the_driver_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar import inventory
-    from nearfar.inventory import gpu_memory
-    from nearfar.topology import parse_hwloc_xml
+    from nearfar.topology import inventory, parse_hwloc_xml
+    from nearfar.topology.inventory import gpu_memory
 
     assert gpu_memory.read_gpu_memory(["0000:00:06.0"], FakeNvml([FakeGpu("0000:00:06.0")])) == [
         GpuMemory("0000:00:06.0")
     ]
     counts = {"06": (0, False, False), "07": (3, False, True), "08": (0, True, False), "09": (0, False, True)}
     told = [GpuMemory(f"0000:00:{bus}.0", *each) for bus, each in counts.items()]
-    monkeypatch.setattr(gpu_memory, "read_gpu_memory", lambda known: told)
+    monkeypatch.setattr(inventory, "read_gpu_memory", lambda known: told)
     assert inventory is not None
     found = health_look._memory(parse_hwloc_xml(NODE.read_text()))
     assert [(f.item, f.verdict, f.hard) for f in found] == [
@@ -169,13 +169,13 @@ def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:
 def test_slurmctld_is_never_asked(site: Path) -> None:
     """Nothing that could is even loaded."""
     code = (
-        "import sys; from nearfar.slurm.health_look import look; look('n1', None, None, None, lambda words: None);"
-        "print(sorted(m for m in sys.modules if m.startswith('nearfar.slurm')))"
+        "import sys; from nearfar.slurm.health.look import look; look('n1', None, None, None, lambda words: None);"
+        "print(sorted(m for m in sys.modules if m.startswith('nearfar.slurm.') and m.count('.') == 2))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True
     )
-    assert done.stdout.strip() == "['nearfar.slurm', 'nearfar.slurm.health_look']", done.stderr
+    assert done.stdout.strip() == "['nearfar.slurm.health', 'nearfar.slurm.results']", done.stderr
 
 
 def test_a_second_look_ends_at_once(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -314,4 +314,4 @@ def _until(done: Any, what: str) -> None:
 
 
 def test_the_default_limit_is_well_inside_slurms() -> None:
-    assert health.LIMIT + 4 < 15
+    assert check.LIMIT + 4 < 15

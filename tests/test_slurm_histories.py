@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from nearfar.ladder import Policy, Share, Step
-from nearfar.slurm import act, gather, health_kept
-from nearfar.slurm.decide import DRAIN
+from nearfar.site.drain_policy import Policy, Share, Step
+from nearfar.slurm.act import act
+from nearfar.slurm.act.decide import DRAIN
+from nearfar.slurm.findings import gathering
+from nearfar.slurm.health import kept_looks
 from tests.fake_slurm import FakeSlurm
 from tests.node_results import leave, utc
 
@@ -83,8 +85,8 @@ class World:
                 "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
                 "time": utc(at), "boot": None, "seconds": 0.3, "verdict": "FAIL" if words else "PASS", "findings": found, "last": None,
             }  # fmt: skip
-            health_kept.store(self.health, look, "")
-            for path in (self.health / f"{node}.json", self.health / "kept" / node / health_kept.name(look)):
+            kept_looks.store(self.health, look, "")
+            for path in (self.health / f"{node}.json", self.health / "kept" / node / kept_looks.name(look)):
                 if path.exists():
                     os.utime(path, (at, at))
         self.open[node][f"{self.count:04x}0000"] = None
@@ -150,7 +152,7 @@ class World:
 @pytest.mark.parametrize("part", range(4))
 def test_no_finding_is_lost_whatever_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     # When a file came to be there nobody can make up, but when it was changed.
-    monkeypatch.setattr(gather, "_came", lambda place: place.lstat().st_mtime)
+    monkeypatch.setattr(gathering, "_came", lambda place: place.lstat().st_mtime)
     for seed in range(part * 30, part * 30 + 30):
         world = World(tmp_path / str(seed), seed)
         monkeypatch.setattr(time, "time", lambda world=world: world.now)

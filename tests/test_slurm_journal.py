@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.errors import CouldNotJudge
-from nearfar.ladder import Policy
-from nearfar.slurm import act
-from nearfar.slurm.journal import Entry, Journal
-from nearfar.slurm.replay import past
-from nearfar.slurm.scontrol import Slurm
+from nearfar.base.errors import CouldNotJudge
+from nearfar.site.drain_policy import Policy
+from nearfar.slurm.act import act
+from nearfar.slurm.controller.scontrol import Slurm
+from nearfar.slurm.findings.log import Entry, Journal
+from nearfar.slurm.findings.replay import past
 
 REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from nearfar.ladder import Policy, Share, Step
-from nearfar.slurm.decide import DRAIN, NOTHING, RESUME, Decision, decide
-from nearfar.slurm.gather import Gathered, Window, gather
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.observed import Drained, Past
+from nearfar.site.drain_policy import Policy, Share, Step
+from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, Decision, decide
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings.gathering import Gathered, Window, gather
+from nearfar.slurm.findings.observed import Drained, Past
 from tests.pair_results import LATENCY, WITHIN, figure, leave
 
 NOW = float(int(time.time()))

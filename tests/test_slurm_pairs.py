@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 from tests import fake_node_run, sweeping
 from tests.private_slurm import PrivateSlurm, missing
 
@@ -114,7 +114,7 @@ FAKE_PROGRAM = f"""#!{sys.executable}
 import json, os, socket, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(CHECKOUT)!r})
-from nearfar import contention
+from nearfar.mpi import contention
 from tests.test_contention_figures import raw, result
 rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK"))
 Path("rank" + rank).write_text(socket.gethostname())

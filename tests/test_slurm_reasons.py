@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.slurm import reasons
-from nearfar.slurm.result import Finding
+from nearfar.slurm.findings import reasons
+from nearfar.slurm.results.result import Finding
 
 FIGURE = st.floats(1e-3, 1e7)
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from nearfar.errors import CouldNotJudge
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
-from nearfar.slurm.result import Job
-from nearfar.slurm.trust import own
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base.errors import CouldNotJudge
+from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.result import Job
+from nearfar.slurm.results.trust import own
 from tests.data.runs import synthetic
 
 HOST = "gpu-0417"
@@ -32,7 +32,7 @@ def left(tmp_path: Path, scenario: str = "broken", **other: Any) -> tuple[Path, 
     results = tmp_path / "results"
     run = synthetic.SCENARIOS[scenario](tmp_path / "run")
     place = result.place(results, "s1", "n1", 1)
-    handover.leave(run, place, about(**other))
+    publish_result.leave(run, place, about(**other))
     return results, place
 
 
@@ -61,7 +61,7 @@ def test_it_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(handover, "_write", full)
+    monkeypatch.setattr(publish_result, "_write", full)
     with pytest.raises(CouldNotJudge, match="the disk is full; make room, or name another --results DIR"):
         left(tmp_path)
     assert [path for path in (tmp_path / "results").rglob("*") if path.is_file()] == []
@@ -71,7 +71,7 @@ def test_a_result_that_is_there_is_kept(tmp_path: Path) -> None:
     _, place = left(tmp_path)
     before = (place / "result.json").read_bytes()
     with pytest.raises(CouldNotJudge, match="there is a result already"):
-        handover.leave(tmp_path / "run", place, about())
+        publish_result.leave(tmp_path / "run", place, about())
     assert (place / "result.json").read_bytes() == before
     assert [path.name for path in place.parent.iterdir()] == ["1"], "nothing half is left beside it"
 
@@ -79,7 +79,7 @@ def test_a_result_that_is_there_is_kept(tmp_path: Path) -> None:
 def test_what_is_modelled_is_no_result(tmp_path: Path) -> None:
     run = synthetic.SCENARIOS["modelled"](tmp_path / "run")
     place = result.place(tmp_path / "results", "s1", "n1", 1)
-    handover.leave(run, place, about(hostname="buildhost"))
+    publish_result.leave(run, place, about(hostname="buildhost"))
     read = result.read(place, own(tmp_path / "results"))
     assert {check.check for check in read.checks} == {"topology_check", "host_memory_check"}
     assert not list(place.glob("*-modelled"))

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm import quarantine, reasons, reservations, retest
-from nearfar.slurm.gather import of_sweep
-from nearfar.slurm.observed import CheckRun
+from nearfar.slurm.act import quarantine, retest
+from nearfar.slurm.controller import reservations
+from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.gathering import of_sweep
+from nearfar.slurm.findings.observed import CheckRun
 from tests import sweeping
 from tests.acting import Site, prepared
 from tests.node_results import leave
@@ -334,7 +336,7 @@ def test_with_a_real_sweep_inside_the_reservation(private: PrivateSlurm, tmp_pat
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     assert "n3           released      accepted: every check passed" in done.stdout
-    from nearfar.slurm.scontrol import Slurm
+    from nearfar.slurm.controller.scontrol import Slurm
 
     slurm = Slurm(private.environment)
     reason = slurm.node("n4").reason or ""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 from tests import sweeping
 from tests.private_slurm import PrivateSlurm, missing
 

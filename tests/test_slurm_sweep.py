@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from nearfar import files, inventory
+from nearfar.base import files
+from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
-from nearfar.files import CHECKOUT
 from nearfar.slurm.sweep import session
+from nearfar.topology import inventory
 from tests import fake_stream, sweeping
 from tests.private_slurm import PrivateSlurm, missing
 

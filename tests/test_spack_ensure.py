@@ -18,13 +18,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar import spack
-from nearfar.errors import NearfarError
-from nearfar.spack import environment, locks
-from nearfar.spack.agreement import agreement, describe, doubts
-from nearfar.spack.environment import Wanted
-from nearfar.spack.failures import failed
-from nearfar.spack.lockfile import packages
+from nearfar.base.errors import NearfarError
+from nearfar.run import spack
+from nearfar.run.spack import environment, locks
+from nearfar.run.spack.agreement import agreement, describe, doubts
+from nearfar.run.spack.environment import Wanted
+from nearfar.run.spack.failures import failed
+from nearfar.run.spack.lockfile import packages
 from tests.fake_spack import calls, fake_spack
 
 LOCK = {

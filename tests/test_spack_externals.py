@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nearfar import spack
-from nearfar.errors import NearfarError
-from nearfar.spack import externals, mirror
+from nearfar.base.errors import NearfarError
+from nearfar.run import spack
+from nearfar.run.spack import externals, mirror
 from tests.fake_spack import calls, fake_spack
 
 #: As Spack 1.1 writes it where nvcc is on the PATH twice: in the toolkit, and as a wrapper elsewhere.

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from nearfar import __version__
-from nearfar.errors import NearfarError
-from nearfar.spack.site import folder_of, own_folder
+from nearfar.base.errors import NearfarError
+from nearfar.run.spack.site import folder_of, own_folder
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECIPE = CHECKOUT / "src/spack_repo/nearfar/packages/nearfar/package.py"

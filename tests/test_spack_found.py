@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import spack
-from nearfar.errors import NearfarError
+from nearfar.base.errors import NearfarError
+from nearfar.run import spack
 from tests.fake_spack import calls, fake_spack
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nearfar.environments import Environment
-from nearfar.spack.for_partition import architectures, wants_cuda
+from nearfar.run.spack.for_partition import architectures, wants_cuda
+from nearfar.site.environments import Environment
 
 
 def test_gpus_of_the_partition_decide_about_cuda(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import spack
-from nearfar.errors import NearfarError
-from nearfar.spack import externals
-from nearfar.spack.environment import CHECKOUT
+from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.run import spack
+from nearfar.run.spack import externals
 from tests.test_spack_files import RECIPE
 
 pytestmark = pytest.mark.spack

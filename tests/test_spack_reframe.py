@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
 from tests.fake_spack import calls, fake_spack
 from tests.test_spack_ensure import LOCK, SOLVE
 from tests.test_spack_real import left_in_checkout

@@ -8,12 +8,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nearfar import measurement, sitefile
+from nearfar import measurement
+from nearfar.base import site_file
+from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.measurement import SubjectMetric
-from nearfar.references import ReferenceFile, resolve
 from nearfar.topology import node_to_document
-from nearfar.verdict import Subject, judge
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.verdict.judgement import Subject, judge
+from nearfar.verdict.references import ReferenceFile, resolve
 from tests.test_references import CHECK, NODE
 
 SUBJECT = Subject(CHECK, "s", "p", "e", "h", "2026-11-20T09:00:00Z")
@@ -33,7 +34,7 @@ def document(**more: Any) -> measurement.Document:
 
 def judged(doc: measurement.Document, references: Any = None, **more: Any) -> dict[str, Any]:
     found = judge(doc, references or {}, subject=SUBJECT, metrics=[METRIC], **more)
-    jsonschema.validate(found, sitefile.schema("verdict-1"))
+    jsonschema.validate(found, site_file.schema("verdict-1"))
     return found
 
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm.node_state import NodeState
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.sweep import controller, nightly, plan
 from nearfar.slurm.sweep.controller import Controller, JobState
-from nearfar.slurm.sweep.journal import Journal, Plan, Task, load
 from nearfar.slurm.sweep.loop import Pace, Sweep
+from nearfar.slurm.sweep.state_file import Journal, Plan, Task, load
 
 AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")
 

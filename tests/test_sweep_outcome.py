@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.site.systems import Partition, System, within_job
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
 from nearfar.slurm.sweep import job_script, merge, nightly, session, site_partition
-from nearfar.slurm.sweep.journal import Journal, Plan, Task
-from nearfar.systems import Partition, System, within_job
+from nearfar.slurm.sweep.state_file import Journal, Plan, Task
 from tests.data.runs import synthetic
 
 TIMES = ("2026-11-20T09:00:00Z", "2026-11-20T09:01:00Z")
@@ -31,7 +31,7 @@ def sweep(tmp_path: Path) -> Journal:
     for node, scenario in (("n1", "healthy"), ("n2", "broken")):
         run = synthetic.SCENARIOS[scenario](tmp_path / f"run-{node}")
         host = json.loads((run / "run.json").read_text())["hostname"]
-        handover.leave(run, result.place(tmp_path, "s", node, 1), About(node, host, "accept", "s", *TIMES, None))
+        publish_result.leave(run, result.place(tmp_path, "s", node, 1), About(node, host, "accept", "s", *TIMES, None))
     made.save()
     return made
 
@@ -79,7 +79,7 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
         run = synthetic.SCENARIOS["healthy"](tmp_path / "run")
         host = json.loads((run / "run.json").read_text())["hostname"]
         about = About("n1", host, "accept", "s", *TIMES, None)
-        handover.leave(run, result.place(results, "s", "n1", 1), about)
+        publish_result.leave(run, result.place(results, "s", "n1", 1), about)
         assert verdicts(merge.merge(made, results)) == {"n1": "PASS"}
     finally:
         os.umask(before)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import expectations, reframe_settings, sitefile, systems
-from nearfar.errors import NearfarError
-from nearfar.files import CHECKOUT
-from nearfar.sitefile import SiteFile, site_directories, site_files
+from nearfar.base import site_file
+from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.base.site_file import SiteFile, site_directories, site_files
+from nearfar.site import expectations, reframe_settings, systems
 from nearfar.topology import Gpu, Link, Node
 
 GOOD = """\
@@ -197,7 +198,7 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
 def test_schemas_are_schemas(name: str) -> None:
     import jsonschema
 
-    jsonschema.Draft7Validator.check_schema(sitefile.schema(name))
+    jsonschema.Draft7Validator.check_schema(site_file.schema(name))
 
 
 def test_lines_of_parts(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.errors import NearfarError
-from nearfar.process import find_program
+from nearfar.base.errors import NearfarError
+from nearfar.base.process import find_program
 from nearfar.topology import (
     Gpu,
     Link,

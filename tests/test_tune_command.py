@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 from nearfar import cli, history, report
+from nearfar.base.files import lock
 from nearfar.commands import tune
-from nearfar.files import lock
 from nearfar.history.series import LESS_IS_BETTER
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.references import ReferenceFile
-from nearfar.references.reference_files import known_checks
-from nearfar.tuning import samples
+from nearfar.history.tuning import samples
+from nearfar.mpi.osu.benchmarks import BENCHMARKS
+from nearfar.verdict.references import ReferenceFile
+from nearfar.verdict.references.reference_files import known_checks
 from tests.data.runs import nightly
 from tests.data.runs.nightly import Change
 

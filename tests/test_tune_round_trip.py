@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from nearfar import inventory
-from nearfar.files import CHECKOUT
+from nearfar.base.files import CHECKOUT
+from nearfar.topology import inventory
 from tests import fake_stream
 from tests.test_checks import programs
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nearfar.errors import NearfarError
-from nearfar.tuning import limits, modes, tolerance
-from nearfar.tuning.limits import Limit, Refusal
-from nearfar.tuning.samples import SLACK, Figure, Pool
+from nearfar.base.errors import NearfarError
+from nearfar.history.tuning import limits, modes, tolerance
+from nearfar.history.tuning.limits import Limit, Refusal
+from nearfar.history.tuning.samples import SLACK, Figure, Pool
 
 COVERED = statistics.NormalDist().inv_cdf(0.01)
 

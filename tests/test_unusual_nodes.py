@@ -7,18 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import catalogue, drift, references, unmatched
+from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import Skip, host_device_matrix, parse, stream_left_out
-from nearfar.errors import NearfarError
-from nearfar.files import CHECKOUT
 from nearfar.measurement import Document
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type
-from nearfar.references import Reference, resolution, resolve
-from nearfar.systems import Partition, System
+from nearfar.model.prediction import load_node_type
+from nearfar.question import catalogue
+from nearfar.site import topology_diff
+from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
-from nearfar.verdict import judge
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.verdict import references, unused_references
+from nearfar.verdict.judgement import judge
+from nearfar.verdict.references import Reference, resolution, resolve
 from tests.test_references import CHECK, NODE, TUNED, metric, one, reference_file
 from tests.test_verdict import SUBJECT, document, judged
 
@@ -133,8 +135,8 @@ def test_streams_that_the_cpuset_forbids_are_told() -> None:
 def test_a_gpu_that_no_cell_can_load_is_told_by_the_topology() -> None:
     hidden = replace(NODE, gpus=tuple(replace(gpu, visible=gpu.index != 3) for gpu in NODE.gpus))
     matrix, left_out = host_device_matrix(hidden)
-    assert [(str(s.cell), s.code) for s in drift.unloaded(matrix, left_out)] == [("n0:g3", "denied")]
-    assert drift.unloaded(matrix, [Skip(parse("n1:g0"), "elsewhere", "not_allowed")]) == []
+    assert [(str(s.cell), s.code) for s in topology_diff.unloaded(matrix, left_out)] == [("n0:g3", "denied")]
+    assert topology_diff.unloaded(matrix, [Skip(parse("n1:g0"), "elsewhere", "not_allowed")]) == []
 
 
 def document_of(node: Node, width: int | None) -> Document:
@@ -158,7 +160,7 @@ def test_what_was_not_compared_is_no_acceptance(named: bool, width: int | None, 
     partition = Partition("gpu", expect={"gpus": len(NODE.gpus)})
     system = System("mine", {"gpu": partition}, file=Path("site/systems/mine.yaml"))
     for acceptance, word in ((False, NOT_JUDGED), (True, "INDETERMINATE")):
-        found = drift.findings(
+        found = topology_diff.findings(
             system, partition, node_type if named else None, NODE, NODE, document_of(NODE, width), acceptance
         )
         assert [f.verdict for f in found] == ["PASS", *[word] * len(items)]
@@ -202,14 +204,14 @@ def test_tuned_references_that_fit_nothing_are_told(tmp_path: Path) -> None:
     file = reference_file(tmp_path, TUNED.replace("    near.h2d", "    naer.h2d"))
     figures = [metric("n0:g0", 55.0)]
     found = resolve(figures, CHECK, [file], NODE)
-    (finding,) = unmatched.findings([file], CHECK, found, ["NVIDIA H200"])
+    (finding,) = unused_references.findings([file], CHECK, found, ["NVIDIA H200"])
     assert finding.verdict == "INDETERMINATE"
     assert f"not one row of {CHECK} fits a figure" in finding.reason and "NVIDIA H200" in finding.reason
-    assert unmatched.findings([file], "another_check", found, []) == []
+    assert unused_references.findings([file], "another_check", found, []) == []
 
 
 def test_tuned_references_that_fit_something_are_not_told(tmp_path: Path) -> None:
     file = reference_file(tmp_path, TUNED)
     found = resolve([metric("n0:g0", 55.0)], CHECK, [file], NODE)
     assert any(reference is not None and reference.origin == "tuned" for reference in found.values())
-    assert unmatched.findings([file], CHECK, found, []) == []
+    assert unused_references.findings([file], CHECK, found, []) == []

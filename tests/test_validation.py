@@ -16,10 +16,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from nearfar import catalogue, expected_cases, inventory, systems, validation
-from nearfar.expected_cases import Case
-from nearfar.files import CHECKOUT
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.question import catalogue
+from nearfar.run import expected_cases, validation
+from nearfar.run.expected_cases import Case
+from nearfar.site import systems
+from nearfar.topology import inventory
 from tests.test_checks import programs
 
 SITE = """\

@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar import measurement, sitefile, verdict, verdict_words, verdicts
+from nearfar import measurement, verdict
+from nearfar.base import site_file, verdicts
+from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
 from nearfar.cells import Skip, parse
 from nearfar.measurement import Metric
-from nearfar.past import Past, worse
-from nearfar.references import Reference, resolve
 from nearfar.topology import node_to_document
-from nearfar.verdict import Known, Subject, judge
-from nearfar.verdicts import NOT_JUDGED, Finding, worst
+from nearfar.verdict import words as verdict_words
+from nearfar.verdict.baseline import Past, worse
+from nearfar.verdict.judgement import Known, Subject, judge
+from nearfar.verdict.references import Reference, resolve
 from tests.test_references import CHECK, NODE, metric
 
 SUBJECT = Subject(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
@@ -50,7 +52,7 @@ def document(values: dict[str, float], **more: Any) -> measurement.Document:
 def judged(doc: measurement.Document, **more: Any) -> dict[str, Any]:
     metrics = measurement.metrics(doc, NODE)
     found = judge(doc, resolve(metrics, CHECK, [], NODE), subject=SUBJECT, metrics=metrics, **more)
-    jsonschema.validate(found, sitefile.schema("verdict-1"))
+    jsonschema.validate(found, site_file.schema("verdict-1"))
     return found
 
 
@@ -115,7 +117,7 @@ def test_no_reference_is_said_and_accepts_nothing() -> None:
     found = judge(None, {}, subject=SUBJECT, metrics=[measured])
     assert (found["verdict"], found["reasons"], found["metrics"][0]["verdict"]) == (NOT_JUDGED, [], NOT_JUDGED)
     assert found["metrics"][0]["reason"].endswith("not judged: no reference")
-    jsonschema.validate(found, sitefile.schema("verdict-1"))
+    jsonschema.validate(found, site_file.schema("verdict-1"))
     assert judge(None, {}, subject=SUBJECT, metrics=[measured], acceptance=True)["verdict"] == "INDETERMINATE"
 
 
@@ -348,7 +350,7 @@ def test_worse_than_its_own_past() -> None:
     words = "50.0 GB/s, worse than its own past: 55.0 before (5 runs since 2026-11-01)"
     assert words in found["reasons"][0]
     assert found["metrics"][0]["past"] == {"median": 55.0, "n": 5, "since": "2026-11-01"}
-    jsonschema.validate(found, sitefile.schema("verdict-1"))
+    jsonschema.validate(found, site_file.schema("verdict-1"))
 
 
 @pytest.mark.parametrize(

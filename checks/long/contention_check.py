@@ -3,7 +3,7 @@
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from nearfar import contention
+from nearfar.mpi import contention
 
 from ..launched import launched_check
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from nearfar import contention
-from nearfar.errors import NearfarError
-from nearfar.osu import hosts, installed, launch
+from nearfar.base import NearfarError
+from nearfar.mpi import contention
+from nearfar.mpi.osu import hosts, installed, launch
 
 from ..launched import launched_check
 

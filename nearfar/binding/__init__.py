@@ -4,8 +4,8 @@ Pure: a placement follows from a node and a layout alone. For example, one rank 
 and two host ranks in every relation that the node allows:
 
 >>> from nearfar.binding import Layout, pairs, place
->>> from nearfar.prediction import load_node_type
->>> from nearfar.sitefile import site_directories
+>>> from nearfar.model.prediction import load_node_type
+>>> from nearfar.base.site_file import site_directories
 >>> node = load_node_type("keeneland", site_directories()).node
 >>> for rank in place(node, Layout(ranks_per_gpu=1, threads_per_rank=2)):
 ...     print(rank.rank, rank.gpu, rank.nic, rank.cpus, rank.memory_nodes, rank.path)
@@ -20,13 +20,13 @@ and two host ranks in every relation that the node allows:
 ``render("numactl", node, placements)`` is the text of a bash wrapper that binds a rank so, or refuses with exit code 2.
 """
 
-from nearfar.binding.cost import wrong_side
-from nearfar.binding.explanation import explain
-from nearfar.binding.forms import FORMS, render
-from nearfar.binding.layout import SIDES, Layout
-from nearfar.binding.locality import cores_of, fabric_nics
-from nearfar.binding.pairs import RELATIONS, pairs
-from nearfar.binding.placement import Placement, place
+from .cost import wrong_side
+from .explanation import explain
+from .forms import FORMS, render
+from .layout import SIDES, Layout
+from .locality import cores_of, fabric_nics
+from .placement import Placement, place
+from .rank_pairs import RELATIONS, pairs
 
 __all__ = [
     "FORMS",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearfar.binding.locality import cores_of, nearest
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 from nearfar.topology import Node, format_cpu_list
+
+from .locality import cores_of, nearest
 
 Core = tuple[int, ...]
 

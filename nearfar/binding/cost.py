@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.cells import parse
-from nearfar.prediction import NodeType, predict
+from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import host_class
 
 

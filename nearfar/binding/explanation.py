@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from nearfar.binding.layout import Layout
-from nearfar.binding.locality import cores_of, fabric_nics
-from nearfar.binding.placement import Placement
 from nearfar.topology import Node, format_cpu_list
+
+from .layout import Layout
+from .locality import cores_of, fabric_nics
+from .placement import Placement
 
 
 def explain(node: Node, layout: Layout, placements: Sequence[Placement]) -> list[str]:

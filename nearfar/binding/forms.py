@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nearfar.binding.launchers import map_by, open_mpi_slots
-from nearfar.binding.locality import is_ethernet
-from nearfar.binding.placement import Placement
-from nearfar.errors import NearfarError
-from nearfar.sitefile import site_directories
+from nearfar.base import NearfarError, site_directories
 from nearfar.topology import Node, format_cpu_list
+
+from .launchers import map_by, open_mpi_slots
+from .locality import is_ethernet
+from .placement import Placement
 
 #: What a launch line can be made for.
 FORMS = ("slurm", "openmpi", "mpich", "numactl", "taskset", "openmp")

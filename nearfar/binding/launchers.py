@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.binding.locality import cores_of
-from nearfar.binding.logical import logical_cpus
-from nearfar.binding.placement import Placement
 from nearfar.topology import Node
+
+from .locality import cores_of
+from .logical import logical_cpus
+from .placement import Placement
 
 
 def open_mpi_slots(node: Node, placements: Sequence[Placement]) -> tuple[list[str], list[str]]:

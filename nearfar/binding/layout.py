@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 #: Where a rank runs: beside its GPU, beside its NIC, or its MPI thread beside the NIC and the rest beside the GPU.
 SIDES = ("gpu", "nic", "split")

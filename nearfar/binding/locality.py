@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list, nic_class
 
 #: Classes of the path between a GPU and a NIC, nearest first.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nearfar.binding.locality import cores_of
 from nearfar.topology import Node
+
+from .locality import cores_of
 
 
 def logical_cpus(node: Node) -> dict[int, int]:

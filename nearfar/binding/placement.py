@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from nearfar.binding.cores import Core, CorePool, Wish
-from nearfar.binding.layout import Layout
-from nearfar.binding.locality import fabric_nics, gpu_home, memory_of, named_nic, nearest_nics, nic_home
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 from nearfar.topology import Gpu, Nic, Node, host_class, nic_class
+
+from .cores import Core, CorePool, Wish
+from .layout import Layout
+from .locality import fabric_nics, gpu_home, memory_of, named_nic, nearest_nics, nic_home
 
 
 @dataclass(frozen=True)

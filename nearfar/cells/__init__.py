@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .classes import cell_class, flow_class
-from .exchanges import (
+from .exchange_cells import (
     ALL_TO_ONE,
     ONE_TO_ALL,
     ONE_WAY,
@@ -16,10 +16,10 @@ from .exchanges import (
 )
 from .generators import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
+from .lone_cells import latency_cells, single_paths, size_sweep
 from .names import DERIVED, MetricName, decode_cell, encode_cell, metric_name, parse_metric_name, split_class
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, parse, parse_lines, pretty
 from .peers import peer_matrix
-from .sweeps import latency_cells, single_paths, size_sweep
 
 __all__ = [
     "ALL_TO_ONE",

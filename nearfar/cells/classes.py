@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 from nearfar.topology import Node, host_class, peer_class
 
 from .notation import Cell, Flow

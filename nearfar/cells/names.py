@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 from .notation import Cell, CellError, Flow, parse
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 #: The STREAM kernels, in canonical order.
 KERNELS = ("copy", "scale", "add", "triad")

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from nearfar import inventory, systems
+from nearfar.base import EXIT_GOOD, NearfarError, site_directories
 from nearfar.binding import FORMS, SIDES, Layout, Placement, explain, place, render, wrong_side
-from nearfar.errors import EXIT_GOOD, NearfarError
-from nearfar.prediction import NodeType, load_node_type
-from nearfar.sitefile import site_directories
-from nearfar.topology import Node, format_cpu_list, node_from_document, parse_cpu_list, parse_hwloc_xml
+from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.site import systems
+from nearfar.topology import Node, format_cpu_list, inventory, node_from_document, parse_cpu_list, parse_hwloc_xml
 
 _EPILOG = """\
 examples:

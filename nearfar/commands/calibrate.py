@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.calibration import (
+from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, site_directories
+from nearfar.measurement import Document, load, merge
+from nearfar.model.calibration import (
     Calibration,
     Comparison,
     as_json,
@@ -19,11 +21,7 @@ from nearfar.calibration import (
     node_type_of,
     told,
 )
-from nearfar.errors import EXIT_GOOD, CouldNotJudge, NearfarError
-from nearfar.measurement import Document, load, merge
-from nearfar.prediction import NodeType, load_node_type
-from nearfar.prediction.node_types import check_endpoints
-from nearfar.sitefile import site_directories
+from nearfar.model.prediction import NodeType, check_endpoints, load_node_type
 
 _EPILOG = """\
 examples:

@@ -7,12 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from nearfar import inventory
-from nearfar.errors import NearfarError
-from nearfar.first_site_files import write_first_site_files
-from nearfar.sitefile import site_directories
-from nearfar.topology import node_to_document
-from nearfar.topology.text import draw
+from nearfar.base import NearfarError, site_directories
+from nearfar.site import write_first_site_files
+from nearfar.topology import draw, inventory, node_to_document
 
 _EPILOG = """examples:
   nearfar detect

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.calibration import Measured, measured_cells
-from nearfar.commands.calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
-from nearfar.diagnosis import ORIGINS, Blame, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
-from nearfar.prediction import NodeType
+from nearfar.model.calibration import Measured, measured_cells
+from nearfar.model.diagnosis import ORIGINS, Blame, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
+from nearfar.model.prediction import NodeType
+
+from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
 
 _EPILOG = """\
 examples:

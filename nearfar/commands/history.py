@@ -13,10 +13,8 @@ from typing import Any
 import polars as pl
 
 from nearfar import history
-from nearfar.errors import EXIT_GOOD, CouldNotJudge, NearfarError
-from nearfar.history import History, Question, series, shown
-from nearfar.history.series import Series
-from nearfar.sitefile import nearest
+from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, nearest
+from nearfar.history import History, Question, Series, series, text
 
 _EPILOG = """\
 examples:
@@ -86,11 +84,11 @@ def run(args: argparse.Namespace) -> int:
     told = [] if args.json else _notes(store, question, found)
     if args.json:
         about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
-        print(json.dumps({**about, "series": shown.as_json(found)}, indent=1, ensure_ascii=False))
+        print(json.dumps({**about, "series": text.as_json(found)}, indent=1, ensure_ascii=False))
     else:
         one = len(found) == 1 and args.node is not None
         print(
-            "\n".join([*(shown.runs(found[0]) if one else shown.table(found, None if args.all else MOST_LINES)), *told])
+            "\n".join([*(text.runs(found[0]) if one else text.table(found, None if args.all else MOST_LINES)), *told])
         )
     return EXIT_GOOD
 
@@ -185,7 +183,7 @@ def _nothing(store: History, question: Question) -> NearfarError:
 
 
 def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "first": shown.time(row["first"]), "last": shown.time(row["last"])} for row in rows]
+    return [{**row, "first": text.time(row["first"]), "last": text.time(row["last"])} for row in rows]
 
 
 def _systems(args: argparse.Namespace, store: History, question: Question) -> int:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar import lint
-from nearfar.errors import EXIT_GOOD, EXIT_WRONG_USE, NearfarError
-from nearfar.sitefile import site_directories
+from nearfar.base import EXIT_GOOD, EXIT_WRONG_USE, NearfarError, site_directories
+from nearfar.site import lint
 
 _EPILOG = """examples:
   nearfar lint                             the site of NEARFAR_SITE, then the checkout's own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 
 def positive(text: str) -> int:

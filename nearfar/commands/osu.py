@@ -8,16 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar import inventory, node_lock
-from nearfar.commands.numbers import positive
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
-from nearfar.measurement import dump, loads
-from nearfar.measurement.codes import EXPECTED_SKIPS
-from nearfar.osu import disturbed, hosts
-from nearfar.osu.benchmarks import BENCHMARKS
-from nearfar.osu.cases import Case, cases, parse
-from nearfar.osu.figures import figures
-from nearfar.osu.measure import Interrupted, Options, measure
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock
+from nearfar.measurement import EXPECTED_SKIPS, dump, loads
+from nearfar.mpi.osu import BENCHMARKS, Case, Interrupted, Options, cases, disturbances, figures, hosts, measure, parse
+from nearfar.topology import inventory
+
+from .numbers import positive
 
 _EPILOG = """\
 examples:
@@ -113,7 +109,7 @@ def _table(text: str) -> str:
     mpi, version = document.raw["node"].get("software", {}).get("mpi"), document.raw["program"]["version"]
     lines = [f"{mpi or 'no MPI'}, OSU {version or 'was not run'}"]
     lines += [f"{metric.name:<{width}}  {metric.value:12.3f} {metric.unit}" for metric in metrics]
-    lines += [f"{finding.item}: {finding.reason}" for finding in disturbed.findings(document)]
+    lines += [f"{finding.item}: {finding.reason}" for finding in disturbances.findings(document)]
     lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

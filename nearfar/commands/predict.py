@@ -6,12 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
+from nearfar.base import EXIT_GOOD, NearfarError, site_directories
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
-from nearfar.diagnosis import parts_of
-from nearfar.errors import EXIT_GOOD, NearfarError
 from nearfar.measurement import dump
-from nearfar.prediction import NodeType, Prediction, degraded, load_node_type, modelled_document, predict
-from nearfar.sitefile import site_directories
+from nearfar.model.diagnosis import parts_of
+from nearfar.model.prediction import NodeType, Prediction, degraded, load_node_type, modelled_document, predict
 
 _EPILOG = """\
 examples:

@@ -6,8 +6,9 @@ import argparse
 import glob
 from pathlib import Path
 
-from nearfar import files, report, validation
-from nearfar.errors import NearfarError
+from nearfar import report
+from nearfar.base import NearfarError, files
+from nearfar.run import validation
 
 _EPILOG = """examples:
   nearfar report latest

@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nearfar import spack
-from nearfar.errors import EXIT_GOOD
-from nearfar.files import make_directory
-from nearfar.spack import agreement, detected, externals, mirror
-from nearfar.spack.ensure import say
+from nearfar.base import EXIT_GOOD, make_directory
+from nearfar.run import spack
+from nearfar.run.spack import agreement, detected, externals, mirror, say
 
 _EPILOG = """\
 examples:

@@ -13,16 +13,25 @@ from pathlib import Path
 
 import polars as pl
 
-from nearfar import history, ladder, lint, references, systems
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError
-from nearfar.files import lock, write_atomically
+from nearfar import history
+from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_GOOD,
+    CouldNotJudge,
+    NearfarError,
+    SiteFile,
+    lock,
+    nearest,
+    site_directories,
+    site_files,
+    write_atomically,
+)
 from nearfar.history import History, Question
-from nearfar.prediction import NodeType
-from nearfar.sitefile import SiteFile, nearest, site_directories, site_files
-from nearfar.systems import Partition, System
-from nearfar.tuning import proposal, reference_text, samples, shown, tolerance
-from nearfar.tuning.proposal import How, Proposal
-from nearfar.tuning.samples import Chosen
+from nearfar.history.tuning import Chosen, How, Proposal, proposal, reference_text, samples, tolerance
+from nearfar.history.tuning import text as shown
+from nearfar.model.prediction import NodeType
+from nearfar.site import Partition, System, drain_policy, lint, systems
+from nearfar.verdict import references
 
 _EPILOG = """\
 examples:
@@ -166,7 +175,7 @@ def _may_drain(name: str, directories: Sequence[Path]) -> Callable[[str], bool]:
     path = site_files("systems", list(directories)).get(name)
     if path is None:
         return lambda check: False
-    allowed = ladder.of_system(SiteFile(path))
+    allowed = drain_policy.of_system(SiteFile(path))
     return lambda check: allowed.step(check, hard=False) == "drain"
 
 

@@ -6,8 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from nearfar import environments, node_lock, validation
-from nearfar.commands.numbers import refuse_outside
+from nearfar.base import node_lock
+from nearfar.run import validation
+from nearfar.site import environments
+
+from .numbers import refuse_outside
 
 _EPILOG = """examples:
   nearfar validate                                this machine, all checks

@@ -1,20 +1,26 @@
 """The history: every real run's figures as rows in Parquet, beside the documents that they come from."""
 
-from nearfar.history.compaction import compact
-from nearfar.history.own_past import OwnPast
-from nearfar.history.places import VARIABLE, directory, readable
-from nearfar.history.record import record
-from nearfar.history.store import History, Question, parse_since, trusted
+from . import series, text
+from .baselines import OwnPast
+from .compaction import compact
+from .places import VARIABLE, directory, readable
+from .recording import record
+from .series import LESS_IS_BETTER, Series
+from .store import History, Question, parse_since, trusted
 
 __all__ = [
+    "LESS_IS_BETTER",
     "VARIABLE",
     "History",
     "OwnPast",
     "Question",
+    "Series",
     "compact",
     "directory",
     "parse_since",
     "readable",
     "record",
+    "series",
+    "text",
     "trusted",
 ]

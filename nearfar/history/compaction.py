@@ -10,10 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from nearfar.errors import CouldNotJudge
-from nearfar.files import cannot_write, lock
-from nearfar.history.places import COMPACTED, ELSEWHERE, VERSION
-from nearfar.history.store import History, Question, scan
+from nearfar.base import CouldNotJudge, cannot_write, lock
+
+from .places import COMPACTED, ELSEWHERE, VERSION
+from .store import History, Question, scan
 
 #: So many rows are sorted and written at a time; about a gigabyte of memory.
 CHUNK = 1_000_000

@@ -10,8 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.files import reports_directory
+from nearfar.base import CouldNotJudge, NearfarError, reports_directory
 
 #: The variable that names the history's directory.
 VARIABLE = "NEARFAR_HISTORY"

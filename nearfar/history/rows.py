@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import CouldNotJudge
 from nearfar.cells import CellError, parse
-from nearfar.errors import CouldNotJudge
-from nearfar.osu import disturbed
+from nearfar.mpi.osu import disturbances
 
 #: Reasons for held-down clocks that are a setting, not heat or power.
 _SETTINGS = ("applications_clocks", "sync_boost")
@@ -49,7 +49,7 @@ def of_document(
     results = _by_cell(document["results"])
     held = {entry["index"] for entry in document.get("gpus_under_load") or [] if _throttled(entry)}
     devices = _Devices(document["node"].get("gpus") or [], observed.get("gpus") or [])
-    loaded, busy = bool(document.get("aggressor")), disturbed.busy(document)
+    loaded, busy = bool(document.get("aggressor")), disturbances.busy(document)
     rows = [_row(m, results, devices, held, loaded or m["cell"] in busy) for m in verdict["metrics"]]
     return [{**common, **row} for row in rows if row is not None]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from nearfar.verdicts import ORDER
+from nearfar.base import ORDER
 
 #: The columns of the history that series are made of.
 COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict")

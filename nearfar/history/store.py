@@ -11,9 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from nearfar.errors import CouldNotJudge
-from nearfar.history.places import COMPACTED, VERSION, word
-from nearfar.history.schema import COLUMNS
+from nearfar.base import CouldNotJudge
+
+from .places import COMPACTED, VERSION, word
+from .schema import COLUMNS
 
 #: A clock that goes back by less was not set, but is another machine's.
 CLOCK_TOLERANCE = timedelta(minutes=5)

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from .document import Document, FlowResult, Rate, Result, Unmeasured, dump, load, loads, merge, subject_key
+from . import consistency
+from .codes import EXPECTED_SKIPS, SOFT_FAILURES
+from .document import (
+    CELL_QUANTITIES,
+    Document,
+    FlowResult,
+    Rate,
+    Result,
+    Unmeasured,
+    dump,
+    from_raw,
+    load,
+    loads,
+    merge,
+    subject_key,
+)
+from .document_metrics import metrics
 from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
-from .metrics import metrics
 
 __all__ = [
+    "CELL_QUANTITIES",
+    "EXPECTED_SKIPS",
     "MADE_OF_OTHERS",
     "RATIO",
     "RATIO_UNIT",
+    "SOFT_FAILURES",
     "AnyMetric",
     "Document",
     "FlowResult",
@@ -18,7 +36,9 @@ __all__ = [
     "Result",
     "SubjectMetric",
     "Unmeasured",
+    "consistency",
     "dump",
+    "from_raw",
     "load",
     "loads",
     "merge",

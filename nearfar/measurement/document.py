@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from nearfar.base import CouldNotJudge, NearfarError, schema
 from nearfar.cells import Cell, CellError, Flow, parse
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.sitefile import schema
 from nearfar.topology import Node, node_from_document
 
 SCHEMA_NAME = "nearfar-measurement"

@@ -10,12 +10,21 @@ import os
 import sys
 from pathlib import Path
 
-from nearfar.files import write_atomically
+from nearfar.base import write_atomically
+from nearfar.report.sections import explain, sentences
+from nearfar.verdict import run_directory as rundir
 
-from . import digest, junit, page, rundir, terminal
-from .explained import explain, sentences
+from . import digest, junit, page, terminal
+from .headline import title
+from .page import rendered
 
-__all__ = ["build", "summary"]
+__all__ = [
+    "build",
+    "rendered",
+    "summary",
+    "title",
+]
+
 
 _REPORT = "report.json"
 

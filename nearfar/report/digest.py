@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearfar.verdicts import shown_verdict
-
-from . import judged
-from .explained import Explained
-from .rundir import Check, NodeRun, Run
+from nearfar.base import shown_verdict
+from nearfar.report.figures import coverage
+from nearfar.report.sections import Explained
+from nearfar.verdict import Check, NodeRun, Run
 
 SCHEMA = "nearfar-report/1"
 
@@ -26,7 +25,7 @@ def digest(run: Run, explained: Mapping[str, Explained]) -> dict[str, Any]:
             key: raw.get(key)
             for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
         },
-        "figures": judged.of_run(run)._asdict(),
+        "figures": coverage.of_run(run)._asdict(),
         "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
         "missing_cases": run.missing_cases,
         "programs": list(run.programs),

@@ -6,14 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearfar.verdicts import NOT_JUDGED, ORDER, shown_verdict
-
-from . import balance, contention, judged, latencies, mpi, peers, ramps, sweeps
-from .figures import Figure, figures, parsed
-from .gaps import gaps, nothing
-from .matrices import cell_anchor, load_of
-from .rundir import Check, NodeRun, Run
-from .wording import class_words, link_words, origin, plural, span
+from nearfar.base import NOT_JUDGED, ORDER, shown_verdict
+from nearfar.report.charts import cell_anchor, load_of
+from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
+from nearfar.report.sections import balance, contention, gaps, latencies, many_gpus, mpi, nothing, peers, size_curves
+from nearfar.verdict import Check, NodeRun, Run
 
 _TITLES = {
     "topology_check": "Topology",
@@ -75,9 +72,9 @@ def check_line(check: Check, node: NodeRun) -> str:
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
         or latencies.line(found)
-        or sweeps.line(found)
+        or size_curves.line(found)
         or peers.line(found, _expected)
-        or ramps.line(found, node.node, _expected)
+        or many_gpus.line(found, node.node, _expected)
     )
     if said:
         return said
@@ -281,12 +278,12 @@ def lead(run: Run, found: list[Reason]) -> str:
         return f"{measured[0].text.rstrip('.')}.{more}"
     if run.shown == "MODELLED":
         return _modelled_lead(run, found)
-    nothing = judged.nothing(run)
+    nothing = coverage.nothing(run)
     if nothing:
         return f"Nothing was judged: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
-    count, unjudged = judged.of_run(run)
+    count, unjudged = coverage.of_run(run)
     aside = (
         f" {plural(unjudged, 'figure has', 'figures have')} no reference and {'was' if unjudged == 1 else 'were'} not judged."
         if unjudged

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base import NOT_JUDGED
+from nearfar.report.charts import element, printable
+from nearfar.report.figures import coverage, plural
+from nearfar.verdict import Check, NodeRun, Run
 
-from . import judged
 from .headline import check_line, missing_words
-from .rundir import Check, NodeRun, Run
-from .svg import element, printable
-from .wording import plural
 
 
 def document(run: Run) -> bytes:
@@ -68,7 +67,7 @@ def _case(node: NodeRun, check: Check) -> ET.Element:
         case.append(element("error", words, message=message, type="INDETERMINATE"))
     if check.word == "DEGRADED" and not node.modelled:
         case.append(element("system-out", f"DEGRADED\n{words}"))
-    unjudged = judged.of_checks([check]).unjudged
+    unjudged = coverage.of_checks([check]).unjudged
     if check.word == "PASS" and unjudged and not node.modelled:
         case.append(element("system-out", f"not judged, for want of a reference: {plural(unjudged, 'figure')}"))
     return case

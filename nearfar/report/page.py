@@ -11,15 +11,14 @@ from typing import Any
 import jinja2
 
 import nearfar
-from nearfar.errors import NearfarError
-from nearfar.sitefile import site_directories
+from nearfar.base import NearfarError, site_directories
+from nearfar.report.charts import Matrix, strips
+from nearfar.report.figures import coverage, wording
+from nearfar.report.sections import Explained, balance, provenance
+from nearfar.verdict import Run
 
-from . import balance, judged, provenance, strips, wording
-from .explained import Explained
 from .headline import Reason, lead, missing_words, modelled_notice, reasons, title
-from .matrices import Matrix
-from .rundir import Run
-from .sections import section
+from .page_contents import section
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -50,8 +49,8 @@ def render(run: Run, explained: Mapping[str, Explained]) -> str:
         "lead": lead(run, found),
         "notice": modelled_notice(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
-        "shown": judged.shown_run(run),
-        "remedy": judged.remedy(run),
+        "shown": coverage.shown_run(run),
+        "remedy": coverage.remedy(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
         "signs": wording.SIGNS,

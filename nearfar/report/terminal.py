@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nearfar.verdicts import ORDER, shown_verdict
+from nearfar.base import ORDER, shown_verdict
+from nearfar.report.figures import coverage, plural
+from nearfar.verdict import Run
 
-from . import judged
 from .headline import Reason, check_line, modelled_notice, reasons, short_name
-from .rundir import Run
-from .wording import plural
 
 MOST_LINES = 10
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
@@ -39,12 +38,12 @@ def summarise(run: Run, colour: bool = False, explained: Mapping[str, str] | Non
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
     tail[:0] = _answers(run, explained or {}, several)
     interrupted = ", interrupted" if run.raw.get("interrupted") else ""
-    nothing = judged.nothing(run)
-    tail.append(f"{paint(judged.shown_run(run))}{interrupted}  {run.folder / 'index.html'}")
+    nothing = coverage.nothing(run)
+    tail.append(f"{paint(coverage.shown_run(run))}{interrupted}  {run.folder / 'index.html'}")
     if nothing:
         tail.append(f"nothing was judged: {_plain(nothing)}")
     found = [r for r in reasons(run) if not (r.node and r.node.modelled)]
-    unjudged = judged.line(run)
+    unjudged = coverage.line(run)
     head = [_plain(unjudged)] if unjudged else []
     room = MOST_LINES - len(tail) - len(head)
     told = min(len(found), max(2, room - len(lines)))

@@ -1,22 +1,17 @@
 """What a node is made of: packages, NUMA nodes, GPUs, NICs, the bridges between them, and the class of every path.
 
-Pure: built from hwloc XML text or from a document's ``node`` object, never from the machine that runs this code.
+Pure: built from hwloc XML text or from a document's ``node`` object, never from the machine that runs this code; ``inventory``
+reads the machine. Needs: base.
 """
 
-from nearfar.topology.bitmaps import format_cpu_list, parse_cpu_list
-from nearfar.topology.comparison import Difference, compare
-from nearfar.topology.document import node_from_document, node_to_document
-from nearfar.topology.hwloc_xml import parse_hwloc_xml
-from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
-from nearfar.topology.path_classes import (
-    HOST_CLASSES,
-    PEER_CLASSES,
-    behind_nvswitch,
-    host_class,
-    nic_class,
-    peer_class,
-    shared_uplinks,
-)
+from .bitmaps import format_cpu_list, parse_cpu_list
+from .comparison import Difference, compare
+from .document import node_from_document, node_to_document
+from .hwloc_xml import parse_hwloc_xml
+from .parts import Gpu, Link, Nic, Node, NumaNode, Package
+from .path_classes import HOST_CLASSES, PEER_CLASSES, behind_nvswitch, host_class, nic_class, peer_class, shared_uplinks
+from .pci import bus_order, generation, is_gpu, normal_bus_id
+from .text import draw
 
 __all__ = [
     "HOST_CLASSES",
@@ -29,12 +24,17 @@ __all__ = [
     "NumaNode",
     "Package",
     "behind_nvswitch",
+    "bus_order",
     "compare",
+    "draw",
     "format_cpu_list",
+    "generation",
     "host_class",
+    "is_gpu",
     "nic_class",
     "node_from_document",
     "node_to_document",
+    "normal_bus_id",
     "parse_cpu_list",
     "parse_hwloc_xml",
     "peer_class",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 #: Numbers above this are not CPUs of any machine: a typing error would otherwise fill the memory.
 _LARGEST = 1 << 20

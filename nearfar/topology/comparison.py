@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.topology.parts import Gpu, Link, Node
+from .parts import Gpu, Link, Node
 
 _LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}
 _FIRMWARE = "look at the firmware's NUMA settings (nodes per socket, sub-NUMA clustering)"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nearfar.errors import NearfarError
-from nearfar.topology.bitmaps import format_cpu_list, parse_cpu_list
-from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
+from nearfar.base import NearfarError
+
+from .bitmaps import format_cpu_list, parse_cpu_list
+from .parts import Gpu, Link, Nic, Node, NumaNode, Package
 
 
 def node_to_document(node: Node) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from dataclasses import replace
 from itertools import combinations
 from xml.etree import ElementTree
 
-from nearfar.errors import NearfarError
-from nearfar.topology.bitmaps import parse_number
-from nearfar.topology.parts import Gpu, Link
-from nearfar.topology.pci import normal_bus_id
+from nearfar.base import NearfarError
+
+from .bitmaps import parse_number
+from .parts import Gpu, Link
+from .pci import normal_bus_id
 
 #: MB/s of one lane in one direction, as hwloc counts: 20000 for the first generation, 25000 since.
 _FIRST_GENERATION, _LATER_GENERATIONS = 20000, 25000

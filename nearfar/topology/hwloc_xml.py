@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
-from nearfar.errors import NearfarError
-from nearfar.topology.bitmaps import format_cpu_list, parse_bitmap, parse_number
-from nearfar.topology.hwloc_nvlink import nvlinks_from_distances
-from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode, Package
-from nearfar.topology.pci import bus_order, is_gpu, normal_bus_id
+from nearfar.base import NearfarError
+
+from .bitmaps import format_cpu_list, parse_bitmap, parse_number
+from .hwloc_nvlink import nvlinks_from_distances
+from .parts import Gpu, Link, Nic, Node, NumaNode, Package
+from .pci import bus_order, is_gpu, normal_bus_id
 
 _NVIDIA = "10de"
 #: ``class [vendor:device] [subvendor:subdevice] revision``, in format 3 with the programming interface behind it.

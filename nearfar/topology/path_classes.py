@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from nearfar.errors import NearfarError
-from nearfar.topology.parts import Gpu, Nic, Node, NumaNode
+from nearfar.base import NearfarError
+
+from .parts import Gpu, Nic, Node, NumaNode
 
 #: Classes of host flows, and of pairs of devices beside ``NV<lanes>``.
 HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 _BUS_ID = re.compile(r"(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
 

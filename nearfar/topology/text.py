@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.topology.bitmaps import format_cpu_list
-from nearfar.topology.parts import Gpu, Link, Nic, Node, NumaNode
-from nearfar.topology.path_classes import host_class, nic_class, peer_class, shared_uplinks
+from .bitmaps import format_cpu_list
+from .parts import Gpu, Link, Nic, Node, NumaNode
+from .path_classes import host_class, nic_class, peer_class, shared_uplinks
 
 _GIB = 1 << 30
 _LABELS = {"driver": "driver", "cuda": "CUDA", "kernel": "kernel", "os": "", "hwloc": "hwloc", "vbios": "GPU firmware"}

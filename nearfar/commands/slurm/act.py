@@ -7,11 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
-from nearfar.slurm import act, explain, hosts, retest
-from nearfar.slurm.decide import DRAIN
-from nearfar.slurm.scontrol import Slurm
-from nearfar.slurm.sweep.packs import PACKS
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.slurm.act import DRAIN, act, explain, retest
+from nearfar.slurm.controller import Slurm, node_names
+from nearfar.slurm.sweep import PACKS
 
 _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --explain           what would be done about each node, and why
@@ -83,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     order = act.Order(act.read_policy(args.system), args.results, args.health, args.state)
     if args.clear is not None:
         because = _because(args)
-        for node in hosts.listed(args.clear, "--clear"):
+        for node in node_names.listed(args.clear, "--clear"):
             print(f"{node}: written down; {act.clear(order, node, because, slurm)}")
         return EXIT_GOOD
     if args.retest is not None:

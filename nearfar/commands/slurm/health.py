@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearfar.errors import NearfarError
-from nearfar.slurm import health
+from nearfar.base import NearfarError
+from nearfar.slurm.health import check
 
 _EPILOG = """examples:
   nearfar slurm health                                      what slurmd runs: the finding goes to /var/lib/nearfar/health
@@ -28,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="DIR",
         type=Path,
-        default=health.OUTPUT,
-        help=f"where NODE.json goes (default: {health.OUTPUT})",
+        default=check.OUTPUT,
+        help=f"where NODE.json goes (default: {check.OUTPUT})",
     )
     parser.add_argument("--system", metavar="NAME", help="the system file (default: the one that claims this host)")
     parser.add_argument(
@@ -41,8 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--limit",
         metavar="SECONDS",
         type=float,
-        default=health.LIMIT,
-        help=f"hard limit (default: {health.LIMIT:g}, at most 30)",
+        default=check.LIMIT,
+        help=f"hard limit (default: {check.LIMIT:g}, at most 30)",
     )
 
 
@@ -50,4 +50,4 @@ def run(args: argparse.Namespace) -> int:
     """Look, and say what was seen in one line."""
     if not 0 < args.limit <= 30:
         raise NearfarError(f"--limit: {args.limit:g}: more than 0 and at most 30 seconds")
-    return health.program(health.Order(args.output, args.system, args.partition, args.results, args.limit, args.tools))
+    return check.program(check.Order(args.output, args.system, args.partition, args.results, args.limit, args.tools))

@@ -7,11 +7,11 @@ import getpass
 import re
 from pathlib import Path
 
-from nearfar.commands.numbers import refuse_outside
-from nearfar.errors import EXIT_GOOD, NearfarError
-from nearfar.slurm import hosts, install
+from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.commands import refuse_outside
+from nearfar.slurm.controller import OLDEST, Slurm, node_names
 from nearfar.slurm.health import OUTPUT
-from nearfar.slurm.scontrol import OLDEST, Slurm
+from nearfar.slurm.install import install
 
 _EPILOG = """examples:
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar            what would change, as a diff
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the diff; write where that was asked for."""
     if args.diff and args.apply:
         raise NearfarError("--diff shows, --apply writes: choose one")
-    if not hosts.NAME.fullmatch(args.partition):
+    if not node_names.NAME.fullmatch(args.partition):
         raise NearfarError(f"--partition {args.partition}: not the name of a partition")
     refuse_outside("--deadline", args.deadline, 0.0, 8784.0, "hours")
     user = args.user or getpass.getuser()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from nearfar.slurm.sweep import measure, session
-from nearfar.slurm.sweep.loop import Pace
-from nearfar.slurm.sweep.packs import CHOICES
+from nearfar.slurm.sweep import CHOICES, Pace, measure, session
 
 from . import sweep
 

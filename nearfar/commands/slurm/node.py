@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearfar.errors import EXIT_GOOD
-from nearfar.slurm import outside
-from nearfar.slurm.scontrol import Slurm
-from nearfar.slurm.sweep import node_run, plan
-from nearfar.slurm.sweep.packs import PACKS
+from nearfar.base import EXIT_GOOD
+from nearfar.slurm.act import without_job
+from nearfar.slurm.controller import Slurm
+from nearfar.slurm.sweep import PACKS, node_run, plan
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and say where."""
     gpus = args.gpus
     if args.outside_slurm:
-        state = outside.refuse_unless_free(args.node, Slurm())
+        state = without_job.refuse_unless_free(args.node, Slurm())
         gpus = plan.gpus(plan.gres(state)) if gpus is None else gpus
     results = args.results.absolute()
     order = node_run.Order(results, args.sweep, args.node, args.attempt, args.pack, args.site_partition, gpus)

@@ -9,13 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from nearfar.commands.numbers import positive, refuse_outside
-from nearfar.errors import EXIT_GOOD, NearfarError
-from nearfar.slurm.sweep import measure, merge, pairs, session
-from nearfar.slurm.sweep.controller import Controller
-from nearfar.slurm.sweep.journal import Journal, Plan, Task
-from nearfar.slurm.sweep.loop import Pace
-from nearfar.slurm.sweep.packs import CHOICES, PACKS
+from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.commands import positive, refuse_outside
+from nearfar.slurm.sweep import CHOICES, PACKS, Controller, Journal, Pace, Plan, Task, measure, merge, pairs, session
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted

@@ -4,4 +4,9 @@ from .distributions import Distributions
 from .nodes import Batch, BatchNode
 from .page import render
 
-__all__ = ["Batch", "BatchNode", "Distributions", "render"]
+__all__ = [
+    "Batch",
+    "BatchNode",
+    "Distributions",
+    "render",
+]

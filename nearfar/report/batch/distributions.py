@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from nearfar.verdicts import NOT_JUDGED
+from nearfar.base import NOT_JUDGED
 
 
 @dataclass

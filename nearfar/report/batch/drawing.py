@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from ..svg import element, markup
-from ..wording import number, unit_words
+from nearfar.report.charts import element, markup
+from nearfar.report.figures import number, unit_words
+
 from .distributions import Distribution
 
 WIDTH, HEIGHT, BINS = 200, 26, 40

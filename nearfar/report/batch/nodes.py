@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nearfar.verdicts import VERDICTS as ORDER
+from nearfar.base import VERDICTS as ORDER
+from nearfar.verdict import check_rank
 
-from ..rundir import check_rank
 from .distributions import Distributions
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import nearfar
+from nearfar.report import rendered, title
+from nearfar.report.figures import wording
 
-from .. import wording
-from ..headline import title
-from ..page import rendered
 from .distributions import Distribution
 from .drawing import histogram
 from .nodes import Batch, shared

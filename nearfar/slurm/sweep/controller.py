@@ -8,10 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm import hosts
-from nearfar.slurm.node_state import NodeState
-from nearfar.slurm.scontrol import Misused, Slurm
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.slurm.controller import Misused, NodeState, Slurm, node_names
 
 #: Questions within any minute, and its length in seconds.
 QUERIES, MINUTE = 18, 60.0
@@ -83,7 +81,7 @@ class Controller:
         return self._group("reservation", name, "ReservationName")
 
     def _group(self, kind: str, name: str, key: str) -> NodeGroup:
-        if not hosts.NAME.fullmatch(name):
+        if not node_names.NAME.fullmatch(name):
             raise NearfarError(f"--{kind} {name}: not the name of a {kind}")
         try:
             text = self._ask("scontrol", "--all", "--oneliner", "show", kind, name)
@@ -96,7 +94,7 @@ class Controller:
             known = "sinfo -s" if kind == "partition" else "scontrol show reservation"
             raise NearfarError(f"--{kind} {name}: Slurm knows no such {kind}; {known} lists them")
         nodes = fields.get("Nodes", "")
-        return NodeGroup(name, fields.get("State", ""), () if nodes == "(null)" else tuple(hosts.expand(nodes)))
+        return NodeGroup(name, fields.get("State", ""), () if nodes == "(null)" else tuple(node_names.expand(nodes)))
 
     def nodes(self) -> dict[str, NodeState]:
         """All nodes by name."""

@@ -8,11 +8,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from nearfar import files, node_lock
-from nearfar.errors import CouldNotJudge
-from nearfar.slurm import templates
+from nearfar.base import CouldNotJudge, files, node_lock
+from nearfar.slurm.controller import templates
 
-from .journal import Plan, Task
+from .state_file import Plan, Task
 
 #: In the sweep's directory.
 SCRIPT = "job.sh"

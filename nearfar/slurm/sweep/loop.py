@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nearfar.errors import NearfarError
-from nearfar.slurm import hosts, result
-from nearfar.slurm.node_state import NodeState
+from nearfar.base import NearfarError
+from nearfar.slurm.controller import NodeState, node_names
+from nearfar.slurm.results import result
 
 from .controller import ENDED, Controller, JobState, passing
 from .job_script import SCRIPT, output, submission
-from .journal import Journal, Task
 from .plan import gpus, occupation, refusal
+from .state_file import Journal, Task
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
@@ -187,7 +187,7 @@ class Sweep:
     def _see(self, jobs: Iterable[JobState]) -> bool:
         """Take over what squeue says; whether anything is new."""
         by_number = {job.job: job for job in jobs}
-        latest = {frozenset(hosts.expand(job.wanted)): job for _, job in sorted(by_number.items()) if job.wanted}
+        latest = {frozenset(node_names.expand(job.wanted)): job for _, job in sorted(by_number.items()) if job.wanted}
         known = {task.job for task in self.journal.tasks.values()}
         changed = False
         for node in sorted(self._doubtful):

@@ -10,18 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.errors import NearfarError
-from nearfar.files import reports_directory
-from nearfar.slurm import hosts
-from nearfar.slurm.scontrol import Slurm
-from nearfar.slurm.trust import own
+from nearfar.base import NearfarError, reports_directory
+from nearfar.slurm.controller import Slurm, node_names
+from nearfar.slurm.results import own
 
 from . import job_script, nightly, plan, second_stage, site_partition
 from .controller import Controller
-from .journal import Journal, Plan, Task
+from .levels import PACKS
 from .loop import Pace, Sweep
-from .packs import PACKS
 from .progress import Progress
+from .state_file import Journal, Plan, Task
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace) ->
 def dry_run(planned: Plan, tasks: Sequence[Task], print_line: Callable[[str], None]) -> None:
     """Say what would be submitted; ``tasks`` are those of the plan's nodes."""
     waiting = [task for task in tasks if task.job is None and not task.ended]
-    which = hosts.fold(name for task in waiting for name in task.hosts) or "none"
+    which = node_names.fold(name for task in waiting for name in task.hosts) or "none"
     many = "" if len(planned.nodes) == 1 else "s"
     print_line(
         f"sweep {planned.sweep}: {len(planned.nodes)} node{many} of {planned.partition}; jobs are submitted for {which}"

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
-from nearfar.files import write_atomically
-from nearfar.slurm.trust import own
-from nearfar.verdicts import VERDICTS
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS, write_atomically
+from nearfar.slurm.results import own
 
 from . import nightly
 from . import pairs as second_stage
-from .journal import Journal
 from .outcome import Outcome, outcomes, verdict, worst_first
 from .pairs import Pairs
+from .state_file import Journal
 from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from .journal import FILE, Journal
+from .state_file import FILE, Journal
 
 
 def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:

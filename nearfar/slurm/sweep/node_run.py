@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar import catalogue, expected_cases, files, gpu_count, history, systems, validation
-from nearfar.environments import SYSTEM
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm import handover, result
-from nearfar.slurm.handover import About
-from nearfar.slurm.result import Job
+from nearfar import history
+from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.question import catalogue
+from nearfar.run import expected_cases, validation
+from nearfar.site import SYSTEM, gpu_count, systems
+from nearfar.slurm.results import About, Job, publish_result, result
 
 from . import site_partition
-from .packs import PACKS, PAIR
+from .levels import PACKS, PAIR
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def run(order: Order) -> Path:
         # The clock may be set while we measure; what lies between the two times is how long it took.
         about = About(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
                       started=_utc(started), ended=_utc(started + time.monotonic() - began), job=_job())  # fmt: skip
-        return handover.leave(run_directory, place, about)
+        return publish_result.leave(run_directory, place, about)
 
 
 def _check_programs() -> None:
@@ -133,7 +133,7 @@ def _request(name: str, report_directory: Path) -> validation.Request:
 def _without_osu(system: systems.System) -> bool:
     """Whether OSU cannot be had on this node: it is not on the PATH, nobody names it, and nothing in the site's file may bring
     it once the environment is loaded."""
-    from nearfar.osu import installed
+    from nearfar.mpi.osu import installed
 
     if os.environ.get("NEARFAR_OSU") or installed.find("osu_latency", "pt2pt") is not None:
         return False

@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nearfar.errors import NearfarError
-from nearfar.slurm import result
-from nearfar.slurm.result import NodeResult
-from nearfar.slurm.trust import Trust
-from nearfar.verdicts import ORDER, worst
+from nearfar.base import ORDER, NearfarError, worst
+from nearfar.slurm.results import NodeResult, Trust, result
 
 from . import job_script
-from .journal import Journal, Task
 from .pairing import Judged
+from .state_file import Journal, Task
 
 #: Slurm's reasons for a job that its node could not start.
 _NOT_STARTED = ("JobLaunchFailure", "launch_failure", "RaisedSignal:53(Real-time signal 19)")

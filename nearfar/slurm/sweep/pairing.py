@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.verdicts import good, passes
+from nearfar.base import good, passes
 
 #: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
 ROUNDS = ("pairs-1", "pairs-2", "pairs-3")

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.osu.installed import INSTALL
-from nearfar.slurm.trust import own
-from nearfar.verdicts import passes, worst
+from nearfar.base import passes, worst
+from nearfar.mpi.osu import INSTALL
+from nearfar.slurm.results import own
 
-from . import journal, measure, pairing, session
+from . import measure, pairing, session, state_file
 from .controller import Controller
-from .journal import Journal, Task
+from .levels import PACKS, PAIR, PING_PONG
 from .loop import Pace
 from .outcome import Outcome, outcomes
-from .packs import PACKS, PAIR, PING_PONG
 from .pairing import Judged, Pair
+from .state_file import Journal, Task
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,9 @@ def read(sweep: Journal, found: Sequence[Outcome]) -> Pairs | None:
 def journals(sweep: Journal) -> list[Journal]:
     """Of the rounds that were begun."""
     return [
-        journal.load(sweep.folder / name) for name in pairing.ROUNDS if (sweep.folder / name / journal.FILE).exists()
+        state_file.load(sweep.folder / name)
+        for name in pairing.ROUNDS
+        if (sweep.folder / name / state_file.FILE).exists()
     ]
 
 

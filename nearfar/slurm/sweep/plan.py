@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm import hosts
-from nearfar.slurm.node_state import NodeState
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.slurm.controller import NodeState, node_names
 
 from .controller import Controller, NodeGroup
 
@@ -37,7 +36,7 @@ def choose(controller: Controller, partition: str, nodes: str | None, reservatio
     if nodes is None:
         wanted = list(group.nodes) if reserved is None else reserved
     else:
-        wanted = hosts.listed(nodes, "--nodes")
+        wanted = node_names.listed(nodes, "--nodes")
         _all_in(wanted, group.nodes, f"--nodes {nodes}", f"partition {partition}")
         if reserved is not None:
             _all_in(wanted, reserved, f"--nodes {nodes}", f"reservation {reservation}")
@@ -59,7 +58,7 @@ def _reserved(controller: Controller, name: str, partition: NodeGroup) -> list[s
 def _all_in(wanted: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
     absent = sorted(set(wanted) - set(known))
     if absent:
-        raise NearfarError(f"{what}: {hosts.fold(absent)} not in {where} (which has {hosts.fold(known)})")
+        raise NearfarError(f"{what}: {node_names.fold(absent)} not in {where} (which has {node_names.fold(known)})")
 
 
 def gres(node: NodeState) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nearfar.slurm.trust import Trust
+from nearfar.slurm.results import Trust
 
-from .journal import Journal, Task
 from .outcome import outcome
+from .state_file import Journal, Task
 
 
 class Progress:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.errors import NearfarError
+from nearfar.base import NearfarError
 
 from . import site_partition
-from .packs import PACKS
+from .levels import PACKS
 
 #: What a partition of the site's file has where MPI between its nodes is to be measured.
 FEATURES = ("mpi", "two_nodes")

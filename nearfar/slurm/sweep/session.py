@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar import files
-from nearfar.errors import CouldNotJudge, NearfarError
-from nearfar.slurm import hosts, result
-from nearfar.slurm.handover import make_for_all
-from nearfar.slurm.trust import own
+from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.slurm.controller import node_names
+from nearfar.slurm.results import make_for_all, own, result
 
-from . import job_script, journal
-from .journal import Journal, Plan, Task
+from . import job_script, state_file
+from .state_file import Journal, Plan, Task
 
 _ELSEWHERE = "name another --results DIR"
 
@@ -84,7 +82,7 @@ def could_begin(results: Path, name: str) -> None:
 
 
 def _refuse_name(name: str) -> None:
-    if not hosts.NAME.fullmatch(name):
+    if not node_names.NAME.fullmatch(name):
         raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
 
 
@@ -115,7 +113,7 @@ def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Jo
 def resume(results: Path, name: str, now: float) -> Journal:
     """A sweep that was interrupted, or left nodes without a result: these have their turn again, and jobs that are still
     in Slurm are waited for. It gets as much time again as it had."""
-    kept = journal.load(results / name)
+    kept = state_file.load(results / name)
     plan = kept.plan
     for task in kept.tasks.values():
         task.has_result = (result.place(results, name, task.node, task.attempt) / result.RESULT).exists()

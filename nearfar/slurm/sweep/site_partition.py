@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from nearfar import systems
-from nearfar.errors import NearfarError
-from nearfar.systems import Partition, System
+from nearfar.base import NearfarError
+from nearfar.site import Partition, System, systems
 
 _ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
 

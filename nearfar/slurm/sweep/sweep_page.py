@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
-from nearfar.slurm import hosts
-from nearfar.slurm.result import NodeResult
+from nearfar.slurm.controller import node_names
+from nearfar.slurm.results import NodeResult
 
 from . import nightly
-from .journal import Journal
+from .levels import PACKS
 from .outcome import Outcome
-from .packs import PACKS
+from .state_file import Journal
 
 
 class SweepPage:
@@ -40,7 +40,7 @@ class SweepPage:
             notes=[*notes, *(note for one in found for note in one.notes)],
             links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json"), *pages],
         )  # fmt: skip
-        return batch.render(page, hosts.fold)
+        return batch.render(page, node_names.fold)
 
     def _about(self) -> list[str]:
         plan = self._journal.plan

@@ -13,10 +13,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from nearfar import history, measurement, references, verdict
-from nearfar.lint import questions
+from nearfar import history, measurement, verdict
 from nearfar.measurement.document import from_raw
-from nearfar.verdict import Subject
+from nearfar.site.lint import known_metrics
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
 
@@ -50,7 +51,7 @@ def _run(system: str, folder: Path, directory: Path) -> Path:
         document = from_raw(raw)
         run.node(name, {**described, "hostname": name})
         figures = (
-            questions.rows(check, document.node, frozenset()) or {}
+            known_metrics.rows(check, document.node, frozenset()) or {}
         )  # what the check itself judges of its document
         metrics = [metric for metric in measurement.metrics(document, document.node) if metric.name in figures]
         found = references.resolve(metrics, check, [], document.node)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar import measurement, references, verdict
+from nearfar import measurement, verdict
 from nearfar.cells import (
     Cell,
     exchange_of,
@@ -25,6 +25,7 @@ from nearfar.cells import (
 )
 from nearfar.measurement.document import from_raw
 from nearfar.topology import Node, node_from_document
+from nearfar.verdict import references
 from tests.data.runs.synthetic import STARTED, Document, Run, make_node
 
 Rates = Callable[[Cell], "Sequence[float] | None"]

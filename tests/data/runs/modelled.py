@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar import measurement, references, verdict
+from nearfar import measurement, verdict
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import Cell, host_device_matrix, peer_matrix, saturation_ramps, sharing_ramps, stream_matrix
-from nearfar.files import CHECKOUT
 from nearfar.measurement.document import from_raw
-from nearfar.prediction import load_node_type, modelled_document
+from nearfar.model.prediction import load_node_type, modelled_document
 from nearfar.topology import Node
-from nearfar.verdict import Subject
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
 from tests.data.runs.synthetic import STARTED, Run
 
 SITE = CHECKOUT / "site"

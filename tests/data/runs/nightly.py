@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar import measurement, references, verdict
+from nearfar import measurement, verdict
 from nearfar.measurement.document import from_raw
-from nearfar.references import ReferenceFile
-from nearfar.verdict import Subject
+from nearfar.verdict import references
+from nearfar.verdict.judgement import Subject
+from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
 

@@ -1,0 +1,188 @@
+"""Where things are kept, and how they are written so that a reader never sees half a file.
+
+``NEARFAR_STATE`` moves ``build/`` and ``reports/`` out of the checkout (a read-only checkout, a shared one).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import CouldNotJudge
+
+#: The checkout: the directory that holds the package, the checks and the site files.
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+_REMEDY = {
+    errno.ENOSPC: "the disk is full; make room, or {elsewhere} on another disk",
+    errno.EDQUOT: "the quota is used up; make room, or {elsewhere} elsewhere",
+    errno.EROFS: "the file system is read-only; {elsewhere} that can be written",
+    errno.EACCES: "no permission to write there; {elsewhere} that can be written",
+    errno.EPERM: "no permission to write there; {elsewhere} that can be written",
+}
+
+
+#: What a user can do about a place that cannot be written.
+STATE_ELSEWHERE = "set NEARFAR_STATE to a directory"
+
+
+def copy_tree(source: Path, to: Path) -> None:
+    """Copy a directory's files into a new one. Raises the first ``OSError`` as it is: ``shutil.copytree`` collects them, and
+    a full disk is told in as many words as there are files."""
+    to.mkdir()
+    for path in sorted(source.rglob("*")):
+        target = to / path.relative_to(source)
+        if path.is_dir():
+            target.mkdir()
+        else:
+            shutil.copyfile(path, target)
+
+
+def cannot_write(path: Path, error: OSError, elsewhere: str = STATE_ELSEWHERE) -> CouldNotJudge:
+    """The user's error for a failed write: the path, the cause and the remedy in one line."""
+    cause = _REMEDY.get(error.errno or 0, error.strerror or str(error)).format(elsewhere=elsewhere)
+    return CouldNotJudge(f"{path}: cannot be written: {cause}")
+
+
+def state_directory() -> Path:
+    """Where ``build/`` and ``reports/`` live: ``NEARFAR_STATE``, else the checkout."""
+    return Path(os.environ.get("NEARFAR_STATE") or CHECKOUT).expanduser().absolute()
+
+
+def reports_directory() -> Path:
+    """Where runs are kept."""
+    return state_directory() / "reports"
+
+
+def make_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> Path:
+    """Make ``path`` with its parents; raises ``CouldNotJudge`` with the remedy where that is impossible."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error, elsewhere) from None
+    return path
+
+
+def write_atomically(
+    path: Path,
+    content: str | bytes,
+    elsewhere: str = STATE_ELSEWHERE,
+    mode: int | None = None,
+    durable: bool = False,
+) -> None:
+    """Write a file beside its place and rename it there; an interrupted write leaves the old file, or none.
+
+    Makes missing parent directories. ``mode`` None: as the umask has it. ``durable``: it is on the disk when this returns, with
+    its name in its directory. Raises ``CouldNotJudge`` (full disk, read-only, no permission).
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    make_directory(path.parent, elsewhere)
+    beside = None
+    try:
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
+        os.chmod(beside, 0o666 & ~_umask() if mode is None else mode)
+        os.replace(beside, path)
+    except OSError as error:
+        _remove(beside)
+        raise cannot_write(path, error, elsewhere) from None
+    except BaseException:
+        _remove(beside)
+        raise
+    if durable:
+        sync_directory(path.parent, elsewhere)
+
+
+def sync_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> None:
+    """Bring the names in a directory to the disk. Raises ``CouldNotJudge`` where that fails."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise cannot_write(path, error, elsewhere) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _remove(path: str | None) -> None:
+    if path is not None:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+
+
+def link_atomically(link: Path, target: str) -> None:
+    """Point a symbolic link at ``target`` (as written, usually relative), replacing an older link at once."""
+    make_directory(link.parent)
+    beside = link.parent / f".{link.name}.{os.getpid()}"
+    try:
+        _remove(str(beside))
+        os.symlink(target, beside)
+        os.replace(beside, link)
+    except OSError as error:
+        _remove(str(beside))
+        raise cannot_write(link, error) from None
+
+
+@contextmanager
+def lock(path: Path, limit: float = 600.0) -> Iterator[None]:
+    """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then
+    ``CouldNotJudge``."""
+    make_directory(path.parent)
+    try:
+        stream = open(path, "a")
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    with stream:
+        deadline = time.monotonic() + limit
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise CouldNotJudge(
+                        f"{path}: held by another run for more than {limit:.0f} s; wait for it"
+                    ) from None
+                time.sleep(0.05)
+        yield
+
+
+def new_run_directory(system: str, started: float | None = None) -> Path:
+    """Make ``reports/<system>/<YYYYmmddTHHMMSS>`` (UTC); a second run in the same second gets a suffix, never the
+    same folder."""
+    base = make_directory(reports_directory() / system)
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(started))
+    for name in [stamp, *(f"{stamp}-{n}" for n in range(2, 1000))]:
+        try:
+            (base / name).mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise cannot_write(base / name, error) from None
+        return base / name
+    raise CouldNotJudge(f"{base}: a thousand runs within a second")
+
+
+def publish_run(run_directory: Path) -> None:
+    """Point ``reports/latest`` at this run."""
+    link_atomically(reports_directory() / "latest", f"{run_directory.parent.name}/{run_directory.name}")

@@ -1,0 +1,148 @@
+"""One run measures on a node at a time: a lock that belongs to the machine, ends with its holder and says who that is.
+
+It is a listening UNIX socket in Linux' abstract namespace, called after the host: no file, no rights, nothing that is left
+behind. Who waits stays connected to it, and is woken by the holder's end. Programs that are started by hand do not ask for it,
+and a container with a network of its own does not see it.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import select
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from . import lock_holder
+from .errors import CouldNotJudge, NearfarError
+from .lock_holder import Holder
+
+#: Tells children that their run has the lock: ``<host>:<pid>`` of the holder.
+HELD = "NEARFAR_NODE_LOCK"
+#: How long a run waits for another one, in seconds; 60 unless it says otherwise.
+WAIT = "NEARFAR_WAIT"
+LONGEST = 7 * 86400.0
+#: A word more in the lock's name: for parts of a node that may be measured at the same time.
+PART = "NEARFAR_NODE_PART"
+
+#: Seconds between two tries where nobody can be waited for.
+_PAUSE = 0.1
+#: Seconds that a holder may take to begin or to end: nobody listens meanwhile.
+_BETWEEN = 1.0
+_UNKNOWN = Holder()
+#: Room for one connection of each process that asks: they are never answered. Kernels cap it.
+_BACKLOG = 4096
+
+
+def wait() -> float:
+    """Seconds that a run waits. Raises ``NearfarError`` where the variable is no number of seconds."""
+    text = os.environ.get(WAIT) or "60"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= LONGEST:
+        raise NearfarError(f"{WAIT}: '{text}' is not a number of seconds from 0 to {LONGEST:g}")
+    return seconds
+
+
+def _say(words: str) -> None:
+    print(f"nearfar: {words}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def held(limit: float, tell: Callable[[str], None] = _say) -> Iterator[None]:
+    """Hold this node's lock, unless the run that this process belongs to holds it already; wait at most ``limit`` seconds.
+
+    ``tell`` gets a line where it has to be waited for. Raises ``CouldNotJudge`` with who holds it. Where the system refuses such
+    sockets, that is told, and nothing is held.
+    """
+    lock = _taken(limit, tell)
+    if lock is None:
+        yield
+        return
+    before = os.environ.get(HELD)
+    os.environ[HELD] = f"{socket.gethostname()}:{os.getpid()}"
+    try:
+        yield
+    finally:
+        lock.close()
+        del os.environ[HELD]
+        if before is not None:
+            os.environ[HELD] = before
+
+
+def _taken(limit: float, tell: Callable[[str], None]) -> socket.socket | None:
+    """The lock; None where this run has it, or it cannot be had on this system."""
+    end = time.monotonic() + limit
+    told = None
+    while True:
+        try:
+            lock = _bound()
+        except OSError as error:
+            tell(
+                f"no lock on this system ({error.strerror}): another run that measures at the same time is not noticed"
+            )
+            return None
+        if lock is not None:
+            return lock
+        with socket.socket(socket.AF_UNIX) as line:
+            listens, holder = _holder(line)
+            if _is_this_run(holder):
+                return None
+            left = end - time.monotonic()
+            if not listens and left > -_BETWEEN:
+                time.sleep(_PAUSE)
+                continue
+            if left <= 0:
+                raise CouldNotJudge(
+                    f"another run measures on this node: {holder.words}; waited {limit:g} s and measured nothing: try again when it "
+                    f"has ended, or wait longer: --wait SECONDS ({WAIT})"
+                )
+            if holder != told:
+                tell(f"another run measures on this node: {holder.words}; waiting up to {left:.0f} s")
+                told = holder
+            if holder == _UNKNOWN:
+                time.sleep(min(_PAUSE, left))
+            else:
+                select.select([line], [], [], left)  # readable once the holder has ended
+
+
+def _bound() -> socket.socket | None:
+    """The lock, or None where somebody has it. Children do not inherit it."""
+    lock = socket.socket(socket.AF_UNIX)
+    try:
+        lock.bind(_name())
+        lock.listen(_BACKLOG)
+    except OSError as error:
+        lock.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return lock
+
+
+def _name() -> bytes:
+    part = os.environ.get(PART)
+    return f"\0nearfar-node-{socket.gethostname()}{f'-{part}' if part else ''}".encode()[:107]
+
+
+def _holder(line: socket.socket) -> tuple[bool, Holder]:
+    """Whether somebody listens, and who, asked through ``line``, which stays connected where it is known."""
+    line.setblocking(False)
+    try:
+        line.connect(_name())
+        return True, lock_holder.of(line)
+    except ConnectionRefusedError:
+        return False, _UNKNOWN
+    except OSError:  # too many have asked this holder
+        return True, _UNKNOWN
+
+
+def _is_this_run(holder: Holder) -> bool:
+    """The variable alone may have come from another node, or outlived its run."""
+    return holder.pid > 0 and os.environ.get(HELD) == f"{socket.gethostname()}:{holder.pid}"

@@ -1,0 +1,121 @@
+"""Children with time limits, ended together with everything they started.
+
+A child gets a session (and so a process group) of its own. Whatever ends our wait (its end, the limit, Ctrl-C, a
+termination signal turned into an exception) ends the whole group before control returns: SIGTERM, a grace period,
+SIGKILL.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .errors import CouldNotJudge
+
+#: Seconds between SIGTERM and SIGKILL.
+GRACE = 2.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a child ended. ``returncode`` is negative for a signal; ``seconds`` is wall time."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+    timed_out: bool
+
+    @property
+    def last_line(self) -> str:
+        """The last line of standard error that is not blank: where a program that hangs was."""
+        lines = [line.strip() for line in self.stderr.replace("\r", "\n").splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+
+def end_group(child: subprocess.Popen[str], grace: float) -> None:
+    """End a child's whole process group and reap the child."""
+    _signal_group(child.pid, signal.SIGTERM)
+    try:
+        child.wait(timeout=grace)
+    except subprocess.TimeoutExpired:
+        pass
+    # Also after a clean end: what the child left behind in its group must not outlive it.
+    _signal_group(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def run(
+    command: Sequence[str],
+    limit: float | None,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    grace: float | None = None,
+    on_stdout: Callable[[str], None] | None = None,
+    on_stderr: Callable[[str], None] | None = None,
+) -> Finished:
+    """Run ``command`` for at most ``limit`` seconds (None: no limit); its group is gone when this returns or raises.
+
+    ``on_stdout`` and ``on_stderr`` see each line as it comes (from reader threads). ``env`` replaces the environment.
+    Raises ``CouldNotJudge`` when the program is missing or may not be executed.
+    """
+    started = time.monotonic()
+    try:
+        child = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            encoding="utf-8", errors="replace", env=None if env is None else dict(env), cwd=cwd, start_new_session=True,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise CouldNotJudge(f"{command[0]}: not found; ./validate says which package brings it") from None
+    except OSError as error:
+        raise CouldNotJudge(f"{command[0]}: cannot be started: {error.strerror}") from None
+    out: list[str] = []
+    err: list[str] = []
+    timed_out = False
+    readers: list[threading.Thread] = []
+    try:
+        readers += [_reader(child.stdout, out, on_stdout), _reader(child.stderr, err, on_stderr)]
+        child.wait(timeout=limit)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+    finally:
+        end_group(child, GRACE if grace is None else grace)
+    for reader in readers:
+        reader.join(timeout=GRACE)
+    return Finished(child.returncode, "".join(out), "".join(err), time.monotonic() - started, timed_out)
+
+
+def _reader(stream: IO[str] | None, lines: list[str], tell: Callable[[str], None] | None) -> threading.Thread:
+    assert stream is not None
+
+    def read() -> None:
+        with stream:
+            for line in stream:
+                lines.append(line)
+                if tell is not None:
+                    tell(line.rstrip("\n"))
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    return thread
+
+
+def find_program(name: str, path: str | None = None) -> str | None:
+    """The absolute path of a program on the PATH (or on another ``path``), or None."""
+    return shutil.which(name, path=path)

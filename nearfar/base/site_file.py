@@ -1,0 +1,262 @@
+"""Reading a site's YAML files: rendered by Jinja2, checked against a schema, every complaint with file and line.
+
+A file is rendered from itself and the environment (``{{ env.NAME }}``) alone, never from the machine that reads it:
+an expectation taken from the node under test would always pass.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import traceback
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Union
+
+import yaml
+
+from .errors import NearfarError
+from .files import CHECKOUT
+
+Step = Union[str, int]
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SCHEMAS = Path(__file__).with_name("schemas")
+
+
+class SiteFileError(NearfarError):
+    """What is wrong at one place of a site's file: its ``line`` (None: the file as a whole), ``where`` that is no line of
+    the file as it stands, and the ``steps`` that lead to it."""
+
+    def __init__(self, path: Path, line: int | None, words: str, where: str = "", steps: tuple[Step, ...] = ()) -> None:
+        super().__init__(f"{path}:{line}{where}: {words}" if line is not None else f"{path}: {words}")
+        self.path = path
+        self.line = line
+        self.words = words
+        self.where = where
+        self.steps = steps
+
+
+def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """A site's own directories (``NEARFAR_SITE``, separated by ``:``) first, then the checkout's ``site/``."""
+    own = (os.environ if environ is None else environ).get("NEARFAR_SITE", "")
+    directories = [Path(part).expanduser().absolute() for part in own.split(":") if part]
+    for directory in directories:
+        if not directory.is_dir():
+            raise NearfarError(f"NEARFAR_SITE: {directory} is not a directory; mend the variable or make the directory")
+    return [*directories, CHECKOUT / "site"]
+
+
+def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
+    """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's
+    counts."""
+    found: dict[str, Path] = {}
+    for directory in directories:
+        for path in sorted((directory / kind).glob("*.yaml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+class SiteFile:
+    """One file: ``data`` as plain Python, and the line each part of it stands on."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.path = path
+        self._sound: set[str] = set()
+        self._lines: dict[int, dict[str, tuple[int, Any]]] = {}
+        try:
+            source = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            words = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            raise SiteFileError(path, None, words) from None
+        text = _render(path, source, os.environ if environ is None else environ)
+        # A loop makes the rendered text longer than the file; the line is then one of what `nearfar` read.
+        self._where = "" if text.count("\n") == source.count("\n") else " of the rendered text"
+        loader = _LOADER(text)
+        try:
+            self._root = loader.get_single_node()
+            self._refuse_repeated_keys(self._root)
+            self.data: Any = None if self._root is None else loader.construct_document(self._root)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark is not None else 1
+            words = f"not YAML: {error.problem or error.context}"
+            raise SiteFileError(path, line, words, self._where) from None
+        except yaml.YAMLError as error:
+            raise SiteFileError(path, None, f"not YAML: {error}") from None
+        finally:
+            loader.dispose()
+
+    def line(self, *steps: Step) -> int:
+        """The line (1-based) of the part that keys and positions lead to; of its last known ancestor where it is
+        missing."""
+        node = self._root
+        line = 1 if node is None else node.start_mark.line + 1
+        for step in steps:
+            below = None
+            if isinstance(node, yaml.MappingNode):
+                line, below = self._keys(node).get(str(step), (line, None))
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+                below = node.value[step]
+                line = below.start_mark.line + 1
+            if below is None:
+                break
+            node = below
+        return line
+
+    def _keys(self, node: yaml.MappingNode) -> dict[str, tuple[int, Any]]:
+        """The line and the value of each key of a mapping, looked through once."""
+        if id(node) not in self._lines:
+            self._lines[id(node)] = {key.value: (key.start_mark.line + 1, value) for key, value in node.value}
+        return self._lines[id(node)]
+
+    def error(self, words: str, *steps: Step) -> SiteFileError:
+        """A user's error that names this file and the line of the part that ``steps`` lead to."""
+        return SiteFileError(self.path, self.line(*steps), words, self._where, steps)
+
+    def check(self, schema_name: str) -> None:
+        """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest
+        known key."""
+        if problems := self.problems(schema_name):
+            raise problems[0]
+
+    def problems(self, schema_name: str) -> list[SiteFileError]:
+        """All that ``schemas/<schema_name>.json`` complains of, in the order of lines; what is missing comes last."""
+        found: dict[str, SiteFileError] = {}
+        if schema_name in self._sound:
+            return []
+        for problem in _by_line(validator(schema_name).iter_errors(self.data), self):
+            steps = list(problem.absolute_path)
+            place = ".".join(str(step) for step in steps)
+            for words, more in _explain(problem):
+                error = self.error(f"{place}: {words}" if place else words, *steps, *more)
+                found.setdefault(str(error), error)
+        if not found:
+            self._sound.add(schema_name)
+        return list(found.values())
+
+    def take_out(self, *steps: Step) -> bool:
+        """Remove from ``data`` the last key on the way of ``steps``: never an item of a list, whose others keep their
+        positions. False where there is nothing to remove."""
+        data, place = self.data, None
+        for step in steps:
+            if isinstance(data, dict):
+                key = next((key for key in data if str(key) == str(step)), None)
+                if key is None:
+                    return False  # it is gone already
+                place, data = (data, key), data[key]
+            elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+                data = data[step]
+            else:
+                break
+        if place is None:
+            return False
+        del place[0][place[1]]
+        self._sound.clear()
+        return True
+
+    def _refuse_repeated_keys(self, node: Any, above: tuple[int, ...] = ()) -> None:
+        """Refuse a key that is there twice, and an alias to what it stands in."""
+        if id(node) in above:
+            line = node.start_mark.line + 1
+            raise SiteFileError(self.path, line, "an alias to the very part that holds it; write it out", self._where)
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in node.value:
+                if key.value in seen and key.value != "<<":
+                    line = key.start_mark.line + 1
+                    words = f"the key '{key.value}' is there twice; remove one"
+                    raise SiteFileError(self.path, line, words, self._where)
+                seen.add(key.value)
+                self._refuse_repeated_keys(value, (*above, id(node)))
+        elif isinstance(node, yaml.SequenceNode):
+            for value in node.value:
+                self._refuse_repeated_keys(value, (*above, id(node)))
+
+
+def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:
+    if not any(mark in source for mark in ("{{", "{%", "{#")):
+        return source
+    import jinja2
+    import jinja2.sandbox
+
+    environment = jinja2.sandbox.SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    try:
+        return environment.from_string(source).render(env=dict(environ))
+    except jinja2.TemplateSyntaxError as error:
+        raise SiteFileError(path, error.lineno, f"template: {error.message}") from None
+    except Exception as error:
+        # Jinja2 rewrites its frames so that they carry the template's own lines.
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<template>"]
+        line = frames[-1].lineno if frames else 1
+        words = str(error).replace("'dict object' has no attribute", "no environment variable")
+        hint = (
+            "; set it, or give a default: {{ env.get('NAME', '…') }}"
+            if isinstance(error, jinja2.UndefinedError)
+            else ""
+        )
+        raise SiteFileError(path, line, f"template: {words}{hint}") from None
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """A JSON schema of the package, e.g. ``system-1``."""
+    loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+@cache
+def validator(name: str) -> Any:
+    """The validator of a schema of the package, made once."""
+    import jsonschema
+
+    return jsonschema.Draft7Validator(schema(name))
+
+
+def _by_line(problems: Any, file: SiteFile) -> Any:
+    # A missing key last: it is often there, misspelt.
+    return iter(
+        sorted(problems, key=lambda problem: (problem.validator == "required", file.line(*problem.absolute_path)))
+    )
+
+
+_TYPES = {"object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+          "boolean": "true or false", "null": "null"}  # fmt: skip
+
+
+def _explain(problem: Any) -> list[tuple[str, list[Step]]]:
+    """What is wrong in a user's words, each with the steps from the problem's place to the culprit."""
+    if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
+        known = list(problem.schema.get("properties", {}))
+        wrong = [str(key) for key in problem.instance if key not in known]
+        return [(f"unknown key '{key}'{nearest(key, known)}", [key]) for key in wrong]
+    if problem.validator == "required":
+        missing = [key for key in problem.validator_value if key not in problem.instance]
+        return [(f"the key '{key}' is missing", []) for key in missing]
+    if problem.validator == "type":
+        wanted = problem.validator_value if isinstance(problem.validator_value, list) else [problem.validator_value]
+        return [(f"expected {' or '.join(_TYPES[name] for name in wanted)}, found {_shown(problem.instance)}", [])]
+    if problem.validator == "enum":
+        return [(f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}"
+                 f"{nearest(str(problem.instance), [str(v) for v in problem.validator_value])}", [])]  # fmt: skip
+    words = problem.schema.get("errorMessage")
+    if problem.validator in ("pattern", "propertyNames", "anyOf", "oneOf", "minItems", "maxItems", "not"):
+        words = words or problem.schema.get("description")
+    if words:
+        return [(f"{_shown(problem.instance)}: expected {words[0].lower()}{words[1:]}", [])]
+    return [(str(problem.message), [])]
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """`` (did you mean 'x'?)`` for the nearest known word, else the known ones, else nothing."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f" (did you mean '{close[0]}'?)"
+    return f" (known: {', '.join(sorted(known))})" if known else ""

@@ -1,0 +1,96 @@
+"""Run a program under a time limit; one that hangs is ended with its whole group and tried once more.
+
+What ReFrame's job starts on the node: ``python -m nearfar.base.supervise --limit 60 --wait 60 -- nearfar-copy --json …``. Standard
+output is the program's own, from the attempt that ended by itself; ``supervise.json`` beside it says how each attempt
+went, or what kept the program from being started: with ``--wait`` it holds the node's lock, which another run may have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from . import node_lock, process
+from .errors import EXIT_COULD_NOT_JUDGE, NearfarError
+from .files import write_atomically
+
+#: Where the account of the attempts is left, in the working directory.
+ACCOUNT = "supervise.json"
+#: A program that hangs is tried this often in all.
+ATTEMPTS = 2
+#: Seconds between SIGTERM and SIGKILL: less than ReFrame gives this process itself when it cancels a job.
+GRACE = 1.0
+#: How a program begins its last line when its own watchdog ended it; its document then says where.
+OWN_WORD = "hang: "
+#: The exit code after the last attempt hung (as timeout(1) has it).
+EXIT_HANG = 124
+
+
+def supervise(command: Sequence[str], limit: float, wait: float | None = None) -> int:
+    """Run ``command``; returns its exit code, or ``EXIT_HANG``.
+
+    ``wait``: seconds to wait for the node's lock before, None: it needs none. Raises ``CouldNotJudge`` where another run keeps it.
+    """
+    account: dict[str, object] = {"limit": limit, "command": list(command), "attempts": []}
+    with contextlib.ExitStack() as stack:
+        if wait is not None:
+            try:
+                stack.enter_context(node_lock.held(wait))
+            except NearfarError as error:
+                write_atomically(Path(ACCOUNT), json.dumps({**account, "prevented": str(error)}))
+                raise
+        return _attempts(command, limit, account)
+
+
+def _attempts(command: Sequence[str], limit: float, account: Mapping[str, object]) -> int:
+    attempts: list[dict[str, object]] = []
+    for attempt in range(1, ATTEMPTS + 1):
+        began = time.time()
+        done = process.run(command, limit, grace=GRACE, on_stderr=lambda line: print(line, file=sys.stderr, flush=True))
+        hung = done.timed_out or done.last_line.startswith(OWN_WORD)
+        attempts.append({"began": began, "seconds": round(done.seconds, 4), "returncode": done.returncode,
+                         "timed_out": done.timed_out, "hung": hung, "last_line": done.last_line})  # fmt: skip
+        write_atomically(Path(ACCOUNT), json.dumps({**account, "attempts": attempts}))
+        if not hung or (not done.timed_out and attempt == ATTEMPTS):
+            sys.stdout.write(done.stdout)
+            return done.returncode if done.returncode >= 0 else 128 - done.returncode
+        how = f"no end within {limit:g} s; ended" if done.timed_out else "it hung"
+        print(f"nearfar: {how} (attempt {attempt} of {ATTEMPTS})", file=sys.stderr, flush=True)
+    return EXIT_HANG
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``--limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT…]``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m nearfar.base.supervise", description="Run a program under a time limit."
+    )
+    parser.add_argument("--limit", type=float, required=True, metavar="SECONDS")
+    parser.add_argument("--wait", type=float, metavar="SECONDS", help="hold the node's lock; wait for it so long")
+    parser.usage = "%(prog)s --limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT...]"
+    at = arguments.index("--") if "--" in arguments[:-1] else parser.error("no program after --")
+    given = parser.parse_args(arguments[:at])
+    # A scheduler's termination ends the program's group too: it has a session of its own.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return supervise(arguments[at + 1 :], given.limit, given.wait)
+    except NearfarError as error:
+        print(f"nearfar: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("nearfar: interrupted", file=sys.stderr)
+        return EXIT_COULD_NOT_JUDGE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Keeping a run: the rows of every node's figures in a file of its own, beside the documents.
+
+Nodes write at once on a shared file system, without locks: each writes a file that nobody else names, beside its
+place, and renames it there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nearfar.base import CouldNotJudge, write_atomically
+
+from . import rows
+from .places import ELSEWHERE, VERSION, directory, word
+from .schema import COLUMNS
+from .store import History, Question
+
+Say = Callable[[str], None]
+
+
+def record(run_directory: Path, destination: Path | None = None, say: Say | None = None) -> Path:
+    """Keep the figures of a run's nodes; returns the history's directory.
+
+    The same run again changes nothing. A document that cannot be read, or is of another node, is told through ``say``
+    (default: a line on standard error) and left out; so is all that is modelled, without a word. Raises
+    ``CouldNotJudge`` where the history cannot be written.
+    """
+    told = say or _say
+    history = directory() if destination is None else destination
+    for folder in sorted(each for each in run_directory.iterdir() if each.is_dir()):
+        found = _of_node(folder, run_directory.name, told)
+        if found:
+            _write(history, found)
+    return history
+
+
+def _say(words: str) -> None:
+    print(f"nearfar: history: {words}", file=sys.stderr, flush=True)
+
+
+def _of_node(folder: Path, run: str, say: Say) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    observed = _observed(folder / "node.json")
+    for check in sorted(path.parent for path in folder.glob("*/verdict.json")):
+        try:
+            found += rows.of_check(check, observed, run)
+        except CouldNotJudge as error:
+            say(f"left out: {error}")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            say(f"left out: {check}: not what a verdict or document holds ({type(error).__name__}: {error})")
+    # A program without CUDA does not say which driver there was; it is the node's.
+    return [_with_driver(row, found) for row in found]
+
+
+def _with_driver(row: dict[str, Any], beside: list[dict[str, Any]]) -> dict[str, Any]:
+    for key in ("driver", "cuda", "mps"):
+        if row[key] is None:
+            row[key] = next((other[key] for other in beside if other[key] is not None), None)
+    return row
+
+
+def _observed(path: Path) -> Mapping[str, Any]:
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}  # what it adds is of use, and not needed
+    return data if isinstance(data, dict) else {}
+
+
+def _write(history: Path, found: list[dict[str, Any]]) -> None:
+    first = min(found, key=lambda row: row["started"])
+    digest = sha256("".join(sorted({row["source"] for row in found})).encode()).hexdigest()[:12]
+    system = history / VERSION / f"system={word(first['system'])}"
+    name = f"{word(first['node'])}.{first['started']:%Y%m%dT%H%M%S}.{digest}.parquet"
+    path = system / f"month={first['started']:%Y-%m}" / name
+    if path.exists():
+        return
+    stamp: dict[str, Any] = {
+        "sequence": _next(history, first["system"], first["node"]),
+        "recorded": datetime.now(timezone.utc),
+    }
+    columns = {key: [stamp.get(key, row.get(key)) for row in found] for key in COLUMNS}
+    frame = pl.DataFrame(columns, schema=COLUMNS)
+    content = io.BytesIO()
+    frame.write_parquet(content, compression="zstd")
+    write_atomically(path, content.getvalue(), ELSEWHERE)
+
+
+def _next(history: Path, system: str, node: str) -> int:
+    """One more than a node's last recording. Two at the same moment may get the same number: their times tell them
+    apart."""
+    counter = history / VERSION / f"system={word(system)}" / "sequence" / word(node)
+    try:
+        last = int(counter.read_text())
+    except (OSError, ValueError):
+        kept = History(history, lambda _: None).rows(Question(system, (node,)), ())
+        last = kept["sequence"].max() or 0  # type: ignore[assignment]
+    write_atomically(counter, f"{last + 1}\n", ELSEWHERE)
+    return last + 1

@@ -1,0 +1,78 @@
+"""The alarm budget: how many false alarms a night the limits cost, by their coverage and as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .limits import Limit
+from .samples import Pool
+
+#: The part of all figures that counts as low where one asks whether they are low again.
+_LOWEST = 0.05
+#: With fewer low figures that were measured again nothing is said.
+_LEAST_AGAIN = 10
+
+
+@dataclass(frozen=True)
+class Budget:
+    """``figures`` is how many of a node's figures a limit judges, ``draining`` how many of them may drain it; ``alarms`` are the
+    expected false ones in a run of all nodes, of those that may drain (of all, where none may).
+
+    ``again`` is the measured chance that a low figure is low the next time too, from ``lows`` of them (None: too few).
+    ``outside`` of ``judged`` figures that entered lie outside of the new limits, ``slow`` has the nodes whose median does and
+    for how many limits.
+    """
+
+    nodes: int
+    figures: int
+    draining: int
+    coverage: float
+    again: float | None
+    lows: int
+    outside: int
+    judged: int
+    slow: Mapping[str, int]
+
+    @property
+    def alarms(self) -> float:
+        """Expected in one run of all nodes, if the limits cover what they are meant to."""
+        return self.nodes * (self.draining or self.figures) * (1 - self.coverage)
+
+    @property
+    def confirmed(self) -> float | None:
+        """Those that a confirming run does not clear."""
+        return None if self.again is None else self.alarms * self.again
+
+
+def budget(limits: Mapping[Pool, Limit], coverage: float, may_drain: Callable[[str], bool]) -> Budget:
+    """The budget of these limits; ``may_drain`` says of a check whether a slow figure of it may drain its node."""
+    per_node: dict[str, int] = {}
+    draining: dict[str, int] = {}
+    slow: dict[str, int] = {}
+    outside = judged = lows = again = 0
+    for pool, limit in limits.items():
+        sign = -1 if pool.less_is_better else 1
+        for node, middle in pool.nodes.items():
+            if sign * middle < sign * limit.bound:
+                slow[node] = slow.get(node, 0) + 1
+        for figure in pool.figures:
+            per_node[figure.node] = per_node.get(figure.node, 0) + 1
+            draining[figure.node] = draining.get(figure.node, 0) + may_drain(pool.check)
+            judged += len(figure.values)
+            outside += sum(sign * value < sign * limit.bound for value in figure.values)
+        more, of_them = _again([[sign * value for value in figure.values] for figure in pool.figures])
+        lows, again = lows + more, again + of_them
+    chance = again / lows if lows >= _LEAST_AGAIN else None
+    most = max(per_node.values(), default=0)
+    return Budget(len(per_node), most, max(draining.values(), default=0), coverage, chance, lows, outside, judged, slow)
+
+
+def _again(figures: Sequence[Sequence[float]]) -> tuple[int, int]:
+    """How many of the lowest figures of a pool were measured a next time, and how many of those were low again."""
+    ordered = sorted(value for values in figures for value in values)
+    if not ordered:
+        return 0, 0
+    low = ordered[int(_LOWEST * len(ordered))]
+    pairs = [(a, b) for values in figures for a, b in zip(values, values[1:]) if a < low]
+    return len(pairs), sum(b < low for _, b in pairs)

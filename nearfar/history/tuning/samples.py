@@ -1,0 +1,282 @@
+"""Which figures of the history a reference may be made from, pooled by what has to be alike; and what was left out, and why."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from nearfar.cells import CellError, parse
+from nearfar.history import LESS_IS_BETTER, History, Question
+from nearfar.verdict import row_fault
+
+#: What has to be the same for figures to be of one pool, beside the row: the software.
+STAMP = ("driver", "cuda", "mps")
+#: A program that does not say whether MPS ran saw none.
+_STAMPED = {"mps": pl.col("mps").fill_null("off")}
+#: A run that was recorded again after a compaction is there twice.
+_ONCE = pl.col("source").is_first_distinct()
+#: Units whose figures are rates; beside times these are tuned.
+RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
+#: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
+SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10}
+_OF_A_RATIO = "_over_near"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric of one node, over its runs in order."""
+
+    node: str
+    metric: str
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Over the runs."""
+        return statistics.median(self.values)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
+    of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
+    ``unreliable`` how many figures of its own were left out because their measurement went wrong; ``beyond`` one of them that
+    cannot be, in words."""
+
+    check: str
+    model: str | None
+    row: str
+    unit: str
+    kind: str
+    indexed: bool
+    node_type: str
+    ceiling: float | None
+    unreliable: int
+    figures: tuple[Figure, ...] = field(repr=False)
+    beyond: str | None = None
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether the limit is above."""
+        return self.unit in LESS_IS_BETTER
+
+    @property
+    def nodes(self) -> dict[str, float]:
+        """The median of each node, over its figures and runs."""
+        values: dict[str, list[float]] = {}
+        for figure in self.figures:
+            values.setdefault(figure.node, []).extend(figure.values)
+        return {node: statistics.median(own) for node, own in values.items()}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen of a history: pools, the runs they come from, the software, and how many figures were left out by
+    reason."""
+
+    pools: tuple[Pool, ...]
+    runs: tuple[str, ...]
+    first: datetime
+    last: datetime
+    stamp: Mapping[str, str]
+    left_out: Mapping[str, int]
+    figures: int
+
+
+def choose(
+    store: History, question: Question, runs: Sequence[str] | None, types: Mapping[str, str], loosen: bool
+) -> Chosen | None:
+    """The figures of ``question`` (and of ``runs`` alone, where they are named) that may enter; None where there are none.
+
+    ``types`` has the node type of each partition that is asked for. ``loosen``: what failed today's tuned reference enters.
+    Of the software stamps the newest counts.
+    """
+    wanted = pl.col("partition").is_in(list(types))
+    if runs is not None:
+        wanted &= pl.col("run").is_in(list(runs))
+    stamps = store.aggregated(question, [*STAMP, "reason"], pl.len().alias("count"), pl.col("started").max().alias("last"),
+                              where=wanted, made={"reason": _reason(loosen), **_STAMPED})  # fmt: skip
+    usable = stamps.filter(pl.col("reason").is_null()).sort(pl.col("driver").is_not_null(), "last")
+    if usable.is_empty():
+        return _nothing(stamps)
+    newest = usable.tail(1).select(STAMP).row(0)
+    # Nodes without a driver have no version of it to differ in.
+    same = pl.col("driver").is_null() | pl.all_horizontal(
+        _STAMPED.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest)
+    )
+    figures = store.aggregated(
+        question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"],
+        pl.col("value").filter(_ONCE).sort_by(pl.col("started").filter(_ONCE)).alias("values"),
+        pl.col("rows").first(), pl.col("quantity", "cell", "flow", "class", "engine").first(),
+        pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), pl.col("started").min().alias("first"),
+        pl.col("started").max().alias("last"),
+        where=wanted & same & _reason(loosen).is_null(),
+    )  # fmt: skip
+    unreliable = store.aggregated(
+        question, ["check", "metric", "gpu_model", "unit", "partition", "product"], pl.col("rows").first(), pl.len().alias("count"),
+        where=wanted & same & _reason(loosen).is_in(_UNRELIABLE),
+    )  # fmt: skip
+    left_out = _left_out(stamps, newest)
+    can_be, cannot = _sifted(figures.to_dicts())
+    if cannot:
+        left_out[_beyond(cannot)] = sum(figure["count"] for figure in cannot)
+    # What has no other figures is still named, and refused.
+    whole = _pools([*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out)
+    return Chosen(
+        pools=tuple(whole),
+        runs=tuple(sorted({run for found in figures["runs"].to_list() for run in found})),
+        first=min(figures["first"].to_list()),
+        last=max(figures["last"].to_list()),
+        stamp={key: value for key, value in zip(STAMP, newest) if value is not None},
+        left_out={reason: count for reason, count in left_out.items() if count},
+        figures=sum(len(figure["values"]) for figure in can_be),
+    )
+
+
+def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The figures with the values that can be (``nearfar.verdict.plausibility``), and those with others, with their ``count`` and ``why``:
+    what was recorded before a judge looked at them is left out too."""
+    can_be, cannot = [], []
+    for figure in figures:
+        # Between two values that can be all can.
+        if all(row_fault({**figure, "value": end(figure["values"])}) is None for end in (min, max)):
+            can_be.append(dict(figure))
+            continue
+        faults = [row_fault({**figure, "value": value}) for value in figure["values"]]
+        values = [value for value, fault in zip(figure["values"], faults) if fault is None]
+        if values:
+            can_be.append({**figure, "values": values})
+        wrong = [(value, fault) for value, fault in zip(figure["values"], faults) if fault is not None]
+        if wrong:
+            value, fault = wrong[0]
+            why = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}"
+            cannot.append({**figure, "values": [], "count": len(wrong), "why": why})
+    return can_be, cannot
+
+
+def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
+    """Which nodes had figures that cannot be."""
+    nodes = sorted({str(figure["node"]) for figure in cannot})
+    more = f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
+    return f"that cannot be (of {', '.join(nodes[:4])}{more})"
+
+
+#: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
+_UNRELIABLE = ("with clocks held down", "not converged", "not verified")
+
+
+def _reason(loosen: bool) -> pl.Expr:
+    """Why a figure may not enter; null where it may."""
+    today = pl.col("origin") == "tuned"
+    failed = (pl.col("verdict") == "FAIL") & ~(today if loosen else pl.lit(False))
+    return (
+        pl.when(pl.col("quick")).then(pl.lit("of a quick look"))
+        .when(pl.col("contended")).then(pl.lit("beside other traffic"))
+        .when(pl.col("throttled")).then(pl.lit("with clocks held down"))
+        .when(pl.col("converged").eq(False)).then(pl.lit("not converged"))
+        .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
+        .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))
+        .when(failed).then(pl.lit("that failed"))
+    )  # fmt: skip
+
+
+def _nothing(stamps: pl.DataFrame) -> Chosen | None:
+    if stamps.is_empty():
+        return None
+    left_out = dict(stamps.group_by("reason").agg(pl.col("count").sum()).rows())
+    moment = max(stamps["last"].to_list())
+    return Chosen((), (), moment, moment, {}, left_out, 0)
+
+
+def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in stamps.to_dicts():
+        other = row["driver"] is not None and tuple(row[key] for key in STAMP) != tuple(newest)
+        reason = "of other software" if other else row["reason"]
+        if reason is not None:
+            found[reason] = found.get(reason, 0) + row["count"]
+    return found
+
+
+def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, ...]:
+    """What the figures of a pool have in common."""
+    node_type = types[str(figure["partition"])] or str(figure["product"] or "")
+    return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type
+
+
+def _by_pool(figures: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> dict[tuple[object, ...], int]:
+    found: dict[tuple[object, ...], int] = {}
+    for figure in figures:
+        key = _key(figure, types)
+        found[key] = found.get(key, 0) + figure["count"]
+    return found
+
+
+def _pools(
+    figures: Iterable[Mapping[str, Any]],
+    unreliable: Mapping[tuple[object, ...], int],
+    types: Mapping[str, str],
+    left_out: dict[str, int],
+) -> list[Pool]:
+    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    newest_mpi = _newest_mpi(figures := list(figures))
+    for figure in figures:
+        reason = _not_tuned(figure, newest_mpi.get(str(figure["check"])))
+        if reason is not None:
+            left_out[reason] = left_out.get(reason, 0) + len(figure["values"])
+            continue
+        key = _key(figure, types)
+        groups.setdefault(key, []).append(figure)
+    return [
+        _pool(key, own, unreliable.get(key, 0))
+        for key, own in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
+    ]
+
+
+def _newest_mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Of each check the MPI of the latest run that has one: checks may be of several, and name one differently."""
+    known = sorted((figure for figure in figures if figure["mpi"] is not None), key=lambda figure: figure["last"])
+    return {str(figure["check"]): str(figure["mpi"]) for figure in known}
+
+
+def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
+    unit, row = str(figure["unit"]), figure["rows"][-1]
+    if unit not in RATES and unit not in LESS_IS_BETTER and not row.split(".")[0].endswith(_OF_A_RATIO):
+        return "made of others, which are tuned instead"
+    if "+" in str(figure["gpu_model"] or ""):
+        return "of GPUs of two models"
+    return "of another MPI" if figure["mpi"] not in (None, mpi) else None
+
+
+def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unreliable: int) -> Pool:
+    check, model, row, unit, node_type = key
+    first = figures[0]
+    ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]
+    return Pool(
+        check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
+        indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
+        unreliable=unreliable, beyond=next((f["why"] for f in figures if "why" in f), None),
+        figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures if f["values"]),
+    )  # fmt: skip
+
+
+def kind_of(figure: Mapping[str, Any]) -> str:
+    """Which slack a figure has: ``lone`` cells of a copy engine, ``stream``, ``latency``; all others, in windows,
+    ``windowed``."""
+    if str(figure["unit"]) in LESS_IS_BETTER:
+        return "latency"
+    if figure["quantity"] == "stream":
+        return "stream"
+    if figure["quantity"] != "copy" or figure["engine"] != "ce":
+        return "windowed"
+    try:
+        cell = parse(str(figure["cell"]))
+    except CellError:
+        return "windowed"
+    windowed = any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
+    return "lone" if cell.lone and not windowed else "windowed"

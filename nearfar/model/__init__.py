@@ -1,0 +1,15 @@
+"""What a node should carry: ``prediction`` (capacities, max-min shares), ``link_limits`` (what a link's payload is at least),
+``calibration`` (capacities from measured cells), ``diagnosis`` (which parts explain what is slow).
+
+Needs: base, topology, cells, measurement.
+"""
+
+from __future__ import annotations
+
+from . import link_limits
+from .link_limits import link_words
+
+__all__ = [
+    "link_limits",
+    "link_words",
+]

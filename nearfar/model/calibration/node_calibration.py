@@ -1,0 +1,181 @@
+"""A node type's capacities from measured cells, and all other cells beside what these predict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.base import CouldNotJudge
+from nearfar.cells import Cell, Flow, parse
+from nearfar.model.prediction import Capacity, CompiledCell, NodeType, check_endpoints, implied_capacities, known_values
+from nearfar.topology import Node
+
+from .inference import AT_LEAST, CLASS, KNOWN, Estimate, infer
+from .inputs import READ, STREAMED, WRITTEN, choose
+from .measured import Measured
+from .sharing import with_both_ways
+
+_FULL_WITHIN = 0.005
+_SOURCE = "calibrated"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measured cell beside its prediction. ``predicted`` (flows' rates) is ``None`` where nothing bounds a flow.
+
+    ``calibrates``: the cell is an input, its deviation a residual. ``hangs_on`` are capacities never seen full of which
+    the cell asks more than they are known to carry.
+    """
+
+    measured: Measured
+    predicted: tuple[float, ...] | None
+    limited_by: tuple[str, ...]
+    hangs_on: tuple[str, ...]
+    calibrates: bool
+
+    @property
+    def deviation(self) -> float | None:
+        """Predicted total ÷ measured total − 1."""
+        return None if self.predicted is None else sum(self.predicted) / self.measured.total - 1
+
+    @property
+    def shares(self) -> tuple[float, float] | None:
+        """Lowest and highest measured ÷ predicted of the cell's flows, beside the total's: 1 where flows share as
+        predicted."""
+        if self.predicted is None:
+            return None
+        whole = self.measured.total / sum(self.predicted)
+        ratios = [rate / own / whole for rate, own in zip(self.measured.rates, self.predicted)]
+        return min(ratios), max(ratios)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """``node_type`` with the capacities found; ``estimates`` by name; ``unexplained`` cells in which nothing known holds
+    some flow back."""
+
+    node_type: NodeType
+    estimates: dict[str, Estimate]
+    comparisons: tuple[Comparison, ...]
+    unexplained: tuple[Cell, ...]
+
+
+def calibrate(node_type: NodeType, cells: Sequence[Measured]) -> Calibration:
+    """The capacities of a node, from its measured cells alone: the values of ``node_type`` are not used.
+
+    Refuses (``CouldNotJudge``) contradictory figures, and those among which no lone flow is.
+    """
+    for one in cells:
+        check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
+    if not any(one.cell.lone for one in cells):
+        raise CouldNotJudge("nothing to calibrate from: no figure of a flow alone; measure n0:g0 and the like")
+    blank = without_values(node_type)
+    inputs = set(choose([one.cell for one in cells], blank))
+    estimates, unexplained = infer([one for one in cells if one.cell in inputs], blank)
+    calibrated, divided = with_both_ways(_with_values(blank, estimates, cells), cells)
+    inputs.update(divided)
+    comparisons = tuple(_compare(one, calibrated, estimates, one.cell in inputs) for one in cells)
+    return Calibration(calibrated, estimates, comparisons, tuple(unexplained))
+
+
+def node_type_of(node: Node, name: str) -> NodeType:
+    """A node type without values, of a document's node."""
+    return NodeType(name, node, implied_capacities(node))
+
+
+def without_values(node_type: NodeType) -> NodeType:
+    """The node type as its topology alone implies it."""
+    return replace(node_type, capacities=implied_capacities(node_type.node), caps={}, stream={})
+
+
+def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequence[Measured]) -> NodeType:
+    capacities = dict(blank.capacities)
+    caps: dict[Cell, Capacity] = {}
+    for name, estimate in estimates.items():
+        if name.endswith((READ, WRITTEN, STREAMED)):
+            continue
+        if name not in capacities:
+            # What a flow carries alone holds whether something else may hold it back or not.
+            caps[parse(name)] = Capacity(name, estimate.value or estimate.low, source=_SOURCE)
+        elif estimate.value is not None:
+            capacities[name] = replace(capacities[name], value=estimate.value, source=_SOURCE)
+        else:
+            capacities[name] = replace(capacities[name], source=told(estimate))
+    undecided = {cell for estimate in estimates.values() if estimate.kind == CLASS for cell in estimate.cells}
+    stream: dict[tuple[int, int], dict[str, float]] = {}
+    for one in cells:
+        flow = one.cell.flows[0]
+        if one.cell.lone and flow.kind == "stream" and flow.kernel:
+            stream.setdefault((flow.source.index, flow.destination.index), {})[flow.kernel] = one.total
+            caps.pop(one.cell, None)
+        elif one.cell.lone and one.cell in undecided:
+            # Whichever of the class it is: alone the flow carries this.
+            caps[one.cell] = Capacity(str(one.cell), one.total, source=_SOURCE)
+    for memory in blank.node.host_numa_nodes:
+        capacities[f"n{memory.index}.memory"] = _memory(blank, memory.index, estimates)
+    return replace(blank, capacities=capacities, caps=caps, stream=stream)
+
+
+def _memory(blank: NodeType, index: int, estimates: dict[str, Estimate]) -> Capacity:
+    """The memory's capacity in bytes of STREAM (of the faster direction where there is none), reads and writes weighted
+    so that each direction alone carries what it was seen full at."""
+    stem = f"n{index}."
+    capacity = blank.capacities[stem + "memory"]
+    full = {
+        what: estimate.value
+        for what in (READ, WRITTEN)
+        if (estimate := estimates.get(stem + what)) is not None and estimate.value is not None
+    }
+    streamed = estimates.get(stem + STREAMED)
+    value = streamed.value or streamed.low if streamed is not None else max(full.values(), default=None)
+    if value is None:
+        found = [e for what in (READ, WRITTEN) if (e := estimates.get(stem + what)) is not None]
+        return replace(capacity, source=told(max(found, key=lambda e: e.low)) if found else "not measured")
+
+    def weight(what: str) -> float:
+        least = estimates.get(stem + what)
+        carried = least.low if least is not None else 0.0
+        return value / full[what] if what in full else min(1.0, value / carried) if carried else 1.0
+
+    return replace(capacity, value=value, source=_SOURCE, read_weight=weight(READ), write_weight=weight(WRITTEN))
+
+
+def told(estimate: Estimate) -> str:
+    """What is known of a capacity, in words."""
+    if estimate.kind == KNOWN:
+        return f"{estimate.low:.2f} to {estimate.high:.2f} GB/s"
+    if estimate.kind == AT_LEAST:
+        return f"never seen full: at least {estimate.low:.2f} GB/s"
+    others = ", ".join(member for member in estimate.members if member != estimate.name)
+    return f"at least {estimate.low:.2f} GB/s; these cells do not tell it from {others}"
+
+
+def _compare(one: Measured, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:
+    compiled = CompiledCell(one.cell, calibrated)
+    crossed = compiled.capacities.values()
+    known = {**known_values(calibrated), **{c.name: c.value for c in crossed if c.value is not None}}
+    # What nobody knows carries at best what the hardware can.
+    values = {**{c.name: c.peak for c in crossed if c.peak is not None}, **known}
+    rates = compiled.rates(values)
+    if not all(map(math.isfinite, rates)):
+        return Comparison(one, None, (), (), calibrates)
+    full = [
+        name
+        for name in compiled.weights
+        if name in values and compiled.used(name, rates) >= (1 - _FULL_WITHIN) * values[name]
+    ]
+    hangs = [
+        name
+        for name in compiled.weights
+        if name not in known
+        and compiled.used(name, rates) > _least(name, one.cell.flows, estimates) * (1 + _FULL_WITHIN)
+    ]
+    return Comparison(one, tuple(rates), tuple(full), tuple(hangs), calibrates)
+
+
+def _least(name: str, flows: Sequence[Flow], estimates: dict[str, Estimate]) -> float:
+    """What a capacity without a value is known to carry; of a memory, in the directions of these flows."""
+    stem, _, what = name.partition(".")
+    names = [f"{stem}.{READ}", f"{stem}.{WRITTEN}"] if what == "memory" else [name]
+    return max((estimates[n].low for n in names if n in estimates), default=0.0)

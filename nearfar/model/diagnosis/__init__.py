@@ -1,0 +1,29 @@
+"""Which degraded parts explain a node's slow figures (docs/diagnosis.md)."""
+
+from __future__ import annotations
+
+from .cells import telling_cells
+from .gaps import Gaps, gaps_of
+from .healthy import Healthy, from_itself, from_reference
+from .node_diagnosis import Bad, Blame, Diagnosis, diagnose
+from .parts import Part, parts_of
+from .text import ORIGINS, as_json, cells_words, sentence
+
+__all__ = [
+    "ORIGINS",
+    "Bad",
+    "Blame",
+    "Diagnosis",
+    "Gaps",
+    "Healthy",
+    "Part",
+    "as_json",
+    "cells_words",
+    "diagnose",
+    "from_itself",
+    "from_reference",
+    "gaps_of",
+    "parts_of",
+    "sentence",
+    "telling_cells",
+]

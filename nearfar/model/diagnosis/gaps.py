@@ -1,0 +1,105 @@
+"""What a document says nothing good about: cells that failed, were prevented, arrived damaged, or are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
+from nearfar.cells import Cell
+from nearfar.measurement import EXPECTED_SKIPS, SOFT_FAILURES, Document, Unmeasured, subject_key
+from nearfar.model.calibration import Measured
+from nearfar.topology import Node
+
+from .text import cells_words
+
+#: So many cells are named in a line.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """``failed`` and ``prevented`` as the document has them, ``unverified`` the cells whose data did not arrive intact,
+    ``missing`` the healthy run's cells of which the document says nothing at all."""
+
+    node: Node
+    failed: tuple[Unmeasured, ...]
+    unverified: tuple[str, ...]
+    prevented: tuple[Unmeasured, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 with hard evidence against the node, 3 where measuring failed or was prevented, else 0."""
+        if self.unverified or any(one.code not in SOFT_FAILURES for one in self.failed):
+            return EXIT_FAILED
+        return EXIT_COULD_NOT_JUDGE if self.failed or self.prevented else EXIT_GOOD
+
+    @property
+    def lines(self) -> list[str]:
+        """Each kind of gap in a line, the worst first."""
+        found = [f"{_counted(cells)} failed: {self._told(cells)}" for cells in _alike(self.failed)]
+        if self.unverified:
+            found.append(f"{cells_words(len(self.unverified))} not intact on arrival: {_named(self.unverified)}")
+        found += [f"{_counted(cells)} not measured: {self._told(cells)}" for cells in _alike(self.prevented)]
+        if self.missing:
+            found.append(f"{cells_words(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of ``nearfar-diagnosis/1`` that tell of gaps."""
+        return {
+            "failed": [vars(one) for one in self.failed],
+            "unverified": list(self.unverified),
+            "skipped": [vars(one) for one in self.prevented],
+            "missing": list(self.missing),
+        }
+
+    def _told(self, alike: Sequence[Unmeasured]) -> str:
+        """The GPU that all the cells share, the code, the cells and the first one's reason."""
+        shared = [_gpus(one.cell) for one in alike]
+        common = set.intersection(*shared)
+        gpu = self.node.gpu(common.pop()) if len(common) == 1 else None
+        where = "" if gpu is None else f"g{gpu.index} ({gpu.pci}) "
+        cells = [one.cell for one in alike if one.cell]
+        return f"{where}{alike[0].code}: {f'{_named(cells)}: ' if cells else ''}{alike[0].reason}"
+
+
+def gaps_of(document: Document, healthy_run: Iterable[Measured]) -> Gaps:
+    """The gaps of a document beside the cells of healthy runs."""
+    told = {subject_key(text) for text in (*(r.subject for r in document.results), *_subjects(document))}
+    missing = dict.fromkeys(one.cell for one in healthy_run if one.cell not in told)
+    return Gaps(
+        document.node,
+        document.failed,
+        tuple(dict.fromkeys(result.subject for result in document.results if result.verified is False)),
+        tuple(one for one in document.skipped if one.code not in EXPECTED_SKIPS),
+        tuple(map(str, missing)),
+    )
+
+
+def _subjects(document: Document) -> Iterator[str]:
+    yield from (one.cell for one in (*document.failed, *document.skipped))
+
+
+def _alike(cells: Sequence[Unmeasured]) -> list[list[Unmeasured]]:
+    """The cells of one code, and where one GPU alone is in them of one GPU, together."""
+    groups: dict[object, list[Unmeasured]] = {}
+    for one in cells:
+        gpus = _gpus(one.cell)
+        groups.setdefault((one.code, min(gpus) if len(gpus) == 1 else None, not one.cell), []).append(one)
+    return list(groups.values())
+
+
+def _gpus(subject: str) -> set[int]:
+    cell = subject_key(subject)
+    return {gpu for flow in cell.flows for gpu in flow.gpus} if isinstance(cell, Cell) else set()
+
+
+def _counted(alike: Sequence[Unmeasured]) -> str:
+    return cells_words(len(alike)) if alike[0].cell else "everything"
+
+
+def _named(cells: Sequence[str]) -> str:
+    return ", ".join(cells[:_NAMED]) + (f" and {len(cells) - _NAMED} more" if len(cells) > _NAMED else "")

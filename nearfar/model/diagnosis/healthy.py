@@ -1,0 +1,163 @@
+"""What figures should be on a healthy node: another run, else siblings in the same run, else the prediction."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.cells import Cell, Flow, flow_class
+from nearfar.model.calibration import Measured
+from nearfar.model.prediction import NodeType, predict
+
+#: A figure of a healthy run has this standard deviation (of its logarithm) from run to run, at least.
+RUN_TO_RUN = 0.005
+#: A predicted figure may be off by this much.
+_MISFIT = 0.03
+#: So many figures of one kind are siblings.
+_LEAST_SIBLINGS = 3
+#: An interval of 95 % is this many standard deviations wide; a median absolute deviation this part of one.
+_WIDTH = 3.92
+_PER_MAD = 1.4826
+_PER_SLACK = 3.0
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """A cell's healthy rates in GB/s, the standard deviations of their logarithms, the total's, and where they are from:
+    ``run``, ``tuned``, ``siblings`` or ``prediction``."""
+
+    rates: tuple[float, ...]
+    sigmas: tuple[float, ...]
+    total_sigma: float
+    origin: str
+
+
+def spread(value: float, interval: tuple[float, float]) -> float:
+    """The standard deviation of a figure's logarithm, by its interval and from run to run."""
+    return max(RUN_TO_RUN, (interval[1] - interval[0]) / _WIDTH / value)
+
+
+def from_run(cells: Sequence[Measured]) -> dict[Cell, Healthy]:
+    """The figures of healthy runs. A cell that occurs several times, in several runs, has the median of them, and varies as
+    much as they do."""
+    runs: dict[Cell, list[Measured]] = {}
+    for one in cells:
+        runs.setdefault(one.cell, []).append(one)
+    return {cell: _of_runs(cell, same) for cell, same in runs.items()}
+
+
+def _of_runs(cell: Cell, runs: Sequence[Measured]) -> Healthy:
+    rates: list[float] = []
+    deviations: list[float] = []
+    for flow in cell.flows:
+        places = [one.cell.flows.index(flow) for one in runs]
+        values = [one.rates[place] for one, place in zip(runs, places)]
+        own = [spread(one.rates[place], one.intervals[place]) for one, place in zip(runs, places)]
+        rates.append(statistics.median(values))
+        deviations.append(_between(values, own))
+    total = _between([one.total for one in runs], [spread(one.total, one.interval) for one in runs])
+    return Healthy(tuple(rates), tuple(deviations), total, "run")
+
+
+def _between(values: Sequence[float], own: Sequence[float]) -> float:
+    """The standard deviation of a figure's logarithm: of each run's own, and between runs."""
+    logs = [math.log(value) for value in values]
+    return max(statistics.median(own), statistics.stdev(logs) if len(logs) > 1 else 0.0)
+
+
+def from_reference(rates: Sequence[float], slacks: Sequence[float], total_slack: float) -> Healthy:
+    """What a site's references say a cell's flows should have; a slack is how far below is still good, as a part: three
+    standard deviations."""
+    deviations = tuple(max(RUN_TO_RUN, slack / _PER_SLACK) for slack in slacks)
+    return Healthy(tuple(rates), deviations, max(RUN_TO_RUN, total_slack / _PER_SLACK), "tuned")
+
+
+def from_itself(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+    """By siblings in the same run; for cells without, as the node type predicts."""
+    return {**from_prediction(cells, node_type), **from_siblings(cells, node_type)}
+
+
+def from_siblings(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+    """The median of the same figure of all alike GPUs and NUMA nodes, of at least three cells.
+
+    Flows of one cell are no witnesses for each other: where one is slow, those that share what is full have its part.
+
+    Where the node type predicts all of them, siblings that it expects to differ are compared by what they have of
+    their prediction. A part that slows all siblings alike cannot be seen so.
+    """
+    predicted = {cell: one.rates for cell, one in from_prediction(cells, node_type).items()}
+    groups: dict[object, list[tuple[float, float | None]]] = {}
+    witnesses: dict[object, set[Cell]] = {}
+    for one in cells:
+        beside = predicted.get(one.cell, (None,) * len(one.rates))
+        for flow, rate, expected in zip(one.cell.flows, one.rates, beside):
+            kind = _kind(node_type, one.cell, flow)
+            groups.setdefault(kind, []).append((rate, expected))
+            witnesses.setdefault(kind, set()).add(one.cell)
+    found = {}
+    for one in cells:
+        kinds = [_kind(node_type, one.cell, flow) for flow in one.cell.flows]
+        if all(len(witnesses[kind]) >= _LEAST_SIBLINGS for kind in kinds):
+            alike = [groups[kind] for kind in kinds]
+            beside = predicted.get(one.cell, (None,) * len(one.rates))
+            both = [_of_siblings(group, expected) for group, expected in zip(alike, beside)]
+            deviations = tuple(sigma for _, sigma in both)
+            found[one.cell] = Healthy(tuple(rate for rate, _ in both), deviations, max(deviations), "siblings")
+    return found
+
+
+def from_prediction(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+    """What the node type's own capacities predict; cells that hang on unknown ones are left out."""
+    if not any(capacity.value for capacity in (*node_type.capacities.values(), *node_type.caps.values())):
+        return {}  # a measured node's own: nothing is known, and of many GPUs that takes long to find out
+    found = {}
+    for one in cells:
+        prediction = predict(one.cell, node_type)
+        rates = [rate for rate in prediction.flows.values() if rate is not None]
+        if not prediction.unknown and len(rates) == len(one.rates):
+            found[one.cell] = Healthy(tuple(rates), (_MISFIT,) * len(rates), _MISFIT, "prediction")
+    return found
+
+
+def sigmas(one: Measured, healthy: Healthy) -> list[float]:
+    """The standard deviations of the cell's figures (the total's first, where there are several flows)."""
+    flows = [
+        math.hypot(spread(rate, interval), sigma)
+        for rate, interval, sigma in zip(one.rates, one.intervals, healthy.sigmas)
+    ]
+    return flows if one.cell.lone else [math.hypot(spread(one.total, one.interval), healthy.total_sigma), *flows]
+
+
+def as_measured(healthy: Mapping[Cell, Healthy]) -> list[Measured]:
+    """Healthy figures as if measured, to calibrate from."""
+    found = []
+    for cell, one in healthy.items():
+        intervals = tuple((r * (1 - 2 * s), r * (1 + 2 * s)) for r, s in zip(one.rates, one.sigmas))
+        total = sum(one.rates)
+        around = total * (1 - 2 * one.total_sigma), total * (1 + 2 * one.total_sigma)
+        found.append(Measured(cell, one.rates, intervals, total, around))
+    return found
+
+
+def _of_siblings(group: Sequence[tuple[float, float | None]], expected: float | None) -> tuple[float, float]:
+    """A figure by its siblings (their rates, each with its prediction): the rate, and its logarithm's deviation."""
+    scaled = [rate / own for rate, own in group if own]
+    values = scaled if expected and len(scaled) == len(group) else [rate for rate, _ in group]
+    middle = statistics.median(values)
+    deviation = max(RUN_TO_RUN, _PER_MAD * statistics.median(abs(value - middle) for value in values) / middle)
+    return middle * expected if expected and values is scaled else middle, deviation
+
+
+def _kind(node_type: NodeType, cell: Cell, flow: Flow) -> object:
+    """What siblings have in common: the flow's path, options and hardware, and those of all flows beside it."""
+
+    def path(one: Flow) -> tuple[object, ...]:
+        gpus = [node_type.node.gpu(index) for index in one.gpus]
+        hardware = tuple((gpu.name, gpu.link.max_gen, gpu.link.max_width) for gpu in gpus if gpu is not None)
+        return one.kind, one.direction, one.options, flow_class(node_type.node, one), one.driver is None, str(hardware)
+
+    beside = sorted(map(str, map(path, cell.flows)))
+    shape = len({flow.numa_node for flow in cell.flows}), len({gpu for flow in cell.flows for gpu in flow.gpus})
+    return path(flow), tuple(beside), shape

@@ -1,0 +1,178 @@
+"""From measured cells to the parts that are degraded, with what they explain."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.base import CouldNotJudge
+from nearfar.cells import Cell
+from nearfar.model.calibration import Measured, calibrate
+from nearfar.model.prediction import NodeType, check_endpoints
+
+from .healthy import Healthy, as_measured, from_itself, from_run, sigmas
+from .parts import Part, parts_of
+from .responses import Responses, log_ratios
+from .search import Fit, Search
+
+#: A figure is bad when it is this many standard deviations below healthy, and this part.
+BAD_SIGMAS = 5.0
+BAD_PART = 0.02
+#: It is explained where the parts predict at least this much of its fall (as logarithms), and nothing else stays far off.
+_MOSTLY = 0.5
+#: Where siblings alone say what is healthy, parts must explain more than this part of the slow cells.
+_LEAST_EXPLAINED = 0.5
+
+
+@dataclass(frozen=True)
+class Blame:
+    """A degraded part: its capacities times ``factor`` (``low`` to ``high``: 95 %). ``now`` has each capacity's value
+    in GB/s, ``healthy`` what the factor counts from; for ``unknown`` ones, whose own value nobody knows, that is the
+    most that healthy cells ask."""
+
+    part: Part
+    factor: float
+    low: float
+    high: float
+    now: Mapping[str, float]
+    healthy: Mapping[str, float]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A cell that falls short: its worst figure ÷ healthy, and whether the blamed parts explain it."""
+
+    cell: Cell
+    ratio: float
+    explained: bool
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """``sets`` of parts that explain equally well, the best first; none where no set does, or nothing is bad.
+
+    ``bad`` are the cells that fall short, ``compared`` how many were looked at, ``origins`` where their healthy figures
+    are from, ``left_out`` the cells that could not be compared.
+    """
+
+    sets: tuple[tuple[Blame, ...], ...]
+    bad: tuple[Bad, ...]
+    compared: int
+    origins: Mapping[str, int]
+    left_out: tuple[Cell, ...]
+
+    @property
+    def degraded(self) -> bool:
+        """Whether anything is wrong."""
+        return bool(self.sets or self.bad)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether what falls short only does so beside its siblings, and no part explains it: GPUs may differ by design."""
+        return bool(self.bad) and not self.sets and set(self.origins) == {"siblings"}
+
+    @property
+    def unexplained(self) -> tuple[Bad, ...]:
+        """The bad cells that no blamed part explains."""
+        return tuple(one for one in self.bad if not one.explained)
+
+
+def diagnose(
+    node_type: NodeType,
+    cells: Sequence[Measured],
+    healthy_run: Sequence[Measured] = (),
+    tuned: Mapping[Cell, Healthy] | None = None,
+) -> Diagnosis:
+    """The smallest set of degraded parts that explains what is slow in ``cells``.
+
+    Healthy figures are those of ``healthy_run`` (runs of this node, or of some of its type, in good state; a cell may occur
+    in several); without them the site's references (``tuned``), those of siblings, and where there are none what the node
+    type predicts.
+    """
+    for one in (*cells, *healthy_run):
+        check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
+    healthy = from_run(healthy_run) if healthy_run else {**from_itself(cells, node_type), **(tuned or {})}
+    compared = [one for one in cells if one.cell in healthy]
+    if not compared:
+        raise CouldNotJudge(
+            "no figure has a healthy one beside it: name a healthy run with --healthy, or a node type with capacities"
+        )
+    model = _model(node_type, healthy)
+    uncertainties = {one.cell: sigmas(one, healthy[one.cell]) for one in compared}
+    responses = Responses(model, [one.cell for one in compared], parts_of(model), sigmas=uncertainties)
+    by_cell = {one.cell: one for one in compared}
+    observed = [
+        log for cell in responses.cells for log in log_ratios(by_cell[cell.cell].rates, healthy[cell.cell].rates)
+    ]
+    search = Search(responses)
+    found = search.find(observed)
+    best = found.best
+    bad = _bad(responses, observed, search, best)
+    explained = sum(one.explained for one in bad)
+    only_siblings = all(healthy[cell.cell].origin == "siblings" for cell in responses.cells)
+    if not explained or (only_siblings and explained <= _LEAST_EXPLAINED * len(bad)):
+        # It would be a compromise between figures that nothing explains, or that differ by design.
+        best = replace(best, parts=(), factors=(), intervals=())
+        bad = [replace(one, explained=False) for one in bad]
+    fits = (best, *found.rivals) if best.parts else ()
+    return Diagnosis(
+        sets=tuple(_blames(responses, fit) for fit in fits),
+        bad=tuple(bad),
+        compared=len(responses.cells),
+        origins=Counter(healthy[cell.cell].origin for cell in responses.cells),
+        left_out=tuple(one.cell for one in cells if one.cell not in healthy or one.cell in responses.left_out),
+    )
+
+
+def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
+    """The node type as healthy figures calibrate it; what they do not say stays as it is."""
+    if not any(cell.lone for cell in healthy):
+        return node_type
+    found = calibrate(node_type, as_measured(healthy)).node_type
+    capacities = {
+        name: node_type.capacities.get(name, capacity) if capacity.value is None else capacity
+        for name, capacity in found.capacities.items()
+    }
+    return replace(found, capacities=capacities, caps={**node_type.caps, **found.caps})
+
+
+def _blames(responses: Responses, fit: Fit) -> tuple[Blame, ...]:
+    blames = []
+    for part, factor, (low, high) in zip(fit.parts, fit.factors, fit.intervals):
+        worth = responses.worth(part)
+        well = {name: value for name, (value, _) in worth.items()}
+        now = {name: value * factor for name, value in well.items()}
+        unknown = tuple(name for name, (_, known) in worth.items() if not known)
+        blames.append(Blame(responses.parts[part], factor, low, high, now, well, unknown))
+    return tuple(blames)
+
+
+def _bad(responses: Responses, observed: Sequence[float], search: Search, fit: Fit) -> list[Bad]:
+    """The cells with a figure far below healthy, and whether the parts of ``fit`` explain them."""
+    predicted, left = search.predicted(fit), search.residuals(observed, fit)
+    found = []
+    for cell, place in zip(responses.cells, responses.place):
+        at = slice(place.start, place.stop)
+        deviations = responses.sigmas[at]
+        rows = list(zip(_own(observed[at]), _own(predicted[at]), _own_deviations(deviations)))
+        bad = [(log, said) for log, said, sigma in rows if log < -BAD_SIGMAS * sigma and log < -BAD_PART]
+        if bad:
+            near = all(
+                abs(z) < BAD_SIGMAS or abs(y - said) < BAD_PART
+                for z, y, said in zip(left[at], observed[at], predicted[at])
+            )
+            most = all(said <= _MOSTLY * log for log, said in bad)
+            found.append(Bad(cell.cell, math.exp(min(log for log, _ in bad)), near and most))
+    return found
+
+
+def _own(logs: Sequence[float]) -> list[float]:
+    """The figures of a cell with each flow's own instead of the one beside the total's."""
+    return [*logs[:1], *(log + logs[0] for log in logs[1:])]
+
+
+def _own_deviations(sigmas: Sequence[float]) -> list[float]:
+    return [*sigmas[:1], *(math.hypot(sigma, sigmas[0]) for sigma in sigmas[1:])]

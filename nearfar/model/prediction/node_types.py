@@ -1,0 +1,256 @@
+"""Node types, what many nodes share: a file of ``site/nodes/`` names the hwloc XML beside it and known capacities."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NearfarError, SiteFile, Step, nearest, site_files
+from nearfar.cells import Cell, CellError, Flow, parse
+from nearfar.topology import Gpu, Link, Node, behind_nvswitch, parse_hwloc_xml, shared_uplinks
+
+from .ceilings import lanes_ceiling, link_ceiling
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What flows share, or what a cell carries alone (then ``name`` is the cell). ``value`` and ``peak`` in ``unit``.
+
+    ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
+    exceed. ``published`` tells a value that stands in the source from one that was derived from it. ``read_share`` is
+    what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
+    what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it.
+    """
+
+    name: str
+    value: float | None = None
+    unit: str = "GB/s"
+    source: str = "the node type does not give it"
+    published: bool = False
+    peak: float | None = None
+    read_weight: float = 1.0
+    write_weight: float = 1.0
+    read_share: float = 1.0
+    mixed_weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """A node with its capacities.
+
+    ``capacities`` holds every capacity that the topology implies, the unknown ones too. ``caps`` are what cells carry
+    alone where that is less than the capacities on their way. ``stream`` has STREAM by (cores, memory) and kernel,
+    loads and stores counted together. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
+    compared with, never used as input.
+    """
+
+    name: str
+    node: Node
+    capacities: Mapping[str, Capacity]
+    caps: Mapping[Cell, Capacity] = field(default_factory=dict)
+    stream: Mapping[tuple[int, int], Mapping[str, float]] = field(default_factory=dict)
+    paths_alike: bool = False
+    description: str = ""
+    source: str = ""
+    unreviewed: bool = False
+    gpu_model: str | None = None
+    expect: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+
+
+def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
+    """The node type ``name`` of the first site directory that has it."""
+    files = site_files("nodes", list(site_dirs))
+    if name not in files:
+        hint = nearest(name, list(files))
+        raise NearfarError(f"unknown node type '{name}'{hint}: node types are files of site/nodes/")
+    return from_file(SiteFile(files[name]))
+
+
+def from_file(file: SiteFile) -> NodeType:
+    """The node type that a file describes; ``load_node_type`` without the search."""
+    file.check("node-type-1")
+    data = file.data
+    name = file.path.stem
+    if data["node_type"] != name:
+        words = f"node_type: '{data['node_type']}' in a file called {name}.yaml: use one name for both"
+        raise file.error(words, "node_type")
+    _check_finite(file)
+    node = _node(file)
+    implied = implied_capacities(node)
+    declared = {key: _capacity(key, entry) for key, entry in data.get("capacities", {}).items()}
+    for key in declared:
+        if key not in implied:
+            raise file.error(f"'{key}' is no capacity of this node{nearest(key, list(implied))}", "capacities", key)
+    capacities = {key: replace(c, peak=c.peak or implied[key].peak) for key, c in {**implied, **declared}.items()}
+    return NodeType(
+        name=name,
+        node=node,
+        capacities=capacities,
+        caps=dict(_cap(file, node, key) for key in data.get("caps", {})),
+        stream=dict(_stream(file, node, key) for key in data.get("stream", {})),
+        paths_alike=data.get("paths_alike", False),
+        description=data["description"],
+        source=data["source"],
+        unreviewed=data.get("unreviewed", False),
+        gpu_model=data.get("gpu_model"),
+        expect=data.get("expect", {}),
+        published=_published(file, node),
+        file=file.path,
+    )
+
+
+def implied_capacities(node: Node) -> dict[str, Capacity]:
+    """Every capacity that the node's topology implies, with no value; links and lanes of GPUs with their ceiling as the
+    peak."""
+    found: list[Capacity] = []
+    for gpu in node.gpus:
+        down, up = (link_ceiling(gpu.link, direction) for direction in ("h2d", "d2h"))
+        both = None if down is None or up is None else down + up
+        for what, peak in (("h2d", down), ("d2h", up), ("both", both)):
+            found.append(Capacity(f"g{gpu.index}.{what}", peak=peak))
+    found += [Capacity(f"n{memory.index}.memory") for memory in node.host_numa_nodes]
+    packages = [package.index for package in node.packages]
+    found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
+    found += [Capacity(f"switch:{pci}.{way}") for pci in switches(node) for way in ("up", "down")]
+    found += [
+        Capacity(f"g{gpu}.{way}", peak=lanes_ceiling(node, gpu))
+        for gpu in behind_nvswitch(node)
+        for way in ("out", "in")
+    ]
+    return {capacity.name: capacity for capacity in found}
+
+
+def switches(node: Node) -> dict[str, tuple[int, ...]]:
+    """The PCI bridges that several GPUs share: bus id -> GPUs."""
+    shared = {
+        pci: tuple(int(name[1:]) for name in names if re.fullmatch(r"g\d+", name))
+        for pci, names in shared_uplinks(node).items()
+    }
+    return {pci: gpus for pci, gpus in shared.items() if len(gpus) > 1}
+
+
+def check_endpoints(node: Node, cell: Cell, name: str) -> None:
+    """Refuse a cell with an endpoint that the node does not have; ``name`` is whose node it is."""
+    memories = [memory.index for memory in node.host_numa_nodes]
+    known = {"g": [gpu.index for gpu in node.gpus], "n": memories, "c": [numa.index for numa in node.numa_nodes]}
+    for flow in cell.flows:
+        ends = [(flow.source, flow.source.kind), (flow.destination, flow.destination.kind)]
+        if flow.driver is not None:
+            # A NUMA node drives with its cores, whether it has memory or not.
+            ends.append((flow.driver, "c" if flow.driver.kind == "n" else "g"))
+        for end, kind in ends:
+            if end.index not in known[kind]:
+                has = ", ".join(f"{end.kind}{index}" for index in known[kind]) or "none"
+                raise NearfarError(f"cell '{cell}': {name} has no {end}; it has: {has}")
+
+
+def _check_finite(file: SiteFile) -> None:
+    """Refuse ``.nan`` and ``.inf``, which YAML calls numbers and a schema cannot tell apart."""
+    for section in ("capacities", "caps", "stream"):
+        for key, entry in file.data.get(section, {}).items():
+            for name, value in entry.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise file.error(f"{section}: {key}: {name} is no finite number", section, key)
+
+
+def _node(file: SiteFile) -> Node:
+    """The node of the XML, with the file's links and GPU model."""
+    data = file.data
+    path = file.path.parent / data["xml"]
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise file.error(f"xml: {path}: cannot be read: {getattr(error, 'strerror', None) or error}", "xml") from None
+    try:
+        node = parse_hwloc_xml(text, hostname=f"{data['node_type']}-modelled")
+    except NearfarError as error:
+        raise file.error(f"xml: {path}: {error}", "xml") from None
+    links = data.get("links", {})
+    known = [f"g{gpu.index}" for gpu in node.gpus]
+    for key in links:
+        if key not in known:
+            raise file.error(f"links: the XML has no GPU {key}{nearest(key, known)}", "links", key)
+
+    def described(gpu: Gpu) -> Gpu:
+        name = data.get("gpu_model", gpu.name)
+        lanes = data.get("nvlinks") if gpu.nvlinks is None else gpu.nvlinks
+        generation = gpu.nvlink_generation or data.get("nvlink_generation")
+        link = _link(links[f"g{gpu.index}"]) if f"g{gpu.index}" in links else gpu.link
+        return replace(gpu, name=name, link=link, nvlinks=lanes, nvlink_generation=generation)
+
+    described_node = replace(node, gpus=tuple(map(described, node.gpus)))
+    return described_node if node.peers else replace(described_node, peers=_through_a_switch(described_node, data))
+
+
+def _through_a_switch(node: Node, data: Mapping[str, Any]) -> dict[tuple[int, int], str]:
+    """Every pair of GPUs by the lanes that each has to the switch, where the file says that they have any."""
+    lanes = data.get("nvlinks")
+    indices = sorted(gpu.index for gpu in node.gpus)
+    return dict.fromkeys(combinations(indices, 2), f"NV{lanes}") if lanes else {}
+
+
+def _link(entry: Mapping[str, Any]) -> Link:
+    gen, width = entry["gen"], entry["width"]
+    return Link(entry["kind"], gen=gen, width=width, max_gen=gen, max_width=width, speed=entry.get("speed"))
+
+
+def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
+    value = entry["value"]
+    return Capacity(
+        name=name,
+        value=None if value is None else float(value),
+        unit=entry.get("unit", "GB/s"),
+        source=entry.get("source") or entry["reason"],
+        published=value is not None and entry.get("published", True),
+        peak=entry.get("peak"),
+        read_weight=entry.get("read_weight", 1.0),
+        write_weight=entry.get("write_weight", 1.0),
+        read_share=entry.get("read_share", 1.0),
+        mixed_weight=entry.get("mixed_weight", 1.0),
+    )
+
+
+def _cap(file: SiteFile, node: Node, key: str) -> tuple[Cell, Capacity]:
+    cell = _known_cell(file, node, key, "caps", key)
+    if any(plain(flow) != flow for flow in cell.flows):
+        words = "a cap takes no '@', /huge, /xK or /threads: they do not change what a path carries"
+        raise file.error(words, "caps", key)
+    return cell, _capacity(str(cell), file.data["caps"][key])
+
+
+def _stream(file: SiteFile, node: Node, key: str) -> tuple[tuple[int, int], Mapping[str, float]]:
+    flow = _known_cell(file, node, f"{key}/copy", "stream", key).flows[0]
+    rates = {kernel: float(rate) for kernel, rate in file.data["stream"][key].items() if kernel != "source"}
+    return (flow.source.index, flow.destination.index), rates
+
+
+def _published(file: SiteFile, node: Node) -> Mapping[str, Any]:
+    """What was published beyond references; its cells are those of the node."""
+    found: Mapping[str, Any] = file.data.get("published", {})
+    for place, entry in enumerate(found.get("cells", [])):
+        _known_cell(file, node, entry["cell"], "published", "cells", place)
+    return found
+
+
+def _known_cell(file: SiteFile, node: Node, text: str, section: str, *key: Step) -> Cell:
+    """The cell that ``key`` in ``section`` speaks of; errors name its line."""
+    try:
+        cell = parse(text)
+        check_endpoints(node, cell, "the XML")
+    except CellError as error:
+        raise file.error(str(error), section, *key) from None
+    except NearfarError as error:
+        raise file.error(f"{section}: {error}", section, *key) from None
+    return cell
+
+
+def plain(flow: Flow) -> Flow:
+    """The flow without what does not change its path's rate: who drives it, huge pages, how many tasks share it."""
+    return replace(flow, driver=None if flow.kind == "host" else flow.driver, huge=False, tasks=1, threads=False)

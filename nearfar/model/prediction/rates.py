@@ -1,0 +1,273 @@
+"""The rates of a cell's flows on a node type: which capacities each flow crosses, and their max-min shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.base import NearfarError
+from nearfar.cells import Cell, CellError, Endpoint, Flow, flow_class, parse
+
+from .fair_shares import Constraint, max_min
+from .node_types import Capacity, NodeType, check_endpoints, plain, switches
+
+#: A capacity limits when less than this part of it is left.
+FULL_WITHIN = 0.005
+#: Of each byte that a STREAM kernel counts: the parts read and written.
+READ_AND_WRITTEN = {"copy": (1 / 2, 1 / 2), "scale": (1 / 2, 1 / 2), "add": (2 / 3, 1 / 3), "triad": (2 / 3, 1 / 3)}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Rates in GB/s by flow, their sum, and the names of what is full (of all flows together, and of each).
+
+    ``unknown`` are the capacities that the rates hang on although nobody knows them. While there are any, the rates
+    are the best case: each of these at its peak, or without limit where it has none; a rate is ``None`` where nothing
+    bounds it.
+    """
+
+    flows: Mapping[Flow, float | None]
+    total: float | None
+    limited_by: tuple[str, ...]
+    limits: Mapping[Flow, tuple[str, ...]]
+    unknown: tuple[Capacity, ...]
+
+
+def predict(cell: Cell, node_type: NodeType) -> Prediction:
+    """What the flows of ``cell`` carry at the same time on a healthy node of this type; ``/xK`` counts as one flow.
+
+    An unknown capacity does not matter while what is asked of it stays within what single flows are known to push
+    through it.
+    """
+    check_endpoints(node_type.node, cell, f"node type {node_type.name}")
+    shares = shares_of(cell, node_type)
+    known = [share.constraint(share.capacity.value) for share in shares if share.capacity.value is not None]
+    rates = max_min(cell.flows, known)
+    unknown = [share for share in shares if share.capacity.value is None and not share.one_way]
+    carried = _carried(node_type) if unknown else {}
+    unknown = [
+        share
+        for share in unknown
+        if share.constraint(math.inf).used(rates) > carried.get(share.capacity.name, 0) * (1 + FULL_WITHIN)
+    ]
+    if unknown:
+        peaks = [share.constraint(share.capacity.peak) for share in unknown if share.capacity.peak is not None]
+        known += peaks
+        rates = max_min(cell.flows, known)
+    speeds = read_speeds(cell.flows, (share.capacity for share in shares if _is_full(share, rates)))
+    if speeds:
+        rates = max_min(cell.flows, known, speeds)
+    full = [c for c in known if c.used(rates) >= (1 - FULL_WITHIN) * c.capacity]
+    total = sum(rates.values())
+    return Prediction(
+        flows={flow: rate if math.isfinite(rate) else None for flow, rate in rates.items()},
+        total=total if math.isfinite(total) else None,
+        limited_by=tuple(c.name for c in full),
+        limits={flow: tuple(sorted(c.name for c in full if flow in c.weights)) for flow in cell.flows},
+        unknown=tuple(share.capacity for share in unknown),
+    )
+
+
+def read_speeds(flows: Sequence[Flow], full: Iterable[Capacity]) -> dict[Flow, float]:
+    """How fast the reads of GPUs that also write rise beside other flows, where the memory that they read is full.
+
+    A GPU's read requests wait behind its own posted writes, which PCIe never lets them pass.
+    """
+    shares = {memory.name: memory.read_share for memory in full if memory.read_share != 1}
+    if not shares:
+        return {}
+    writing = {flow.gpus[0] for flow in flows if flow.direction == "d2h"}
+    return {
+        flow: shares[f"n{flow.numa_node}.memory"]
+        for flow in flows
+        if flow.direction == "h2d" and flow.gpus[0] in writing and f"n{flow.numa_node}.memory" in shares
+    }
+
+
+def _is_full(share: Share, rates: Mapping[Flow, float]) -> bool:
+    value = share.capacity.value
+    return value is not None and share.constraint(value).used(rates) >= (1 - FULL_WITHIN) * value
+
+
+def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
+    """The node type with capacities (or caps, by cell) multiplied by a factor of more than 0 and at most 1."""
+    capacities, caps, stream = dict(node_type.capacities), dict(node_type.caps), dict(node_type.stream)
+    for name, factor in factors.items():
+        if not 0 < factor <= 1:
+            raise NearfarError(f"{name}={factor:g}: the factor of a degraded capacity is more than 0 and at most 1")
+        cell = _cap_cell(name, node_type)
+        capacity = caps[cell] if cell is not None else capacities.get(name)
+        if capacity is None:
+            known = [c.name for c in capacities.values() if c.value is not None]
+            cells = f", and {len(caps)} cells by name ({next(iter(caps))} …)" if caps else ""
+            words = f"'{name}' is no capacity of node type {node_type.name}"
+            raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}{cells}")
+        if capacity.value is None:
+            what = f"{node_type.name}: {name} is not known ({capacity.source})"
+            raise NearfarError(f"{what}: a factor needs a value in the node type's file")
+        scaled = replace(capacity, value=capacity.value * factor, published=False)
+        if cell is not None:
+            caps[cell] = scaled
+            continue
+        capacities[name] = scaled
+        for (cores, memory), kernels in stream.items():
+            # STREAM from a node's own cores is that memory's rate.
+            if cores == memory and name == f"n{memory}.memory":
+                stream[cores, memory] = {kernel: rate * factor for kernel, rate in kernels.items()}
+    return replace(node_type, capacities=capacities, caps=caps, stream=stream)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A capacity and the weights of the flows that cross it."""
+
+    capacity: Capacity
+    weights: Mapping[Flow, float]
+
+    @property
+    def one_way(self) -> bool:
+        """Whether both directions share it and only one is used: the direction's own capacity then says it all."""
+        return self.capacity.name.endswith(".both") and len({flow.direction for flow in self.weights}) == 1
+
+    def constraint(self, value: float) -> Constraint:
+        """The constraint that this capacity is at such a value, GB/s."""
+        return Constraint(self.capacity.name, value, self.weights)
+
+
+def shares_of(cell: Cell, node_type: NodeType) -> list[Share]:
+    """Every capacity and cap that a flow of the cell crosses, known or not."""
+    weights: dict[str, dict[Flow, float]] = {}
+    capacities = dict(node_type.capacities)
+    for flow in cell.flows:
+        for capacity, weight in _crossings(flow, node_type, cell):
+            capacities.setdefault(capacity.name, capacity)
+            weights.setdefault(capacity.name, {})[flow] = weight
+    shares = [Share(capacities[name], crossing) for name, crossing in weights.items()]
+    by_plain = {plain(flow): flow for flow in cell.flows}
+    for joint, cap in node_type.caps.items():
+        if not joint.lone and set(joint.flows) <= set(by_plain):
+            shares.append(Share(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
+    return shares
+
+
+def _crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
+    """What one flow of a cell crosses, with its weight there."""
+    if flow.kind == "host":
+        yield from _host_crossings(flow, node_type, cell)
+    elif flow.kind == "stream":
+        yield from _stream_crossings(flow, node_type)
+    else:
+        yield from _peer_crossings(flow, node_type, cell)
+
+
+def _host_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
+    node, capacities = node_type.node, node_type.capacities
+    down = flow.direction == "h2d"
+    gpu, memory = node.gpu(flow.gpus[0]), node.numa_node(flow.numa_node if flow.numa_node is not None else -1)
+    assert gpu is not None and memory is not None, "the endpoints were checked"
+    yield capacities[f"g{gpu.index}.{flow.direction}"], 1.0
+    yield capacities[f"g{gpu.index}.both"], 1.0
+    controller = capacities[f"n{memory.index}.memory"]
+    weight = controller.read_weight if down else controller.write_weight
+    yield controller, weight * (controller.mixed_weight if _mixes(cell, memory.index) else 1.0)
+    if gpu.package is not None and memory.package is not None and gpu.package != memory.package:
+        a, b = (memory.package, gpu.package) if down else (gpu.package, memory.package)
+        yield capacities[f"p{a}-p{b}"], 1.0
+    for pci, behind in switches(node).items():
+        if gpu.index in behind:
+            yield capacities[f"switch:{pci}.{'down' if down else 'up'}"], 1.0
+    cap = node_type.caps.get(Cell((plain(flow),)))
+    if cap is not None:
+        yield cap, 1.0
+    elif _needs_cap(flow, node_type):
+        yield Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
+
+
+def _mixes(cell: Cell, memory: int) -> bool:
+    """Whether GPUs both read and write that memory in the cell."""
+    return len({flow.direction for flow in cell.flows if flow.kind == "host" and flow.numa_node == memory}) > 1
+
+
+def _needs_cap(flow: Flow, node_type: NodeType) -> bool:
+    """Whether a flow may alone be slower than its way's capacities: across packages, by a kernel, pageable memory."""
+    far = flow_class(node_type.node, flow) in ("off_socket", "unknown") and not node_type.paths_alike
+    return far or flow.sm or flow.pageable
+
+
+def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacity, float]]:
+    node = node_type.node
+    cores, memory = flow.source.index, flow.destination.index
+    controller = node_type.capacities[f"n{memory}.memory"]
+    kernel = flow.kernel or "copy"
+    rate = node_type.stream.get((cores, memory), {}).get(kernel)
+    if cores == memory:
+        if controller.value is not None and rate is not None:
+            # The kernels differ a little in how much of the controller's time a byte takes: alone each just fills it.
+            yield controller, controller.value / rate
+            return
+        yield controller, 1.0
+    else:
+        yield controller, 1.0
+        a, b = node.numa_node(cores), node.numa_node(memory)
+        if a is not None and b is not None and None not in (a.package, b.package) and a.package != b.package:
+            read, written = READ_AND_WRITTEN[kernel]
+            yield node_type.capacities[f"p{b.package}-p{a.package}"], read
+            yield node_type.capacities[f"p{a.package}-p{b.package}"], written
+    if rate is not None or cores != memory:
+        source = "published STREAM" if rate is not None else "no STREAM figure of this pair is given"
+        yield Capacity(str(flow), rate, source=source, published=rate is not None), 1.0
+
+
+def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
+    """Through an NVLink switch flows share what leaves their source and what enters their destination.
+
+    Elsewhere they carry their own figure alone, and with the one back what a cap says. Beside other pairs they carry as
+    much where their NVLink lanes are their own; how paths through the host are shared is not described.
+    """
+    cap = node_type.caps.get(Cell((plain(flow),)))
+    ways = [node_type.capacities.get(name) for name in (f"{flow.source}.out", f"{flow.destination}.in")]
+    if not flow.staged and None not in ways:
+        yield from ((way, 1.0) for way in (*ways, cap) if way is not None)
+        return
+    yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
+    together = set(map(plain, cell.flows))
+    if not flow.staged and flow_class(node_type.node, flow).startswith("NV"):
+        together = {other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)}
+    if len(together) > 1 and not any(together <= set(joint.flows) for joint in node_type.caps):
+        source = "how flows between GPUs share their way is not described"
+        yield Capacity(f"{flow.source}-{flow.destination}", source=source), 1.0
+
+
+def _carried(node_type: NodeType) -> dict[str, float]:
+    """What single flows with a known rate are known to push through each capacity: at least that much it carries."""
+    carried: dict[str, float] = {}
+    for flow in _single_flows(node_type):
+        crossed = list(_crossings(flow, node_type, Cell((flow,))))
+        own = [c for c, _ in crossed if c.name in (f"g{(*flow.gpus, -1)[0]}.{flow.direction}", str(plain(flow)))]
+        if own and all(c.value is not None for c in own):
+            rate = min(c.value / weight for c, weight in crossed if c.value is not None)
+            for c, weight in crossed:
+                carried[c.name] = max(carried.get(c.name, 0.0), rate * weight)
+    return carried
+
+
+def _single_flows(node_type: NodeType) -> Iterator[Flow]:
+    for gpu in node_type.node.gpus:
+        for memory in node_type.node.host_numa_nodes:
+            ends = Endpoint("n", memory.index), Endpoint("g", gpu.index)
+            yield Flow(*ends)
+            yield Flow(*ends[::-1])
+    yield from (cell.flows[0] for cell in node_type.caps if cell.lone and cell.flows[0].kind == "peer")
+    for (cores, memory_index), kernels in node_type.stream.items():
+        for kernel in kernels:
+            yield Flow(Endpoint("c", cores), Endpoint("n", memory_index), kernel=kernel)
+
+
+def _cap_cell(name: str, node_type: NodeType) -> Cell | None:
+    """The cell of a cap that goes by ``name``."""
+    try:
+        cell = parse(name)
+    except CellError:
+        return None
+    return cell if cell in node_type.caps else None

@@ -1,0 +1,13 @@
+"""MPI: OSU's benchmarks (``osu``), contention between MPI and copies, load balance between ranks, which rank of a job died.
+
+Gives the figures of their documents and what is found besides. Needs: base, topology, measurement, binding.
+"""
+
+from __future__ import annotations
+
+from . import contention, load_balance, rank_deaths
+from .contention import TRAFFICS, Subject
+from .load_balance import BINDINGS
+from .rank_deaths import death
+
+__all__ = ["BINDINGS", "TRAFFICS", "Subject", "contention", "death", "load_balance", "rank_deaths"]

@@ -1,0 +1,35 @@
+"""OSU Micro-Benchmarks: what they print, where the ranks sit, and the measurement document that comes of it.
+
+See docs/mpi.md. Needs: base, topology, measurement, binding.
+"""
+
+from . import bindings, disturbances, hosts, installed, launch, mpi_figures, subjects
+from .benchmarks import BENCHMARKS
+from .installed import INSTALL
+from .measuring import Interrupted, Options, measure
+from .mpi_figures import LARGE, MIDDLE, SMALL, figures
+from .subjects import BESIDE, WITHIN, Case, cases, parse
+
+__all__ = [
+    "BENCHMARKS",
+    "BESIDE",
+    "INSTALL",
+    "LARGE",
+    "MIDDLE",
+    "SMALL",
+    "WITHIN",
+    "Case",
+    "Interrupted",
+    "Options",
+    "bindings",
+    "cases",
+    "disturbances",
+    "figures",
+    "hosts",
+    "installed",
+    "launch",
+    "measure",
+    "mpi_figures",
+    "parse",
+    "subjects",
+]

@@ -1,0 +1,186 @@
+"""Where OSU Micro-Benchmarks and the MPI that they are linked with are on this machine, and which versions.
+
+In this order: ``NEARFAR_OSU`` (a folder), then the PATH (what a module or a Spack environment brings): the program
+itself, or the ``libexec`` folder beside a ``bin``, where a Spack view has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, NearfarError
+
+#: How a site gets what is missing.
+INSTALL = "spack install osu-micro-benchmarks (then spack load it, or set NEARFAR_OSU to its prefix)"
+INSTALL_CUDA = "spack install osu-micro-benchmarks+cuda ^openmpi+cuda fabrics=ucx ^ucx+cuda"
+_LIBEXEC = Path("libexec", "osu-micro-benchmarks", "mpi")
+#: Folders of one kind of benchmark, over the versions of OSU.
+_FOLDERS = {"pt2pt": ("pt2pt", "pt2pt/standard"), "collective": ("collective", "collective/blocking")}
+#: Names of MPI libraries that tell the implementation; the ABI-compatible ones are told by their folder and launcher.
+_LIBRARIES = (
+    (r"libmpi_(cray|gnu|nvidia|intel|amd|aocc)", "craympich"),
+    (r"libmpich(?:-\w+)?\.so", "mpich"),
+    (r"libmpi\.so\.(?:40|20)\b", "openmpi"),
+)
+_VERSIONS = (
+    ("openmpi", re.compile(r"\((?:OpenRTE|Open MPI|PRRTE)\) v?([\w.]+)")),
+    ("intelmpi", re.compile(r"Intel\(R\) MPI Library.*?Version ([\w.]+)")),
+    ("mvapich", re.compile(r"MVAPICH[\w-]*\s+Version\s*:?\s*([\w.]+)", re.IGNORECASE)),
+    ("mpich", re.compile(r"HYDRA build details:\s+Version:\s+([\w.]+)")),
+    ("slurm", re.compile(r"^slurm(?:-wlm)? ([\w.]+)", re.MULTILINE)),
+)
+NAMES = {
+    "openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI", "mvapich": "MVAPICH", "craympich": "Cray MPICH",
+    "slurm": "srun",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI as found. ``launcher`` starts its ranks: ``kind`` tells whose command line it takes (``openmpi``, ``hydra``,
+    ``srun``)."""
+
+    implementation: str
+    version: str
+    launcher: str
+    kind: str
+    library: str
+
+    @property
+    def name(self) -> str:
+        """``Open MPI 4.1.4``, as the software stamp has it."""
+        return f"{NAMES[self.implementation]} {self.version}".strip()
+
+
+def find(name: str, folder: str, environment: Mapping[str, str] | None = None) -> Path | None:
+    """The absolute path of a benchmark (``osu_bw`` of ``pt2pt``), or None."""
+    env = os.environ if environment is None else environment
+    for place in _places(folder, env):
+        program = place / name
+        if program.is_file() and os.access(program, os.X_OK):
+            return program.absolute()
+    return None
+
+
+def _places(folder: str, env: Mapping[str, str]) -> Iterator[Path]:
+    named = env.get("NEARFAR_OSU")
+    for prefix in [Path(named)] if named else []:
+        for top in (prefix / _LIBEXEC, prefix / "mpi", prefix / "c" / "mpi", prefix):
+            yield from (top / each for each in _FOLDERS[folder])
+        yield prefix
+    if named:
+        return  # what the site names is what it gets
+    for entry in filter(None, env.get("PATH", "").split(os.pathsep)):
+        yield Path(entry)
+        yield from (Path(entry).parent / _LIBEXEC / each for each in _FOLDERS[folder])
+
+
+def complaint(environment: Mapping[str, str] | None = None) -> str:
+    """Why there is no OSU, and the line that brings it."""
+    env = os.environ if environment is None else environment
+    named = env.get("NEARFAR_OSU")
+    where = f"NEARFAR_OSU={named} holds no osu_latency" if named else "no osu_latency on the PATH"
+    return f"OSU Micro-Benchmarks: {where}; {INSTALL}"
+
+
+def is_here(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether OSU and something that starts ranks are on this machine (a look at the PATH, nothing is run). Raises
+    ``NearfarError`` where ``NEARFAR_OSU`` names a folder without it."""
+    env = os.environ if environment is None else environment
+    program = find("osu_latency", "pt2pt", env)
+    if program is None and env.get("NEARFAR_OSU"):
+        raise NearfarError(f"{complaint(env)}; mend or unset the variable")
+    launchers = ("mpirun", "mpiexec", "srun")
+    return program is not None and (
+        bool(env.get("NEARFAR_MPIRUN")) or any(shutil.which(each, path=env.get("PATH")) for each in launchers)
+    )
+
+
+def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
+    """The MPI that a program is linked with, and the launcher that starts its ranks.
+
+    ``NEARFAR_MPIRUN`` names the launcher; else the one beside the library, then the PATH's, then ``srun`` in a job. Raises
+    ``CouldNotJudge`` where none of them belongs to the program's MPI: its ranks would not find each other.
+    """
+    env = os.environ if environment is None else environment
+    library, implementation = _linkage(program)
+    seen = []
+    for launcher in _launchers(library, implementation, env):
+        kind, version = _identify(launcher)
+        if kind == "slurm":
+            return Mpi(implementation or "mpich", "", launcher, "srun", library)
+        if kind is not None and (implementation is None or _same(kind, implementation)):
+            known = implementation if implementation in ("craympich",) else kind
+            return Mpi(known, version, launcher, "openmpi" if kind == "openmpi" else "hydra", library)
+        seen.append(f"{launcher} is {NAMES.get(kind or '', 'of no known MPI')}")
+    linked = f"{program} is linked with {NAMES.get(implementation or '', 'an unknown MPI')} ({library})"
+    raise CouldNotJudge(
+        f"{linked} and {'; '.join(seen) or 'no mpirun is on the PATH'}: load the MPI that it was built with, or set NEARFAR_MPIRUN"
+    )
+
+
+def _same(launcher: str, linked: str) -> bool:
+    # MPICH and what is made of it share libraries' names and their launcher.
+    family = {"mpich", "intelmpi", "mvapich", "craympich"}
+    return launcher == linked or (launcher in family and linked in family)
+
+
+def _linkage(program: Path) -> tuple[str, str | None]:
+    """The MPI library that the loader takes for a program, and whose it is."""
+    done = _output(["ldd", str(program)])
+    for line in done.splitlines():
+        name, _, target = line.strip().partition(" => ")
+        if not name.startswith("libmpi"):
+            continue
+        path = target.split(" (")[0].strip()
+        if path == "not found":
+            raise CouldNotJudge(f"{program}: {name} is not found: load the MPI that it was built with")
+        real = os.path.realpath(path)
+        for pattern, implementation in _LIBRARIES:
+            if re.match(pattern, name) or re.match(pattern, Path(real).name):
+                return path, implementation
+        return path, None
+    return "no MPI library", None
+
+
+def _launchers(library: str, implementation: str | None, env: Mapping[str, str]) -> Iterator[str]:
+    named = env.get("NEARFAR_MPIRUN")
+    if named:
+        found = shutil.which(named, path=env.get("PATH"))
+        if found is None:
+            raise CouldNotJudge(f"NEARFAR_MPIRUN={named}: no such program; mend or unset the variable")
+        yield found
+        return
+    names = ["mpirun", *([f"mpirun.{implementation}"] if implementation else []), "mpiexec"]
+    prefixes = [str(parent / "bin") for parent in Path(library).parents[:4]] if os.path.isabs(library) else []
+    for path in (os.pathsep.join(prefixes), env.get("PATH", "")):
+        for name in names:
+            found = shutil.which(name, path=path) if path else None
+            if found:
+                # Open MPI takes its prefix from how it is called, and refuses the /bin that is a link to /usr/bin.
+                yield str(Path(found).parent.resolve() / name)
+    if env.get("SLURM_JOB_ID") and (srun := shutil.which("srun", path=env.get("PATH"))):
+        yield srun
+
+
+def _identify(launcher: str) -> tuple[str | None, str]:
+    text = _output([launcher, "--version"])
+    for kind, pattern in _VERSIONS:
+        found = pattern.search(text)
+        if found:
+            return kind, found[1]
+    return None, ""
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr

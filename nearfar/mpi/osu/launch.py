@@ -1,0 +1,232 @@
+"""One run of a benchmark: its ranks started by the MPI's own launcher, each bound by ``rank.py``, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NearfarError, process
+from nearfar.mpi import death
+from nearfar.topology import format_cpu_list, parse_cpu_list
+
+from .installed import Mpi
+from .layout import Rank
+
+WRAPPER = Path(__file__).with_name("rank.py")
+#: No MPI may move what the wrapper bound.
+_NO_BINDING = {
+    "MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0", "I_MPI_PIN": "0", "MPICH_CPU_BIND": "none",
+}  # fmt: skip
+#: Seconds to wait for a rank's watcher to write that the rank ended.
+_LAST_WORDS = 1.0
+#: Ranks of a run that goes well end together.
+_LONG_BEFORE = 3.0
+
+
+@dataclass(frozen=True)
+class RankAccount:
+    """What one rank wrote down. ``cpus`` and ``memory`` are in effect before the program began, ``running`` the CPUs that
+    its process was seen with, in this order; ``ended`` is wall-clock seconds. ``waited``: the part of its time for which
+    others had its core. ``unbound``: why it did not run."""
+
+    rank: int
+    host: str = ""
+    pid: int | None = None
+    cpus: tuple[int, ...] = ()
+    memory: tuple[int, ...] | None = None
+    memory_allowed: tuple[int, ...] = ()
+    running: tuple[tuple[int, ...], ...] = ()
+    ended: float | None = None
+    waited: float | None = None
+    unbound: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as it ended."""
+
+    finished: process.Finished
+    ranks: tuple[RankAccount, ...]
+    limit: float
+
+    @property
+    def failure(self) -> str | None:
+        """Why it gave nothing, in a sentence; None where it ended well."""
+        done = self.finished
+        unbound = next((each.unbound for each in self.ranks if each.unbound), None)
+        if unbound:
+            return unbound
+        if done.timed_out:
+            return f"did not end within {self.limit:g} s, and was ended with all its ranks{self._early}"
+        if done.returncode == 0:
+            return None
+        processes = {each.pid: each.rank for each in self.ranks if each.pid is not None}
+        died = death(done.stderr + done.stdout, processes)
+        if died is not None:
+            return died.words + self._others
+        said = _last_words(done)
+        return f"ended with exit code {done.returncode}" + (f": {said}" if said else "")
+
+    @property
+    def _early(self) -> str:
+        """The rank that ended long before the others did, which then waited for it."""
+        ended = sorted((each.ended, each.rank) for each in self.ranks if each.ended is not None)
+        if len(ended) < 2 or ended[1][0] - ended[0][0] < _LONG_BEFORE:
+            return ""
+        return f"; rank {ended[0][1]} had ended {ended[1][0] - ended[0][0]:.0f} s before the others"
+
+    @property
+    def _others(self) -> str:
+        """How long the others lived on after the first rank's end."""
+        ends = sorted(each.ended for each in self.ranks if each.ended is not None)
+        if len(ends) < len(self.ranks) or len(ends) < 2:
+            return ""
+        return f"; the others ended within {max(0.1, ends[-1] - ends[0]):.1f} s"
+
+
+@dataclass(frozen=True)
+class Starter:
+    """Starts benchmarks. ``hosts`` are the job's nodes (one: this machine)."""
+
+    mpi: Mpi
+    hosts: tuple[str, ...]
+    limit: float
+
+    def run(self, program: Sequence[str], ranks: Sequence[Rank], extra: Mapping[str, str] | None = None) -> Run:
+        """Run a program on the given places; ``extra`` is environment of its ranks."""
+        # The ranks of another node read it too: beside the job's output, which every node of the job sees.
+        shared = Path.cwd() if len(self.hosts) > 1 else None
+        with _folder(shared) as folder:
+            plan = Path(folder, "plan")
+            plan.write_text(json.dumps({"ranks": [_planned(rank, extra or {}) for rank in ranks]}))
+            wrapper = [sys.executable, "-I", str(WRAPPER), str(plan)]
+            command = [*self._launcher(ranks), *wrapper, *program]
+            env = {**os.environ, **_NO_BINDING}
+            done = process.run(command, self.limit, env=env)
+            return Run(done, _accounts(plan, ranks), self.limit)
+
+    def _launcher(self, ranks: Sequence[Rank]) -> list[str]:
+        hosts = len({rank.host for rank in ranks})
+        # In a job of several nodes the ranks of one node are told which.
+        return words(self.mpi, len(ranks), self.hosts[:hosts] if len(self.hosts) > 1 else ())
+
+
+def words(mpi: Mpi, count: int, nodes: Sequence[str] = ()) -> list[str]:
+    """The launcher's words for ``count`` ranks that it binds to nothing, divided among ``nodes`` (none: this machine)."""
+    hosts = max(1, len(nodes))
+    each = count // hosts
+    if mpi.kind == "srun":
+        where = ["-w", ",".join(nodes)] if nodes else []
+        cpus = ["-c", str(max(1, len(os.sched_getaffinity(0)) // each))]
+        options = ["--kill-on-bad-exit=1", "--cpu-bind=none", "--mem-bind=none", "--overlap", "--ntasks-per-node"]
+        return [mpi.launcher, "-N", str(hosts), "-n", str(count), *options, str(each), *cpus, *where]
+    if mpi.kind == "hydra":
+        where = ["-hosts", ",".join(nodes), "-ppn", str(each)] if nodes else []
+        unbound = [] if mpi.implementation == "intelmpi" else ["-bind-to", "none"]
+        return [mpi.launcher, *unbound, *where, "-n", str(count)]
+    # Slots are the scheduler's tasks, of which a job of one process has one; that ranks share no core is asserted.
+    many = ["--oversubscribe"] if mpi.version.startswith(("1.", "2.", "3.", "4.")) else []
+    many = many or ["--map-by", ":OVERSUBSCRIBE"]
+    where = ["--host", ",".join(f"{host}:{each}" for host in nodes)] if nodes else []
+    return [mpi.launcher, "--bind-to", "none", *many, *where, "--mca", "mpi_yield_when_idle", "0", "-n", str(count)]
+
+
+def _folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="osu-", dir=parent)
+    except OSError as error:
+        raise NearfarError(f"{parent or tempfile.gettempdir()}: cannot be written: {error.strerror}") from None
+
+
+def _planned(rank: Rank, extra: Mapping[str, str]) -> dict[str, Any]:
+    environment = dict(extra)
+    if rank.gpu is not None:
+        environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+        environment["CUDA_VISIBLE_DEVICES"] = rank.gpu.uuid or str(rank.gpu.index)
+    return {"cpus": list(rank.cpus), "memory_nodes": list(rank.memory_nodes), "environment": environment}
+
+
+def _accounts(plan: Path, ranks: Sequence[Rank]) -> tuple[RankAccount, ...]:
+    """What the ranks wrote. Those that began write their end a moment after it."""
+    until = time.monotonic() + _LAST_WORDS
+    while True:
+        found = tuple(_account(plan, rank) for rank in ranks)
+        if time.monotonic() > until or all(each.ended or not each.cpus for each in found):
+            return found
+        time.sleep(0.01)
+
+
+def _account(plan: Path, rank: Rank) -> RankAccount:
+    """What a rank wrote; empty where it never began."""
+    try:
+        text = Path(f"{plan}.{rank.rank}").read_text(encoding="utf-8")
+    except OSError:
+        return RankAccount(rank.rank)
+    lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+    first: dict[str, Any] = next((line for line in lines if "cpus" in line), {})
+    memory = first.get("memory_bound")
+    return RankAccount(
+        rank.rank, first.get("host", ""), first.get("pid"), parse_cpu_list(first.get("cpus", "")),
+        None if memory is None else tuple(memory), parse_cpu_list(first.get("memory_allowed", "")),
+        tuple(parse_cpu_list(line["running"]) for line in lines if "running" in line),
+        next((float(line["time"]) for line in lines if line.get("ended")), None),
+        next((line.get("waited") for line in lines if line.get("ended")), None),
+        next((str(line["unbound"]) for line in lines if "unbound" in line), None),
+    )  # fmt: skip
+
+
+def misplaced(ranks: Sequence[Rank], accounts: Sequence[RankAccount]) -> str | None:
+    """What is wrong with the binding in effect, in a sentence; None where every rank was where it should be."""
+    hosts = [{account.host for rank, account in zip(ranks, accounts) if rank.host == host} for host in (0, 1)]
+    started = sorted((hosts[0] | hosts[1]) - {""})
+    if hosts[1] and (len(started) != 2 or hosts[0] & hosts[1]):
+        return f"the ranks of two nodes ran on {', '.join(started)}"
+    if not hosts[1] and len(started) > 1:
+        return f"the ranks of one node ran on {', '.join(started)}"
+    taken: dict[tuple[str, int], int] = {}
+    for rank, account in zip(ranks, accounts):
+        wrong = _misplaced(rank, account)
+        if wrong is not None:
+            return wrong
+        for cpu in account.cpus:
+            other = taken.setdefault((account.host, cpu), rank.rank)
+            if other != rank.rank:
+                return f"ranks {other} and {rank.rank} share CPU {cpu} of {account.host}: oversubscribed"
+    return None
+
+
+def _misplaced(rank: Rank, account: RankAccount) -> str | None:
+    if not account.cpus:
+        return f"rank {rank.rank} did not say where it was bound: the launcher did not start it through the wrapper"
+    for seen in (account.cpus, *account.running[-1:]):
+        if seen != rank.cpus:
+            moved = "" if seen is account.cpus else ", while it ran: the MPI or its launcher moved it"
+            asked = format_cpu_list(rank.cpus)
+            return f"rank {rank.rank} was on CPUs {format_cpu_list(seen)}, bound to {asked}{moved}"
+    wished = format_cpu_list(rank.memory_nodes)
+    if account.memory is not None and account.memory != rank.memory_nodes:
+        return (
+            f"rank {rank.rank}'s memory was bound to NUMA nodes {format_cpu_list(account.memory)}, asked for {wished}"
+        )
+    if not set(rank.memory_nodes) <= set(account.memory_allowed):
+        allowed = format_cpu_list(account.memory_allowed)
+        return f"rank {rank.rank} may not use the memory of NUMA node {wished} (allowed: {allowed})"
+    return None
+
+
+def _last_words(done: process.Finished) -> str:
+    """The first line that is no frame of a launcher's message: what the program said."""
+    for text in (done.stderr, done.stdout):
+        for line in text.splitlines():
+            words = line.strip()
+            if words and not re.fullmatch(r"[-=*\s]+", words) and not words.startswith(("#", "Primary job", "Usage:")):
+                return words[:160]
+    return ""

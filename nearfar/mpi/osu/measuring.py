@@ -1,0 +1,314 @@
+"""Measuring cases: OSU found, its ranks placed and started, its tables read, and all of it one measurement document."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.topology import Node, format_cpu_list, node_to_document
+
+from . import fabric, installed, launch, support, table
+from . import time_limits as budget
+from .benchmarks import BENCHMARKS, LARGEST, Benchmark
+from .installed import Mpi
+from .launch import RankAccount, Run, Starter
+from .layout import Rank, layout
+from .mpi_figures import LARGE, MIDDLE, SMALL
+from .samples import CLOSE, LEAST_RUNS, agree, rate
+from .subjects import Case
+from .support import Support
+from .table import BadTable, InvalidData, Table
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to measure. ``runs``: of each benchmark, in rounds over all cases, so that a drift of the machine hits right and
+    wrong placements alike; two that agree end it, unless there are to be enough for an interval. ``limit``: seconds for
+    one run. ``budget``: what one run should take at most; where OSU's repetitions take longer, there are fewer (0: never).
+    ``iterations``: of each size (None: OSU's own choice, within the budget).
+    ``device_buffers_asked``: device buffers that cannot be had are an obstacle, not a fact. ``hosts``: the job's nodes."""
+
+    runs: int = 3
+    limit: float = 120.0
+    budget: float = 3.0
+    iterations: int | None = None
+    device_buffers_asked: bool = False
+    hosts: tuple[str, ...] = ("localhost",)
+
+
+@dataclass
+class Measured:
+    """What is known of a case: the tables of its runs, and where its ranks were."""
+
+    case: Case
+    program: Path
+    support: Support
+    ranks: list[Rank]
+    tables: list[Table] = field(default_factory=list)
+    accounts: tuple[RankAccount, ...] = ()
+    validated: bool = False
+    nics: tuple[str, ...] = ()
+    iterations: int | None = None
+    waited: float = 0.0
+
+    @property
+    def agreed(self) -> bool:
+        """Whether two runs say the same of the sizes that figures are taken at."""
+        if len(self.tables) < 2:
+            return False
+        benchmark = BENCHMARKS[self.case.benchmark]
+        for quantity in benchmark.quantities:
+            curves = [table.values(shown, benchmark, quantity) for shown in self.tables]
+            shared = set.intersection(*map(set, curves)) & {SMALL, MIDDLE, LARGE}
+            if not all(agree([curve[size] for curve in curves], CLOSE) for size in shared):
+                return False
+        return True
+
+
+def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequence[str]) -> dict[str, Any]:
+    """The measurement document of all cases, as JSON objects; where it is interrupted, ``Interrupted`` has what was measured."""
+    session = _Session(node, options)
+    started = time.time()
+    ready = [found for case in cases if (found := session.prepared(case)) is not None]
+    try:
+        _rounds(session, ready, options)
+    except KeyboardInterrupt:
+        raise Interrupted(session.document(session.broken_off(ready), started, command)) from None
+    return session.document(ready, started, command)
+
+
+def _rounds(session: _Session, ready: list[Measured], options: Options) -> None:
+    for number in range(options.runs + 1):
+        for found in list(ready):
+            if number and options.runs < LEAST_RUNS and found.agreed:
+                continue
+            what = f"run {number} of {options.runs}" if number else "validation" if found.support.validates else "trial"
+            print(f"{found.case}: {what}", file=sys.stderr, flush=True)
+            if not session.run(found, trial=number == 0):
+                ready.remove(found)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Measuring was broken off: ``document`` has every case that was measured at least once, the others are skipped."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__()
+        self.document = document
+
+
+class _NotPossible(Exception):
+    """Why a case cannot be measured, with the document's code."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class _Session:
+    """OSU and the MPI of this machine, and what could not be measured with them."""
+
+    def __init__(self, node: Node, options: Options) -> None:
+        self.node, self.options = node, options
+        self.mpi: Mpi | None = None
+        self.obstacle: str | None = None
+        self.supports: dict[str, Support] = {}
+        self.skipped: list[dict[str, str]] = []
+        self.failed: list[dict[str, str]] = []
+
+    def prepared(self, case: Case) -> Measured | None:
+        """The case with its program and places, or None, and then it is among the skipped."""
+        try:
+            return self._prepare(case)
+        except _NotPossible as why:
+            self.skipped.append({"cell": str(case), "reason": str(why), "code": why.code})
+            return None
+
+    def broken_off(self, ready: Sequence[Measured]) -> list[Measured]:
+        """Those that have a figure when measuring is interrupted; the others are among the skipped."""
+        for found in ready:
+            if not found.tables:
+                self.skipped.append({"cell": str(found.case), "reason": "interrupted", "code": "interrupted"})
+        return [found for found in ready if found.tables]
+
+    def _prepare(self, case: Case) -> Measured:
+        benchmark = BENCHMARKS[case.benchmark]
+        program = installed.find(case.benchmark, benchmark.folder)
+        if program is None:
+            raise _NotPossible("missing_library", self._missing(case))
+        try:
+            ranks = layout(self.node, case)
+        except NearfarError as error:
+            raise _NotPossible("not_allowed", str(error)) from None
+        if case.nic is not None and len(self.options.hosts) < 2:
+            raise _NotPossible("not_allowed", "the job has one node: there is no second one to talk to")
+        able = self._support(program, benchmark, ranks)
+        if able is None or self.mpi is None:
+            raise _NotPossible("missing_library", self.obstacle or "no MPI")
+        why = support.without_devices(self.mpi, able) if case.on_devices else None
+        if why is not None:
+            raise _NotPossible("missing_library" if self.options.device_buffers_asked else "unsupported", why)
+        return Measured(case, program, able, ranks)
+
+    def _missing(self, case: Case) -> str:
+        if installed.find("osu_latency", "pt2pt") is None:
+            return installed.complaint()
+        return f"OSU Micro-Benchmarks: there is an osu_latency, and no {case.benchmark}; {installed.INSTALL}"
+
+    def _support(self, program: Path, benchmark: Benchmark, ranks: Sequence[Rank]) -> Support | None:
+        """What a benchmark can do; None where no rank can be started, and ``obstacle`` says why."""
+        if self.obstacle is None and benchmark.name not in self.supports:
+            try:
+                self.mpi = self.mpi or installed.mpi_of(program)
+                first = [replace(ranks[0], rank=0, gpu=None)]
+                run = self._starter().run([str(program), "-h"], first)
+                if run.failure is not None:
+                    raise CouldNotJudge(f"{self.mpi.launcher}: {run.failure}")
+                self.supports[benchmark.name] = support.read_help(run.finished.stdout)
+            except CouldNotJudge as error:
+                self.obstacle = str(error)
+        return self.supports.get(benchmark.name)
+
+    def _starter(self) -> Starter:
+        assert self.mpi is not None
+        return Starter(self.mpi, self.options.hosts, self.options.limit)
+
+    def run(self, found: Measured, trial: bool) -> bool:
+        """One run of a case; False where it failed, and then it is among the failed. A trial validates, if OSU can, and
+        says how often the other runs may repeat."""
+        case, benchmark = found.case, BENCHMARKS[found.case.benchmark]
+        extra = fabric.forcing(case.nic) if case.nic is not None else {}
+        command = [str(found.program), *self._arguments(found, benchmark, trial)]
+        before = fabric.sent()
+        run = self._starter().run(command, found.ranks, extra)
+        if case.nic is not None:
+            found.nics = fabric.which(run.finished.stdout + run.finished.stderr, before, fabric.sent())
+        least = benchmark.least if found.support.ranges else None
+        trouble = self._trouble(found, run, benchmark, least, trial)
+        if trouble is not None:
+            self._fail(case, trouble[0], trouble[1] + self._hint(trouble[1]))
+        return trouble is None
+
+    def _hint(self, reason: str) -> str:
+        """What to do about ranks that were started alone."""
+        alone = re.search(r"requires (exactly|at least) two processes", reason)
+        if alone is None or self.mpi is None or self.mpi.kind != "srun":
+            return ""
+        return "; srun and this MPI speak of different process managers: set SLURM_MPI_TYPE (srun --mpi=list)"
+
+    def _arguments(self, found: Measured, benchmark: Benchmark, trial: bool) -> list[str]:
+        words = found.support.sizes(benchmark.least, LARGEST)
+        iterations = self.options.iterations or found.iterations
+        if trial:
+            words += found.support.trial(benchmark.reduces)
+        elif iterations is not None:
+            words += ["-i", str(iterations), "-x", str(max(1, iterations // 10))]
+        if found.case.on_devices:
+            words += ["-d", "cuda", *(found.case.buffers if benchmark.folder == "pt2pt" else ())]
+        return words
+
+    def _trouble(
+        self, found: Measured, run: Run, benchmark: Benchmark, least: int | None, trial: bool
+    ) -> tuple[str, str] | None:
+        """Code and reason of what is wrong with a run; else its table is kept."""
+        try:
+            shown = table.parse(run.finished.stdout)
+            first = min(shown.rows, default=benchmark.least) if least is None else least
+            if shown.failed:
+                table.check(shown, benchmark, first, LARGEST)
+        except InvalidData as error:
+            return "wrong_data", str(error)
+        except BadTable as error:
+            return ("error", run.failure or str(error)) if run.failure else ("error", str(error))
+        if run.failure is not None:
+            return "error", run.failure
+        wrong = launch.misplaced(found.ranks, run.ranks)
+        if wrong is not None:
+            return "placement", wrong
+        try:
+            table.check(shown, benchmark, first, LARGEST)
+            _check_buffers(shown, found.case)
+        except BadTable as error:
+            return "error", str(error)
+        if found.case.nic is not None:
+            unproven = fabric.not_forced(found.case.nic, found.nics)
+            if unproven is not None:
+                return "placement", unproven
+        found.accounts = run.ranks
+        if trial:
+            found.validated = found.support.validates
+            if self.options.iterations is None and self.options.budget > 0:
+                found.iterations = budget.fitting(benchmark, shown, self.options.budget)
+        else:
+            found.tables.append(shown)
+            found.waited = max([found.waited, *(rank.waited or 0.0 for rank in run.ranks)])
+        return None
+
+    def _fail(self, case: Case, code: str, reason: str) -> None:
+        self.failed.append({"cell": str(case), "reason": reason, "code": code})
+
+    def document(self, ready: Sequence[Measured], started: float, command: Sequence[str]) -> dict[str, Any]:
+        """Everything that is known, with the software that it hangs on."""
+        version = next((shown.version for found in ready for shown in found.tables), "")
+        node = node_to_document(self.node)
+        stamp = {"mpi": self.mpi.name if self.mpi else "", "osu": version}
+        node["software"] = {**node.get("software", {}), **{key: value for key, value in stamp.items() if value}}
+        return {
+            "schema": "nearfar-measurement/1", "kind": "measured",
+            "program": {"name": "osu-micro-benchmarks", "version": version, "command": list(command)},
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+            "seconds": round(time.time() - started, 3),
+            "node": node,
+            "results": [result for found in ready for result in _results(found)],
+            "skipped": self.skipped, "failed": self.failed,
+            "mpi": {
+                "implementation": self.mpi.implementation if self.mpi else None,
+                "version": self.mpi.version if self.mpi else None,
+                "launcher": self.mpi.launcher if self.mpi else None,
+                "library": self.mpi.library if self.mpi else None,
+                "ranks": {str(found.case): [_rank(*pair) for pair in zip(found.ranks, found.accounts)] for found in ready},
+                "nics": {str(found.case): list(found.nics) for found in ready if found.nics},
+                "iterations": {str(found.case): found.iterations for found in ready if found.iterations},
+                "waited": {str(found.case): round(found.waited, 3) for found in ready},
+            },
+        }  # fmt: skip
+
+
+def _check_buffers(shown: Table, case: Case) -> None:
+    if case.on_devices and BENCHMARKS[case.benchmark].says_cuda and "CUDA" not in (shown.accelerator or ""):
+        raise BadTable(f"{case}: the benchmark measured host memory, not the GPUs'")
+    if shown.buffers is not None and tuple(re.sub("^M", "", each) for each in shown.buffers) != case.buffers:
+        raise BadTable(f"{case}: the benchmark's buffers were {'-'.join(shown.buffers)}")
+
+
+def _results(found: Measured) -> list[dict[str, Any]]:
+    """One result for each quantity and size."""
+    benchmark = BENCHMARKS[found.case.benchmark]
+    where: Mapping[str, Any] = {
+        "cpus": format_cpu_list({cpu for each in found.accounts for cpu in each.cpus}),
+        "memory_nodes": sorted({node for each in found.accounts for node in each.memory or ()}),
+    }
+    made = []
+    for _, quantity, unit, _ in benchmark.columns:
+        curves = [table.values(shown, benchmark, quantity) for shown in found.tables]
+        for size in sorted(set.intersection(*map(set, curves))):
+            samples = [curve[size] for curve in curves]
+            made.append({
+                "quantity": quantity, "cell": str(found.case), "bytes": size, "converged": agree(samples),
+                "verified": True if found.validated else None,
+                "flows": [{"flow": str(found.case), "rate": rate(samples, unit), **where}],
+            })  # fmt: skip
+    return made
+
+
+def _rank(rank: Rank, account: RankAccount) -> dict[str, Any]:
+    return {
+        "rank": rank.rank, "host": account.host, "cpus": format_cpu_list(account.cpus), "numa_node": rank.numa_node,
+        "memory_nodes": None if account.memory is None else list(account.memory),
+        "gpu": rank.gpu.index if rank.gpu is not None else None,
+    }  # fmt: skip

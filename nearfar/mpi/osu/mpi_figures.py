@@ -1,0 +1,128 @@
+"""The figures of an MPI document: each curve at a small, a middle and a large message and at its peak, and wrong placement
+over right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from nearfar.base import NearfarError
+from nearfar.measurement import RATIO, Document, Rate, Result, SubjectMetric
+
+from .benchmarks import BENCHMARKS
+from .subjects import RIGHT, Case, parse
+
+#: Message sizes in bytes that every curve is told at; the first where the curve has no 8 B is its smallest.
+SMALL, MIDDLE, LARGE = 8, 64 << 10, 4 << 20
+_SIZES = ((SMALL, "8B"), (MIDDLE, "64KiB"), (LARGE, "4MiB"))
+PEAK = "peak"
+#: What stands behind a placement's name when its figures are divided by the right placement's.
+OVER = {"same_numa_node": "over_same_numa_node", "near": "over_near"}
+_RATES = ("mpi.bandwidth", "mpi.bibandwidth", "mpi.message_rate")
+_PLACES = {
+    "same_numa_node": "same NUMA node", "same_package": "same package", "across_packages": "across packages",
+    "near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "the one NUMA node",
+}  # fmt: skip
+_BUFFERS = {"H": "host", "D": "device"}
+
+
+def curves(document: Document) -> dict[tuple[Case, str], dict[int, Result]]:
+    """The results by case and quantity, each by message size in bytes."""
+    found: dict[tuple[Case, str], dict[int, Result]] = {}
+    for result in document.results:
+        if result.cell is None and result.quantity.startswith("mpi.") and result.rate is not None:
+            try:
+                case = parse(result.subject)
+            except NearfarError:
+                continue  # another program's subject
+            found.setdefault((case, result.quantity), {})[result.bytes or 0] = result
+    return found
+
+
+def figures(document: Document) -> list[SubjectMetric]:
+    """The document's MPI figures, then the ratios of wrong over right placement."""
+    mpi = document.raw.get("mpi") or {}
+    words = (str(mpi.get("implementation") or ""), str(mpi.get("version") or ""))
+    found: dict[tuple[Case, str, str], SubjectMetric] = {}
+    for (case, quantity), curve in curves(document).items():
+        for label, result in _chosen(quantity, curve):
+            assert result.rate is not None
+            found[case, quantity, label] = _figure(case, quantity, label, result, result.rate, words)
+    return [*found.values(), *_ratios(found)]
+
+
+def _chosen(quantity: str, curve: Mapping[int, Result]) -> Iterable[tuple[str, Result]]:
+    least = min(curve)
+    # A rate of large messages is their bandwidth in other words.
+    for size, label in _SIZES[:1] if quantity == "mpi.message_rate" else _SIZES:
+        if size in curve:
+            yield label, curve[size]
+        elif size == SMALL and least < SMALL:
+            yield f"{least}B", curve[least]
+    if quantity in _RATES:
+        yield PEAK, max(curve.values(), key=lambda result: result.rate.median if result.rate else 0.0)
+
+
+def _figure(
+    case: Case, quantity: str, label: str, result: Result, rate: Rate, mpi: tuple[str, str]
+) -> SubjectMetric:  # fmt: skip
+    name = metric_name(case.placement, case, quantity, label)
+    return SubjectMetric(
+        name, str(case), f"{_words(case, quantity)}, {_label_words(label)}", case.placement, rate.median, rate.unit, quantity,
+        ci=rate.ci, converged=result.converged, verified=result.verified, rows=_rows(case, quantity, label, name, mpi),
+        least=rate.least, most=rate.most,
+    )  # fmt: skip
+
+
+def metric_name(path_class: str, case: Case, quantity: str, label: str) -> str:
+    """``near.osu_bw.D_D.g0_g1.peak``: placement, benchmark, buffers, ranks, device, size; letters, digits, ``_`` and ``.``
+    alone."""
+    many = [] if BENCHMARKS[case.benchmark].pair else [f"x{case.ranks}"]
+    device = [re.sub(r"[^A-Za-z0-9_]", "_", case.device)] if case.device else []
+    rate = ["messages"] if quantity == "mpi.message_rate" else []
+    return ".".join([path_class, case.benchmark, "_".join(case.buffers), *many, *device, *rate, label])
+
+
+def _rows(case: Case, quantity: str, label: str, name: str, mpi: tuple[str, str]) -> tuple[str, ...]:
+    """The references' rows: of this MPI's version, of this MPI, of any; each for this device, then for any."""
+    anywhere = metric_name(name.partition(".")[0], replace(case, device=""), quantity, label)
+    implementation, version = mpi[0], re.sub(r"[^A-Za-z0-9]", "_", mpi[1])
+    before = ([f"{implementation}_{version}.", f"{implementation}."] if implementation else []) + [""]
+    return tuple(dict.fromkeys(f"{prefix}{row}" for prefix in before for row in (name, anywhere)))
+
+
+def _ratios(found: Mapping[tuple[Case, str, str], SubjectMetric]) -> Iterable[SubjectMetric]:
+    for (case, quantity, label), wrong in found.items():
+        right = found.get((case.right, quantity, label)) if case.right is not None else None
+        if case.right is None or right is None or right.value <= 0:
+            continue
+        path_class = f"{case.placement}_{OVER[RIGHT[case.placement]]}"
+        mpi_rows = [row.rpartition(f"{case.placement}.") for row in wrong.rows]
+        ci = None
+        if wrong.ci and right.ci and right.ci[0] > 0:
+            ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
+        yield replace(
+            wrong, name=metric_name(path_class, case, quantity, label), path_class=path_class, value=wrong.value / right.value,
+            unit="1", quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
+            words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
+            rows=tuple(f"{before}{path_class}.{after}" for before, _, after in mpi_rows),
+        )  # fmt: skip
+
+
+def _words(case: Case, quantity: str) -> str:
+    buffers = "host buffers" if not case.on_devices else f"{_BUFFERS[case.buffers[0]]} to {_BUFFERS[case.buffers[1]]}"
+    ranks = "" if BENCHMARKS[case.benchmark].pair else f", {case.ranks} ranks"
+    device = (
+        f", between nodes through {case.nic}"
+        if case.nic
+        else f", GPU {' and '.join(map(str, case.gpus))}"
+        if case.gpus
+        else ""
+    )
+    rate = " message rate" if quantity == "mpi.message_rate" else ""
+    return f"{case.benchmark}{rate}, {buffers}{ranks}{device}, {_PLACES[case.placement]}"
+
+
+def _label_words(label: str) -> str:
+    return "its peak" if label == PEAK else re.sub(r"^(\d+)", r"\1 ", label)

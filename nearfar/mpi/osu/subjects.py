@@ -1,0 +1,172 @@
+"""Which benchmark, from which buffers, between ranks that sit where: the subjects of MPI figures, and which to ask of a node.
+
+``osu_latency/H-H/same_numa_node`` · ``osu_allreduce/H-H/across_packages/x8`` (8 ranks) · ``osu_bw/D-D/near/g0-g1`` (the ranks
+sit on their GPUs' own NUMA nodes) · ``osu_latency/H-H/off_socket/mlx5_0`` (between two nodes, through that NIC, the ranks
+on a NUMA node of another package than the NIC's). docs/mpi.md has them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.base import NearfarError
+from nearfar.binding import RELATIONS, cores_of, fabric_nics, pairs
+from nearfar.topology import Node, NumaNode
+
+from .benchmarks import BENCHMARKS
+
+#: Where two ranks of a node sit to each other, the nearest first.
+WITHIN = RELATIONS
+#: Where ranks sit to the device that they use (a GPU, a NIC), the nearest first.
+BESIDE = ("near", "sole", "on_socket", "off_socket")
+#: Of each placement the one that it is held against: wrong over right.
+RIGHT = {WITHIN[1]: WITHIN[0], WITHIN[2]: WITHIN[0], "on_socket": "near", "off_socket": "near"}
+HOST = ("H", "H")
+BUFFERS = (HOST, ("D", "D"), ("D", "H"), ("H", "D"))
+#: Ranks of a benchmark of many, at most: more take minutes and say nothing new of the node.
+MOST_RANKS = 16
+
+_SUBJECT = re.compile(
+    r"(?P<benchmark>osu_\w+)/(?P<source>[DH])-(?P<sink>[DH])/(?P<placement>[a-z_]+)(?:/x(?P<ranks>\d+))?(?:/(?P<device>[\w-]+))?"
+)
+_GPUS = re.compile(r"g(\d+)(?:-g(\d+))?")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One benchmark in one placement. ``ranks`` is 2 of a pair's benchmark. ``device``: ``g0-g1`` (the ranks' GPUs), ``g0``
+    (the one rank's that has one), a NIC's name, or empty; device buffers without a device use every GPU, one a rank."""
+
+    benchmark: str
+    buffers: tuple[str, str]
+    placement: str
+    ranks: int = 2
+    device: str = ""
+
+    def __str__(self) -> str:
+        """The subject, as documents have it."""
+        many = "" if BENCHMARKS[self.benchmark].pair else f"/x{self.ranks}"
+        device = f"/{self.device}" if self.device else ""
+        return f"{self.benchmark}/{'-'.join(self.buffers)}/{self.placement}{many}{device}"
+
+    @property
+    def on_devices(self) -> bool:
+        """Whether a buffer is in a GPU's memory."""
+        return "D" in self.buffers
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        """The GPUs that it names, in the order of the ranks that have one."""
+        found = _GPUS.fullmatch(self.device)
+        return tuple(int(each) for each in found.groups() if each is not None) if found and self.on_devices else ()
+
+    @property
+    def nic(self) -> str | None:
+        """The NIC between the two nodes, or None within a node."""
+        return self.device if self.device and not self.on_devices else None
+
+    @property
+    def right(self) -> Case | None:
+        """The same with the ranks where they should be, or None where they are."""
+        placement = RIGHT.get(self.placement)
+        return None if placement is None else replace(self, placement=placement)
+
+
+def parse(text: str) -> Case:
+    """The case that ``str(case)`` wrote. Raises ``NearfarError``."""
+    found = _SUBJECT.fullmatch(text)
+    benchmark = BENCHMARKS.get(found["benchmark"]) if found else None
+    if found is None or benchmark is None or found["placement"] not in (*WITHIN, *BESIDE):
+        raise NearfarError(f"'{text}' is no MPI case such as osu_latency/H-H/same_numa_node")
+    if benchmark.pair != (found["ranks"] is None) or (found["ranks"] or "2") in ("0", "1"):
+        many = "takes two ranks" if benchmark.pair else "needs a number of ranks such as /x4"
+        raise NearfarError(f"'{text}': {benchmark.name} {many}")
+    buffers = (found["source"], found["sink"])
+    return Case(benchmark.name, buffers, found["placement"], int(found["ranks"] or 2), found["device"] or "")
+
+
+def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: int | None = None) -> list[Case]:
+    """What to ask of a node of this kind: host buffers in every placement that it has, device buffers of every GPU, and
+    with ``nodes`` of 2 every NIC. ``ranks``: of the benchmarks of many (None: as the node has cores)."""
+    names = list(benchmarks) or list(BENCHMARKS)
+    for name in names:
+        if name not in BENCHMARKS:
+            raise NearfarError(f"'{name}' is none of the benchmarks {', '.join(BENCHMARKS)}")
+    found = [*_within(node, names, ranks), *_on_devices(node, names)]
+    return found + (list(_between(node, names, ranks)) if nodes > 1 else [])
+
+
+def default_ranks(node: Node) -> int:
+    """Ranks that fit on the cores of every NUMA node: a power of two from 2 to ``MOST_RANKS``."""
+    least = min((len(cores_of(node, each.index)) for each in with_cores(node)), default=2)
+    count = 2
+    while count * 2 <= min(least, MOST_RANKS):
+        count *= 2
+    return count
+
+
+def with_cores(node: Node) -> list[NumaNode]:
+    """The NUMA nodes that have both host memory and CPUs."""
+    return [each for each in node.host_numa_nodes if each.cpus]
+
+
+def relation(node: Node, numa: NumaNode, home: int | None) -> str | None:
+    """Where a rank on ``numa`` sits to a device on NUMA node ``home`` (one of ``BESIDE``); None where nobody says."""
+    if len(with_cores(node)) == 1:
+        return "sole"
+    own = None if home is None else node.numa_node(home)
+    if own is None:
+        return None
+    if own.index == numa.index:
+        return "near"
+    if own.package is None or numa.package is None:
+        return None
+    return "on_socket" if own.package == numa.package else "off_socket"
+
+
+def beside(node: Node, home: int | None, placement: str) -> NumaNode | None:
+    """The first NUMA node from which a device on NUMA node ``home`` is ``placement``."""
+    return next((each for each in with_cores(node) if relation(node, each, home) == placement), None)
+
+
+def _within(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[Case]:
+    for name in names:
+        many = 2 if BENCHMARKS[name].pair else ranks or default_ranks(node)
+        for placement in pairs(node):
+            yield Case(name, HOST, placement, many)
+
+
+def _on_devices(node: Node, names: Sequence[str]) -> Iterator[Case]:
+    gpus = [gpu.index for gpu in node.gpus]
+    homes = {gpu.index: gpu.numa_node for gpu in node.gpus}
+    # Each GPU in one pair; an odd one out meets its neighbour.
+    couples = [tuple(gpus[i : i + 2]) if i + 1 < len(gpus) else (gpus[i - 1], gpus[i]) for i in range(0, len(gpus), 2)]
+    for name in names:
+        if not BENCHMARKS[name].pair:
+            # Pairs of ranks need an even number of GPUs.
+            if len(gpus) > 1 and (BENCHMARKS[name].folder == "collective" or len(gpus) % 2 == 0):
+                yield from (
+                    Case(name, ("D", "D"), placement, len(gpus))
+                    for placement in BESIDE
+                    if all(beside(node, home, placement) for home in homes.values())
+                )
+            continue
+        for placement in BESIDE:
+            for pair in couples if len(gpus) > 1 else []:
+                if all(beside(node, homes[gpu], placement) for gpu in pair):
+                    yield Case(name, ("D", "D"), placement, 2, "-".join(f"g{gpu}" for gpu in pair))
+            for buffers in (("D", "H"), ("H", "D")) if name != "osu_bibw" else ():
+                for gpu in gpus:
+                    if beside(node, homes[gpu], placement):
+                        yield Case(name, buffers, placement, 2, f"g{gpu}")
+
+
+def _between(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[Case]:
+    for name in names:
+        many = 2 if BENCHMARKS[name].pair else 2 * (ranks or default_ranks(node))
+        for nic in fabric_nics(node):
+            for placement in BESIDE:
+                if beside(node, nic.numa_node, placement) is not None:
+                    yield Case(name, HOST, placement, many, nic.name)

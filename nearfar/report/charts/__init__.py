@@ -1,0 +1,49 @@
+"""Small drawings as inline SVG and heat maps as tables.
+
+Needs: base, cells, report.figures.
+"""
+
+from __future__ import annotations
+
+from . import curves, log_curves, strips
+from .matrices import (
+    FIGURE,
+    MIRROR,
+    SELF,
+    Evidence,
+    Matrix,
+    Place,
+    cell_anchor,
+    evidence,
+    grid,
+    host_device_matrices,
+    host_map,
+    load_of,
+    ratio_matrices,
+    stream_matrices,
+)
+from .svg import element, markup, printable, text
+
+__all__ = [
+    "FIGURE",
+    "MIRROR",
+    "SELF",
+    "Evidence",
+    "Matrix",
+    "Place",
+    "cell_anchor",
+    "curves",
+    "element",
+    "evidence",
+    "grid",
+    "host_device_matrices",
+    "host_map",
+    "load_of",
+    "log_curves",
+    "markup",
+    "printable",
+    "ratio_matrices",
+    "stream_matrices",
+    "strips",
+    "text",
+]

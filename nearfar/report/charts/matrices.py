@@ -1,0 +1,258 @@
+"""Heat maps: which figure, failure or skip stands at each place of a matrix. No place is ever blank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nearfar import cells
+from nearfar.base import NearfarError
+from nearfar.report.figures import Figure, parsed, slug, worst_first
+
+#: What a place shows: a figure, or why there is none.
+FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
+#: Places of a map of pairs where there is nothing to measure: a device and itself, the other half of a symmetric map.
+SELF, MIRROR = "self", "mirror"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a matrix. ``parts`` are the figures of the cell's flows beside its total."""
+
+    state: str
+    figure: Figure | None = None
+    parts: tuple[tuple[str, Figure], ...] = ()
+    reason: str = ""
+    heat: float = 0.0
+    anchor: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The worst verdict of the place's figures, as a page shows it; empty where there is no figure."""
+        everything = [f for f in (self.figure, *(part for _, part in self.parts)) if f is not None]
+        return worst_first(everything)[0].shown if everything else ""
+
+    @property
+    def without_anchor(self) -> Place:
+        """The same place, shown a second time."""
+        return replace(self, anchor="")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Rows and columns are endpoint letters with numbers; ``places[row][column]``."""
+
+    key: str
+    title: str
+    unit: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    row_kind: str
+    column_kind: str
+    places: tuple[tuple[Place, ...], ...]
+    most: float
+    all_at_once: Place | None = None
+    figures: tuple[Figure, ...] = field(default=(), repr=False)
+
+    @property
+    def all_skipped(self) -> str | None:
+        """Why, where every place is skipped: the first reason. A matrix of nothing but skips is a sentence."""
+        everything = [place for row in self.places for place in row if place.state not in (SELF, MIRROR)]
+        return everything[0].reason if everything and all(p.state == SKIPPED for p in everything) else None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why cells have no figure, by cell: of a document's ``failed`` and ``skipped`` and a verdict's ``missing``."""
+
+    failed: dict[cells.Cell, str] = field(default_factory=dict)
+    skipped: dict[cells.Cell, str] = field(default_factory=dict)
+    missing: dict[cells.Cell, str] = field(default_factory=dict)
+    prefix: str = ""
+
+    def place(self, cell: cells.Cell) -> Place:
+        """What stands where the figure of ``cell`` would."""
+        for state, found in ((FAILED, self.failed), (SKIPPED, self.skipped), (MISSING, self.missing)):
+            if cell in found:
+                return Place(state, reason=found[cell], anchor=cell_anchor(self.prefix, cell))
+        return Place(ABSENT, reason="this run did not ask for it")
+
+    def of_ratio(self, *parts: cells.Cell) -> Place:
+        """What stands where a ratio of ``parts`` would: why the first of them that was asked for has no figure."""
+        places = [self.place(cell) for cell in parts]
+        return next((place for place in places if place.state != ABSENT), places[0]).without_anchor
+
+
+def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None, prefix: str = "") -> Evidence:
+    """Gather the reasons; a reason that is not given is said to be so. ``prefix`` makes anchors unique on a page."""
+    document, verdict = document or {}, verdict or {}
+    missing = {cell: "asked for, and not reported" for cell in map(_named, verdict.get("missing") or []) if cell}
+    skipped = _reasons(document.get("skipped") or verdict.get("skipped"))
+    return Evidence(_reasons(document.get("failed")), skipped, missing, prefix)
+
+
+def _named(text: Any) -> cells.Cell | None:
+    """The cell that a cell's or a metric's name speaks of."""
+    try:
+        return parsed(text) or cells.parse_metric_name(str(text)).cell
+    except NearfarError:
+        return None
+
+
+def _reasons(entries: Any) -> dict[cells.Cell, str]:
+    found = {}
+    for entry in entries or []:
+        cell = parsed(entry.get("cell"))
+        if cell is not None:
+            found[cell] = str(entry.get("reason") or entry.get("code") or "no reason given")
+    return found
+
+
+def plain_host_flow(flow: cells.Flow) -> bool:
+    """A host flow with nothing special about it: pinned memory, copy engine, driven from the memory's own node."""
+    return flow.kind == "host" and flow.driver is None and not flow.options
+
+
+def cell_anchor(prefix: str, cell: cells.Cell) -> str:
+    """The anchor of a cell without a figure."""
+    return slug(f"{prefix}.cell.{cells.encode_cell(cell)}")
+
+
+def load_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
+    """(``h2d``, ``d2h`` or ``both``; GPU; NUMA node) of a cell of the host-device matrix; None for any other cell."""
+    if cell is None or len(cell.flows) > 2 or not all(map(plain_host_flow, cell.flows)):
+        return None
+    ends = {(flow.gpus[0], flow.numa_node) for flow in cell.flows}
+    if len(ends) != 1:
+        return None
+    gpu, numa = ends.pop()
+    if numa is None:
+        return None
+    load = "both" if len(cell.flows) == 2 else cell.flows[0].direction
+    return load, gpu, numa
+
+
+def host_device_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int]) -> list[Matrix]:
+    """H2D, D2H and both at once, as GPU × NUMA node. ``numa`` and ``gpus`` are those the node has; cells may add to them."""
+    copies = [f for f in figures if f.quantity == "copy" and not f.is_ratio]
+    titles = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
+    return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in titles.items()) if m]
+
+
+def ratio_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int]) -> list[Matrix]:
+    """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
+    ratios = [f for f in figures if f.derived == "over_near"]
+    near = {f.cell for f in figures if f.path_class == "near" and f.cell is not None}
+    titles = {
+        "h2d": "Host to device, far ÷ near",
+        "d2h": "Device to host, far ÷ near",
+        "both": "Both at once, far ÷ near",
+    }
+
+    def nothing(cell: cells.Cell) -> Place:
+        if cell in near:
+            return Place(NEAR, reason="its own near path: 1 by definition")
+        asked = [*why.failed, *why.skipped, *why.missing]
+        same = [c for c in asked if (load_of(c) or ())[:2] == (load_of(cell) or ())[:2]]
+        return why.of_ratio(cell, *same)
+
+    known = Evidence()
+    return [
+        m for m in (host_map(ratios, known, numa, gpus, load, title, nothing) for load, title in titles.items()) if m
+    ]
+
+
+def host_map(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int], load: str, title: str,
+             nothing: Callable[[cells.Cell], Place] | None = None) -> Matrix | None:  # fmt: skip
+    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for.
+
+    ``nothing`` says what stands at a cell without a figure (default: what ``why`` says).
+    """
+    known = [(load_of(f.cell), f) for f in figures]
+    mine = [(place[1], place[2], f) for place, f in known if place is not None and place[0] == load]
+    lost = [p for p in map(load_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == load]
+    if not mine and not lost:
+        return None
+    rows = tuple(sorted({*gpus, *(g for g, _, _ in mine), *(g for _, g, _ in lost)}))
+    columns = tuple(sorted({*numa, *(n for _, n, _ in mine), *(n for _, _, n in lost)}))
+
+    def cell(gpu: int, node: int) -> cells.Cell:
+        there, back = f"n{node}:g{gpu}", f"g{gpu}:n{node}"
+        return cells.parse({"h2d": there, "d2h": back, "both": f"{there}+{back}"}[load])
+
+    places: dict[tuple[int, int], list[Figure]] = {}
+    for gpu, node, figure in mine:
+        places.setdefault((gpu, node), []).append(figure)
+    return grid(load, title, rows, columns, "g", "n", places, lambda g, n: (nothing or why.place)(cell(g, n)))
+
+
+def stream_matrices(figures: list[Figure], why: Evidence, numa: list[int]) -> list[Matrix]:
+    """Cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
+    streams = [f for f in figures if f.quantity == "stream" and f.cell is not None]
+    asked = [c for c in [*why.failed, *why.skipped, *why.missing] if c.lone and c.flows[0].kind == "stream"]
+    used = {f.cell.flows[0].direction for f in streams if f.cell} | {c.flows[0].direction for c in asked}
+    found = []
+    for kernel in [k for k in cells.KERNELS if k in used]:
+        places: dict[tuple[int, int], list[Figure]] = {}
+        together: list[Figure] = []
+        for figure in streams:
+            assert figure.cell is not None
+            first = figure.cell.flows[0]
+            if first.direction != kernel:
+                continue
+            if figure.cell.lone:
+                places.setdefault((first.source.index, first.destination.index), []).append(figure)
+            else:
+                together.append(figure)
+        lost = [
+            (c.flows[0].source.index, c.flows[0].destination.index) for c in asked if c.flows[0].direction == kernel
+        ]
+        rows = tuple(sorted({a for a, _ in [*places, *lost]}))
+        columns = tuple(sorted({*numa, *(b for _, b in [*places, *lost])}))
+
+        def nothing(a: int, b: int, kernel: str = kernel) -> Place:
+            return why.place(cells.parse(f"c{a}:n{b}/{kernel}"))
+
+        matrix = grid(kernel, f"STREAM {kernel}", rows, columns, "c", "n", places, nothing)
+        found.append(_with_sum(matrix, together))
+    return found
+
+
+def _with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
+    if not together:
+        return matrix
+    place = _figure_place(together, 0.0)
+    return Matrix(**{**matrix.__dict__, "all_at_once": place, "figures": (*matrix.figures, *together)})
+
+
+def grid(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], row_kind: str, column_kind: str,
+            places: dict[tuple[int, int], list[Figure]], nothing: Callable[[int, int], Place]) -> Matrix:  # fmt: skip
+    """A matrix of the figures at their places; ``nothing`` says what stands at the others."""
+    leading = [_leading(group) for group in places.values()]
+    most = max((f.value for f in leading if f.value is not None), default=0.0)
+    grid = tuple(
+        tuple(_figure_place(places[r, c], most) if (r, c) in places else nothing(r, c) for c in columns) for r in rows
+    )
+    everything = tuple(f for group in places.values() for f in group)
+    unit = everything[0].unit if everything else "GB/s"
+    return Matrix(key, title, unit, rows, columns, row_kind, column_kind, grid, most, None, everything)
+
+
+def _leading(group: list[Figure]) -> Figure:
+    """The figure that stands for a place: the lone one, or the total of several flows."""
+    return next((f for f in group if f.flow is None), group[0])
+
+
+def _figure_place(group: list[Figure], most: float) -> Place:
+    leading = _leading(group)
+    parts = tuple((_way(f.flow), f) for f in group if f.flow is not None and f is not leading)
+    heat = (leading.value or 0.0) / most if most else 0.0
+    return Place(FIGURE, leading, parts, leading.reason or "", heat)
+
+
+def _way(flow: cells.Flow) -> str:
+    """A direction's sign: to the GPU, to the memory, to the GPU of the greater or of the lesser number."""
+    if flow.kind == "peer":
+        return "→" if flow.source.index < flow.destination.index else "←"
+    return {"h2d": "↓", "d2h": "↑"}.get(flow.direction, flow.direction)

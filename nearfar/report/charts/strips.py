@@ -1,0 +1,81 @@
+"""Two tiny pictures of a figure: how far it is from what is expected, and how much its samples scatter."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from nearfar.report.figures import Figure, number
+
+from .svg import element, markup
+
+WIDTH, HEIGHT = 116, 14
+#: The scatter's scale, to either side of the median: one scale for all rows, so that rows can be compared.
+SCATTER = 0.01
+
+
+def bullet(figure: Figure) -> Markup:
+    """A bar from zero to the value, with the reference as a tick, the bounds as a shade and the ceiling as the track's end."""
+    if figure.value is None:
+        return Markup("")
+    reference = figure.reference or {}
+    known = [
+        v
+        for v in (figure.value, figure.expected, reference.get("upper"), figure.ceiling)
+        if isinstance(v, (int, float))
+    ]
+    most = figure.ceiling if figure.ceiling and figure.ceiling >= max(known) else max(known) * 1.05
+    if most <= 0:
+        return Markup("")
+
+    def at(value: float) -> float:
+        return max(0.0, min(1.0, value / most)) * WIDTH
+
+    root = element(
+        "svg", class_="bullet", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true"
+    )
+    root.append(element("rect", x=0, y=4, width=WIDTH, height=6, rx=2, class_="track"))
+    lower = reference.get("lower")
+    if isinstance(lower, (int, float)):
+        upper = reference.get("upper")
+        end = at(upper) if isinstance(upper, (int, float)) else float(WIDTH)
+        root.append(element("rect", x=at(lower), y=2, width=max(0.0, end - at(lower)), height=10, class_="bounds"))
+    root.append(element("rect", x=0, y=4, width=at(figure.value), height=6, rx=2, class_=f"value {figure.shown}"))
+    if figure.expected is not None:
+        x = at(figure.expected)
+        root.append(element("line", x1=x, x2=x, y1=1, y2=13, class_="tick"))
+    return markup(root)
+
+
+def scatter(figure: Figure) -> Markup:
+    """The samples as dots at their distance from the median, the interval as a bar; arrows for what lies beyond the scale."""
+    if figure.value is None or len(figure.samples) < 2 or not figure.value:
+        return Markup("")
+    middle = figure.value
+
+    def at(value: float) -> float:
+        offset = max(-1.0, min(1.0, (value / middle - 1) / SCATTER))
+        return WIDTH / 2 + offset * (WIDTH / 2 - 5)
+
+    words = f"{len(figure.samples)} samples, {number(min(figure.samples))} to {number(max(figure.samples))}"
+    root = element(
+        "svg",
+        element("title", words),
+        class_="scatter",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width=WIDTH,
+        height=HEIGHT,
+        role="img",
+    )
+    root.append(element("line", x1=0, x2=WIDTH, y1=7, y2=7, class_="axis"))
+    root.append(element("line", x1=WIDTH / 2, x2=WIDTH / 2, y1=1, y2=13, class_="middle"))
+    if figure.interval:
+        low, high = map(at, figure.interval)
+        root.append(element("rect", x=low, y=4, width=max(1.0, high - low), height=6, class_="interval"))
+    for sample in figure.samples:
+        if abs(sample / middle - 1) > SCATTER:
+            x = at(sample)
+            tip = 4 if sample > middle else -4
+            root.append(element("path", d=f"M{x:.1f} 3.5 l{tip} 3.5 l{-tip} 3.5 z", class_="beyond"))
+        else:
+            root.append(element("circle", cx=at(sample), cy=7, r=1.7, class_="sample"))
+    return markup(root)

@@ -1,0 +1,31 @@
+"""A check's figures as pages and terminals show them: with words, signs, bounds and how much of a run was judged.
+
+Needs: base, topology, cells, measurement, verdict.
+"""
+
+from __future__ import annotations
+
+from . import coverage, wording
+from .check_figures import Figure, figures, parsed, slug, worst_first
+from .wording import SIGNS, class_words, gib, link_words, number, origin, percent, plural, size, span, unit_words
+
+__all__ = [
+    "SIGNS",
+    "Figure",
+    "class_words",
+    "coverage",
+    "figures",
+    "gib",
+    "link_words",
+    "number",
+    "origin",
+    "parsed",
+    "percent",
+    "plural",
+    "size",
+    "slug",
+    "span",
+    "unit_words",
+    "wording",
+    "worst_first",
+]

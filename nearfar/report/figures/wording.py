@@ -1,0 +1,122 @@
+"""Numbers, classes and verdicts in the words that pages and terminals share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nearfar.base import NOT_JUDGED
+from nearfar.topology import Link
+
+#: A sign beside every verdict, so that none is told by colour alone.
+SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", NOT_JUDGED: "–"}
+
+_CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "sole", "unknown": "place unknown",
+            "local": "local", "mixed": "mixed", "same_numa_node": "same NUMA node", "same_package": "same package",
+            "across_packages": "across packages"}  # fmt: skip
+
+
+def class_words(path_class: str) -> str:
+    """``off_socket`` → ``off socket``; the classes of peers stay as ``nvidia-smi`` has them."""
+    return _CLASSES.get(path_class, path_class)
+
+
+def number(value: float | None, unit: str = "GB/s") -> str:
+    """A figure at the precision it deserves: three or four digits; a ratio with two decimals. ``–`` where there is none."""
+    if value is None:
+        return "–"
+    magnitude = abs(value)
+    if unit == "1" or magnitude < 10:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if magnitude < 1000 else f"{value:.0f}"
+
+
+def unit_words(unit: str) -> str:
+    """The unit as it stands behind a number: nothing for a ratio."""
+    return {"1": "", "us": "µs"}.get(unit, unit)
+
+
+def span(values: Iterable[float], unit: str = "GB/s") -> str:
+    """``55.5–55.6``, or one number where both ends read alike."""
+    known = sorted(values)
+    if not known:
+        return "–"
+    low, high = number(known[0], unit), number(known[-1], unit)
+    return low if low == high else f"{low}–{high}"
+
+
+def percent(part: float) -> str:
+    """A difference as a part of 1, in percent with its sign; no sign at nothing: ``+2.4 %``, ``0.0 %``."""
+    words = f"{part * 100:+.1f}"
+    return f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
+
+
+def expectation(reference: dict[str, Any] | None) -> str:
+    """A reference in a few words: ``≥ 53.8, prediction``; says so where there is none."""
+    if not reference:
+        return "no reference"
+    unit = str(reference.get("unit", "GB/s"))
+    value, lower, upper = reference.get("value"), reference.get("lower"), reference.get("upper")
+    if lower is not None and upper is not None:
+        bounds = f"{number(value, unit)} ({number(lower, unit)} to {number(upper, unit)})"
+    elif lower is not None:
+        bounds = f"{number(value, unit)} (≥ {number(lower, unit)})"
+    elif upper is not None:
+        bounds = f"{number(value, unit)} (≤ {number(upper, unit)})"
+    else:
+        bounds = number(value, unit)
+    return ", ".join([bounds, *origin(reference)])
+
+
+def origin(reference: dict[str, Any]) -> list[str]:
+    """Where a reference comes from, and what weakens it: ``tuned``, ``provisional``, ``stale``."""
+    words = [str(reference.get("origin") or "origin unknown")]
+    note = str(reference.get("note") or "")
+    if reference.get("provisional") or "provisional" in note:
+        words.append("provisional")
+    if reference.get("stale"):
+        words.append("stale")
+    return words
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 figure``, ``2 figures``."""
+    return f"{count} {noun if count == 1 else many or noun + 's'}"
+
+
+def seconds(value: Any) -> str:
+    """A duration: ``4.8 s``, ``2 min 05 s``."""
+    if not isinstance(value, (int, float)):
+        return "–"
+    return f"{value:.1f} s" if value < 100 else f"{int(value // 60)} min {int(value % 60):02d} s"
+
+
+def gib(count: Any) -> str:
+    """Bytes as GiB, or MiB below one."""
+    if not isinstance(count, (int, float)):
+        return "memory unknown"
+    if count < 1 << 30:
+        return f"{count / (1 << 20):.0f} MiB"
+    size = count / (1 << 30)
+    return f"{size:.0f} GiB" if size >= 10 else f"{size:.1f} GiB"
+
+
+def size(count: float) -> str:
+    """Bytes in the nearest binary unit: ``64 KiB``, ``1.5 MiB``."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def link_words(link: Link | None, most: bool = False) -> str:
+    """A link to the host: ``PCIe 5 ×16``, ``NVLink 2 ×3``, ``C2C``; ``most``: what device and slot allow."""
+    if link is None:
+        return "link unknown"
+    gen = link.max_gen if most and link.max_gen is not None else link.gen
+    width = link.max_width if most and link.max_width is not None else link.width
+    kind = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}[link.kind]
+    if link.kind == "c2c":
+        return kind
+    parts = [kind] + ([str(gen)] if gen is not None else []) + ([f"×{width}"] if width is not None else [])
+    return " ".join(parts) if len(parts) > 1 else f"{kind}, unknown"

@@ -1,0 +1,163 @@
+"""Where each part of a node stands on its drawing.
+
+A device stands below the NUMA node that the system says it belongs to; where the system does not say, below its package, or
+apart. Bridges are those where devices come together first; those further out are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+from nearfar.report.figures import plural
+from nearfar.topology import Gpu, Nic, Node, NumaNode, shared_uplinks
+
+GPU_WIDTH, NIC_WIDTH, GAP, PADDING = 108, 74, 12, 12
+BETWEEN_PACKAGES, ROW_WIDTH = 96, 1500
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """A GPU that should be there and is not."""
+
+    index: int
+    reason: str
+
+
+Device = Union[Gpu, Nic, Ghost]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A NUMA node and the devices below it; None: devices below the package alone."""
+
+    numa: NumaNode | None
+    devices: list[Device]
+    least: float
+
+    @property
+    def width(self) -> float:
+        """The room it takes."""
+        widths = [width_of(device) for device in self.devices]
+        return max(self.least, sum(widths) + GAP * (len(widths) - 1) + 8 if widths else 0)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A package, or (index None) the devices whose place is not known."""
+
+    index: int | None
+    title: str
+    columns: list[Column]
+
+    @property
+    def width(self) -> float:
+        """The room it takes."""
+        return sum(c.width for c in self.columns) + GAP * (len(self.columns) - 1) + 2 * PADDING
+
+
+def width_of(device: Device) -> float:
+    """The width of a device's box."""
+    return NIC_WIDTH if isinstance(device, Nic) else GPU_WIDTH
+
+
+def key_of(device: Device) -> str:
+    """``g0``, or a NIC's name: what bridges list."""
+    return device.name if isinstance(device, Nic) else f"g{device.index}"
+
+
+@dataclass(frozen=True)
+class Side:
+    """A row's own heights: measured from ``base``, downwards (way 1), or upwards (way -1) in a row that is turned over."""
+
+    base: float
+    way: int
+
+    def at(self, height: float) -> float:
+        """The place on the drawing of a point at ``height`` in the row."""
+        return self.base + self.way * height
+
+    def top(self, height: float, depth: float) -> float:
+        """The upper edge on the drawing of a box that begins at ``height`` and is ``depth`` high."""
+        return min(self.at(height), self.at(height + depth))
+
+
+def switches(node: Node) -> list[tuple[str, frozenset[str]]]:
+    """Bridges where GPUs and other devices come together first, each device below one of them."""
+    taken: set[str] = set()
+    found = []
+    for bridge, names in shared_uplinks(node).items():
+        with_gpu = any(name == f"g{gpu.index}" for name in names for gpu in node.gpus)
+        if with_gpu and not taken & set(names):
+            taken |= set(names)
+            found.append((bridge, frozenset(names)))
+    return found
+
+
+def rows(node: Node, absent: dict[int, str]) -> list[list[Block]]:
+    """Packages side by side, as many in a row as there is room for. ``absent`` are GPUs that should be there, with the reason."""
+    found: list[list[Block]] = [[]]
+    for block in _blocks(node, absent):
+        if found[-1] and row_width([*found[-1], block]) > ROW_WIDTH:
+            found.append([])
+        found[-1].append(block)
+    return found
+
+
+def row_width(row: list[Block]) -> float:
+    """The width of packages side by side."""
+    return sum(block.width for block in row) + BETWEEN_PACKAGES * (len(row) - 1)
+
+
+def _blocks(node: Node, absent: dict[int, str]) -> list[Block]:
+    bridges = switches(node)
+    hosts = [n for n in node.numa_nodes if n.kind == "host"]
+    devices: list[Device] = [*node.gpus, *node.nics]
+    present = {gpu.index for gpu in node.gpus}
+    ghosts: list[Device] = [Ghost(i, why) for i, why in sorted(absent.items()) if i not in present]
+    homes = sorted({p.index for p in node.packages} | {n.package for n in hosts if n.package is not None})
+    least = 76.0 if len(hosts) > 10 else 124.0
+    blocks, placed = [], set()
+    for package in homes or [0]:
+        sole_home = len(homes) <= 1
+        mine = [n for n in hosts if n.package == package or (sole_home and n.package is None)]
+        below = {n.index: [d for d in devices if getattr(d, "numa_node", None) == n.index] for n in mine}
+        known = {id(d) for each in below.values() for d in each}
+        loose = [d for d in devices if id(d) not in known and _belongs(d, package, sole_home)]
+        if sole_home:
+            loose += ghosts
+            ghosts = []
+        if len(mine) == 1:
+            below[mine[0].index] += loose
+            loose = []
+        columns = [Column(n, _ordered(bridges, below[n.index]), least) for n in sorted(mine, key=lambda n: n.index)]
+        if loose or not columns:
+            columns.append(Column(None, _ordered(bridges, loose), least if not loose else 0))
+        placed |= {id(d) for column in columns for d in column.devices}
+        cpus = sum(len(p.cpus) for p in node.packages if p.index == package) or sum(len(n.cpus) for n in mine)
+        title = f"Package {package}" + (f" · {plural(cpus, 'CPU')}" if cpus else "")
+        blocks.append(Block(package, title, columns))
+    rest = [d for d in devices if id(d) not in placed] + ghosts
+    if rest:
+        blocks.append(Block(None, "place unknown", [Column(None, _ordered(bridges, rest), 200.0)]))
+    return blocks
+
+
+def _belongs(device: Device, package: int, sole_home: bool) -> bool:
+    home = getattr(device, "package", None)
+    return home == package or (home is None and sole_home)
+
+
+def _ordered(bridges: list[tuple[str, frozenset[str]]], devices: list[Device]) -> list[Device]:
+    """By PCI address, devices behind one switch side by side, absent GPUs at their number."""
+    behind = {name: position for position, (_, names) in enumerate(bridges) for name in names}
+    first = {behind.get(key_of(d), -1): _key_order(d) for d in sorted(devices, key=_key_order, reverse=True)}
+    return sorted(
+        devices, key=lambda d: (first[behind[key_of(d)]] if key_of(d) in behind else _key_order(d), _key_order(d))
+    )
+
+
+def _key_order(device: Device) -> tuple[int, int, str]:
+    if isinstance(device, Nic):
+        return 1, 0, device.pci
+    return 0, device.index, ""

@@ -1,0 +1,392 @@
+"""The node drawn as SVG: packages, NUMA nodes, PCIe switches, GPUs, NICs and the links between them, each GPU's link with its rates."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from nearfar.report.charts import element, markup, text
+from nearfar.report.figures import SIGNS, Figure, gib, link_words, number, plural
+from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list
+
+from .arrangement import (
+    BETWEEN_PACKAGES,
+    GAP,
+    GPU_WIDTH,
+    NIC_WIDTH,
+    PADDING,
+    Block,
+    Column,
+    Ghost,
+    Side,
+    key_of,
+    row_width,
+    switches,
+    width_of,
+)
+from .arrangement import rows as rows_of
+
+NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
+LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
+FABRIC_HEIGHT = 54
+SIDE = 46  # room for the package link beside two facing rows
+_MOST_ARCS = 16
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One direction of a GPU's link: its near figure, or the sentence that says why there is none."""
+
+    figure: Figure | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each."""
+
+    lanes: dict[int, dict[str, Lane]] = field(default_factory=dict)
+    links: dict[int, str] = field(default_factory=dict)
+    absent: dict[int, str] = field(default_factory=dict)
+    faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
+    limits: Counter[str] = field(default_factory=Counter)
+
+
+def draw(node: Node, findings: Findings, name: str) -> Markup:
+    """The whole drawing; ``name`` makes its ids unique on a page."""
+    return _Drawing(node, findings, name).markup()
+
+
+class _Drawing:
+    def __init__(self, node: Node, findings: Findings, name: str) -> None:
+        self.node, self.findings, self.name = node, findings, name
+        self.switches = switches(node)
+        self.sides: list[Side] = []  # of each row
+        self.edges: list[float] = []  # of each row: where its devices end
+        self.left: dict[int, float] = {}  # of each package: its left edge
+        self.centre: dict[int, tuple[float, int]] = {}  # of each GPU: x, row
+        self.root = element("svg", class_="node", role="img", aria_labelledby=f"{name}-title {name}-desc")
+        self.root.append(element("title", f"Node {node.hostname}", id=f"{name}-title"))
+        self.root.append(element("desc", self._description(), id=f"{name}-desc"))
+
+    def markup(self) -> Markup:
+        rows = rows_of(self.node, self.findings.absent)
+        # Two rows face each other, so that what joins their GPUs lies between them.
+        facing = len(rows) == 2
+        drop = LINK_HEIGHT + (SWITCH_DROP + SWITCH_HEIGHT if self.switches else 0)
+        depths = [
+            HEADER
+            + NUMA_HEIGHT
+            + PADDING
+            + (drop + DEVICE_HEIGHT if any(c.devices for b in row for c in b.columns) else 0)
+            for row in rows
+        ]
+        fabric = FABRIC_HEIGHT if any(link.startswith("NV") for link in self.node.peers.values()) else 0
+        margin = SIDE if facing else 4.0
+        width = max(row_width(row) for row in rows) + margin + 4
+        y = 4.0
+        for position, (row, depth) in enumerate(zip(rows, depths)):
+            self.sides.append(Side(y + depth, -1) if facing and position == 1 else Side(y, 1))
+            x = margin + (width - margin - 4 - row_width(row)) / 2
+            for place, block in enumerate(row):
+                if place:
+                    self._package_link(row[place - 1], block, x - BETWEEN_PACKAGES)
+                self._block(block, x, drop)
+                x += block.width + BETWEEN_PACKAGES
+            self.edges.append(self.sides[-1].at(depth))
+            y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
+        if facing:
+            self._side_link(rows[0][0], rows[1][0])
+        self._fabric(facing)
+        self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
+        self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
+        return markup(self.root)
+
+    @property
+    def side(self) -> Side:
+        """The row that is being drawn."""
+        return self.sides[-1]
+
+    def _block(self, block: Block, x: float, drop: float) -> None:
+        height = HEADER + NUMA_HEIGHT + PADDING
+        known = block.index is not None
+        # The title stands at the package's outer edge; the NUMA nodes face the devices.
+        top = self.side.top(0, height)
+        self.root.append(
+            element(
+                "rect",
+                x=x,
+                y=top,
+                width=block.width,
+                height=height,
+                rx=8,
+                class_="package" if known else "package unknown",
+            )
+        )
+        self.root.append(text(x + PADDING, self.side.top(0, HEADER) + 17, block.title, "label"))
+        if block.index is not None:
+            self.left[block.index] = x
+        left = x + PADDING
+        for column in block.columns:
+            if column.numa is not None:
+                self._numa(column.numa, left, self.side.top(HEADER, NUMA_HEIGHT), column.width)
+            elif not known:
+                self.root.append(text(left, top + height / 2 + 10, "the system does not say where", "small"))
+            start = HEADER + NUMA_HEIGHT if column.numa is not None else height
+            self._devices(column, left, start, height, drop)
+            left += column.width + GAP
+
+    def _numa(self, numa: NumaNode, x: float, y: float, width: float) -> None:
+        usable = numa.memory > 0
+        restricted = self.node.allowed_numa_nodes is not None and numa.index not in self.node.allowed_numa_nodes
+        group = element("g", class_="numa" if usable else "numa empty")
+        cpus = format_cpu_list(numa.cpus) if numa.cpus else "no CPUs"
+        size = gib(numa.memory) if usable else "no memory"
+        words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
+        group.append(element("title", words))
+        group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
+        group.append(text(x + 10, y + 20, f"NUMA {numa.index}", "strong"))
+        narrow = width < 120
+        limited = self.findings.limits.get(f"n{numa.index}.memory", 0)
+        if narrow:
+            group.append(text(x + 10, y + 38, size, "small"))
+        else:
+            group.append(text(x + width - 10, y + 20, size, "small", "end"))
+            below = (
+                f"memory limits {plural(limited, 'cell')}"
+                if limited
+                else "not allowed here"
+                if restricted
+                else f"CPUs {cpus}"
+            )
+            group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small limit" if limited else "small"))
+        self.root.append(group)
+
+    def _devices(self, column: Column, x: float, start: float, package_end: float, drop: float) -> None:
+        total = sum(width_of(d) for d in column.devices) + GAP * (len(column.devices) - 1)
+        left = x + (column.width - total) / 2
+        near, far = self.side.at(start), self.side.at(package_end + drop)
+        box = self.side.top(package_end + drop, DEVICE_HEIGHT)
+        behind = self.side.at(package_end + SWITCH_DROP + SWITCH_HEIGHT)
+        bars: dict[str, list[float]] = {}
+        for device in column.devices:
+            middle = left + width_of(device) / 2
+            bridge = next((b for b, names in self.switches if key_of(device) in names), None)
+            if bridge is not None:
+                bars.setdefault(bridge, []).append(middle)
+            above = near if bridge is None else behind
+            if isinstance(device, Nic):
+                self._nic(device, left, middle, above, far, box)
+            else:
+                self._gpu(device, left, middle, above, far, box)
+                self.centre[device.index] = (middle, len(self.sides) - 1)
+            left += width_of(device) + GAP
+        for bridge, centres in bars.items():
+            self._switch(bridge, centres, start, package_end + SWITCH_DROP)
+
+    def _switch(self, bridge: str, centres: list[float], start: float, height: float) -> None:
+        y = self.side.top(height, SWITCH_HEIGHT)
+        low, high = min(centres) - 26, max(centres) + 26
+        middle = (low + high) / 2
+        limited = self.findings.limits.get(f"switch:{bridge}.up", 0) + self.findings.limits.get(
+            f"switch:{bridge}.down", 0
+        )
+        words = (
+            f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}"
+            + (f", limits {plural(limited, 'cell')}" if limited else "")
+        )
+        self.root.append(
+            element("line", x1=middle, x2=middle, y1=self.side.at(start), y2=self.side.at(height), class_="trunk")
+        )
+        group = element("g", element("title", words), class_="switch limited" if limited else "switch")
+        group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
+        short = bridge.split(":", 1)[-1]
+        group.append(text(middle, y + 12, f"uplink {short}" if high - low > 100 else short, "small", "middle"))
+        self.root.append(group)
+
+    def _nic(self, nic: Nic, x: float, middle: float, above: float, far: float, top: float) -> None:
+        self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire"))
+        group = element("g", element("title", f"NIC {nic.name} at {nic.pci}, {link_words(nic.link)}"), class_="nic")
+        group.append(element("rect", x=x, y=top, width=NIC_WIDTH, height=DEVICE_HEIGHT, rx=5))
+        group.append(text(middle, top + 19, "NIC", "strong", "middle"))
+        group.append(text(middle, top + 36, _cut(nic.name, 11), "small", "middle"))
+        group.append(text(middle, top + 52, _cut(link_words(nic.link), 11) if nic.link.gen else "", "small", "middle"))
+        self.root.append(group)
+
+    def _gpu(self, gpu: Gpu | Ghost, x: float, middle: float, above: float, far: float, top: float) -> None:
+        if isinstance(gpu, Ghost):
+            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire gone"))
+            group = element("g", element("title", gpu.reason), class_="gpu ghost")
+            lines = [f"GPU {gpu.index}", f"{SIGNS['FAIL']} absent", "expected here"]
+        else:
+            self._lanes(gpu.index, middle, above, far)
+            verdict, sentence = self.findings.faults.get(gpu.index, ("", ""))
+            name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
+            link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
+            words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
+            group = element(
+                "g", element("title", f"{words}. {sentence}" if sentence else words), class_=f"gpu {verdict}".strip()
+            )
+            head = f"GPU {gpu.index}" + (f" {SIGNS[verdict]}" if verdict else "")
+            lines = [head, _cut(name, 17), "hidden from this process" if not gpu.visible else link]
+        group.append(element("rect", x=x, y=top, width=GPU_WIDTH, height=DEVICE_HEIGHT, rx=5))
+        for offset, words, class_ in zip((19, 36, 52), lines, ("strong", "small", "small")):
+            group.append(text(middle, top + offset, words, class_, "middle"))
+        self.root.append(group)
+
+    def _lanes(self, index: int, middle: float, above: float, far: float) -> None:
+        lanes = self.findings.lanes.get(index, {})
+        if not lanes:
+            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire"))
+            return
+        way = self.side.way
+        label = far - way * LINK_HEIGHT * 0.42 + 4
+        for direction, shift, anchor in (("h2d", -5.0, "end"), ("d2h", 5.0, "start")):
+            lane = lanes.get(direction, Lane(reason="not measured"))
+            x = middle + shift
+            state = lane.figure.shown if lane.figure else "none"
+            group = element(
+                "g", element("title", lane.figure.sentence if lane.figure else lane.reason), class_=f"lane {state}"
+            )
+            group.append(element("line", x1=x, x2=x, y1=above, y2=far))
+            tip, back = (far - way, far - 9 * way) if direction == "h2d" else (above + way, above + 9 * way)
+            group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
+            sign = SIGNS[state] + " " if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
+            value = number(lane.figure.value, lane.figure.unit) if lane.figure else "none"
+            group.append(text(x + (-7 if anchor == "end" else 7), label, sign + value, "rate", anchor))
+            self.root.append(group)
+
+    def _side_link(self, a: Block, b: Block) -> None:
+        """The link between two packages that stand one above the other, along their left sides."""
+        if a.index is None or b.index is None:
+            return
+        group, limited = self._link_group(a.index, b.index)
+        ends = [side.at(HEADER + NUMA_HEIGHT / 2) for side in self.sides]
+        for shift in (-3, 3):
+            x = 22 + shift
+            inner = [end + shift if way > 0 else end - shift for end, way in zip(ends, (-1, 1))]
+            path = f"M{self.left[a.index]:.0f} {inner[0]:.0f} H{x} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
+            group.append(element("path", d=path, fill="none"))
+        words = "package link" + (f", limits {plural(limited, 'cell')}" if limited else "")
+        label = text(0, 0, words, "small limit" if limited else "small", "middle")
+        label.set("transform", f"translate(12 {sum(ends) / 2:.0f}) rotate(-90)")
+        group.append(label)
+        self.root.append(group)
+
+    def _link_group(self, a: int, b: int) -> tuple[ET.Element, int]:
+        """The link between two packages, and how many cells it limits."""
+        limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
+        between = (
+            f"The link between packages {a} and {b}"
+            if len(self.node.packages) < 3
+            else "Links between packages; which are direct is not known"
+        )
+        words = between + (f" limits {plural(limited, 'cell')}" if limited else "")
+        return element(
+            "g", element("title", words), class_="package-link limited" if limited else "package-link"
+        ), limited
+
+    def _package_link(self, a: Block, b: Block, x: float) -> None:
+        if a.index is None or b.index is None:
+            return
+        group, limited = self._link_group(a.index, b.index)
+        middle = self.side.at(HEADER + NUMA_HEIGHT / 2)
+        for shift in (-3, 3):
+            group.append(element("line", x1=x, x2=x + BETWEEN_PACKAGES, y1=middle + shift, y2=middle + shift))
+        centre = x + BETWEEN_PACKAGES / 2
+        group.append(text(centre, middle - 10, "package link", "small", "middle"))
+        if limited:
+            group.append(text(centre, middle + 20, f"limits {plural(limited, 'cell')}", "small limit", "middle"))
+        self.root.append(group)
+
+    def _fabric(self, facing: bool) -> None:
+        links = {
+            pair: link
+            for pair, link in self.node.peers.items()
+            if link.startswith("NV") and set(pair) <= set(self.centre)
+        }
+        for members in _components(links):
+            mine = {pair: link for pair, link in links.items() if pair[0] in members}
+            rows = {self.centre[g][1] for g in members}
+            if len(rows) > 1 and not facing:
+                continue
+            complete = (
+                len(members) > 2
+                and len(mine) == len(members) * (len(members) - 1) // 2
+                and len(set(mine.values())) == 1
+            )
+            if complete:
+                self._bar(sorted(members), next(iter(mine.values())))
+            elif len(mine) <= _MOST_ARCS and len(rows) == 1:
+                self._arcs(mine, rows.pop())
+
+    def _bar(self, members: list[int], link: str) -> None:
+        centres = [self.centre[g][0] for g in members]
+        rows = sorted({self.centre[g][1] for g in members})
+        edge, way = self.edges[rows[0]], self.sides[rows[0]].way
+        middle = (edge + self.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
+        generation = next(
+            (g.nvlink_generation for g in self.node.gpus if g.index in members and g.nvlink_generation), None
+        )
+        words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
+        group = element("g", element("title", words), class_="fabric")
+        for gpu, x in zip(members, centres):
+            edge = self.edges[self.centre[gpu][1]]
+            group.append(element("line", x1=x, x2=x, y1=edge, y2=middle + (-11 if edge < middle else 11)))
+        low, high = min(centres) - 30, max(centres) + 30
+        group.append(element("rect", x=low, y=middle - 11, width=high - low, height=22, rx=5))
+        short = words if high - low > 6.4 * len(words) else f"{link}, every pair"
+        group.append(text((low + high) / 2, middle + 4, short, "small", "middle"))
+        self.root.append(group)
+
+    def _arcs(self, links: dict[tuple[int, int], str], row: int) -> None:
+        y, way = self.edges[row], self.sides[row].way
+        for (a, b), link in sorted(links.items()):
+            xa, xb = self.centre[a][0], self.centre[b][0]
+            depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
+            group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
+            group.append(
+                element(
+                    "path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"
+                )
+            )
+            group.append(text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), link, "small", "middle"))
+            self.root.append(group)
+
+    def _description(self) -> str:
+        node = self.node
+        hosts = [n for n in node.numa_nodes if n.kind == "host"]
+        parts = [
+            plural(len(node.packages), "package"),
+            plural(len(hosts), "host NUMA node"),
+            plural(len(node.gpus), "GPU"),
+            plural(len(node.nics), "NIC"),
+        ]
+        words = ", ".join(parts) + "."
+        for index, why in sorted(self.findings.absent.items()):
+            words += f" GPU {index} is absent: {why}."
+        for index, (verdict, why) in sorted(self.findings.faults.items()):
+            words += f" GPU {index} {verdict}: {why}."
+        return words
+
+
+def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
+    found: list[set[int]] = []
+    for pair in links:
+        touching = [group for group in found if group & set(pair)]
+        found = [group for group in found if group not in touching] + [set(pair).union(*touching)]
+    return found
+
+
+def _gpu_list(members: list[int]) -> str:
+    if len(members) > 2 and members == list(range(members[0], members[-1] + 1)):
+        return f"GPUs {members[0]} to {members[-1]}"
+    return "GPUs " + ", ".join(map(str, members))
+
+
+def _cut(words: str, length: float) -> str:
+    return words if len(words) <= length else words[: max(1, int(length) - 1)] + "…"

@@ -1,0 +1,223 @@
+"""What the page shows of each node and check, gathered for its templates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.base import ORDER, shown_verdict
+from nearfar.report.charts import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
+from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
+from nearfar.report.node_drawing import Findings, Lane, draw
+from nearfar.report.sections import (
+    Balance,
+    ContentionTable,
+    Explained,
+    Gap,
+    MpiTable,
+    Published,
+    Ramp,
+    Sweep,
+    balances,
+    beside,
+    contention_tables,
+    exchange_tables,
+    gaps,
+    latency_matrices,
+    mpi_tables,
+    nothing,
+    peer_matrices,
+    provenance,
+    ramps,
+    staged_ratios,
+    sweeps,
+)
+from nearfar.verdict import Check, NodeRun
+
+from .headline import anchor_prefix, check_line, finding_anchor, title
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check of a section."""
+
+    name: str
+    title: str
+    shown: str
+    line: str
+    anchor: str
+    figures: list[Figure]
+    rows: list[Figure]
+    matrices: list[Matrix]
+    ratios: list[Matrix]
+    ramps: list[Ramp]
+    sweeps: list[Sweep]
+    mpi: list[MpiTable]
+    balances: list[Balance]
+    contention: list[ContentionTable]
+    findings: list[dict[str, Any]]
+    gaps: list[Gap]
+    nothing: str | None
+    problem: str | None
+    provenance: list[tuple[str, Any]]
+    files: list[tuple[str, str]]
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One node."""
+
+    id: str
+    run: NodeRun
+    shown: str
+    summary: str
+    drawing: Any
+    devices: list[dict[str, Any]]
+    checks: list[CheckView]
+    explained: Explained
+    has_lanes: bool
+    published: Published | None
+
+    @property
+    def first_map(self) -> str | None:
+        """The first check with a map of figures: the maps' legend stands there."""
+        return next((c.name for c in self.checks if (c.matrices or c.ramps or c.sweeps) and not c.nothing), None)
+
+
+def section(number: int, node: NodeRun, explained: Explained) -> Section:
+    """One node of a run; ``number`` makes its anchors unique on the page."""
+    machine = node.node
+    hosts = [n.index for n in machine.host_numa_nodes] if machine else []
+    gpus = [g.index for g in machine.gpus] if machine else []
+    checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
+    everything = [f for c in checks for f in c.figures]
+    drawing, shown = None, _findings(node, everything)
+    if machine is not None:
+        drawing = draw(machine, shown, f"node-{number}")
+    return Section(
+        id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
+        devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
+        published=_published(node, checks),
+    )  # fmt: skip
+
+
+def _published(node: NodeRun, checks: list[CheckView]) -> Published | None:
+    return beside(node.name, [(check.title, check.figures) for check in checks]) if node.modelled else None
+
+
+def _summary(node: NodeRun) -> str:
+    machine = node.node
+    if machine is None:
+        return "what this node is was not recorded"
+    names = Counter(gpu.name or "GPU" for gpu in machine.gpus)
+    parts = [machine.product] if machine.product else []
+    parts.append(" + ".join(f"{count} × {name}" for name, count in names.items()) or "no GPU")
+    parts.append(wording.plural(len(machine.packages), "package"))
+    parts.append(wording.plural(len([n for n in machine.numa_nodes if n.kind == "host"]), "NUMA node"))
+    if machine.nics:
+        parts.append(wording.plural(len(machine.nics), "NIC"))
+    return " · ".join(parts)
+
+
+def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: list[int]) -> CheckView:
+    prefix = anchor_prefix(number, check)
+    found = figures(check, prefix)
+    why = evidence(check.document, check.verdict, prefix)
+    verdict = check.verdict or {}
+    left_out = gaps(check, prefix)
+    many = ramps(found, check.document, why, node.node) if found or check.name != "topology_check" else []
+    exchanged = exchange_tables(found, check.document, why, node.node)
+    times = latency_matrices(found, why, hosts, gpus)
+    # The topology's cells only load the links, and a sweep's are a choice: they are no matrix of their own.
+    plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
+    return CheckView(
+        name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
+        anchor=prefix, figures=found, rows=worst_first(found),
+        matrices=times + (
+            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus)
+            if plain else []
+        ),
+        ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
+        sweeps=sweeps(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
+        contention=contention_tables(check.document),
+        findings=[
+            {**f, "anchor": finding_anchor(prefix, i, f)}
+            for i, f in enumerate(verdict.get("findings") or [])
+            if parsed(f.get("item")) is None  # a cell without a figure stands in its matrix, and among the gaps
+        ],
+        gaps=left_out, nothing=None if found else nothing(left_out), problem=check.problem, provenance=provenance.facts(check),
+        files=provenance.files(node, check), stderr=provenance.stderr(check),
+    )  # fmt: skip
+
+
+def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
+    """What the drawing says beside the node itself."""
+    lanes: dict[int, dict[str, Lane]] = {}
+    limits: Counter[str] = Counter()
+    for figure in everything:
+        place = load_of(figure.cell)
+        if not figure.is_ratio and figure.flow is None:
+            limits.update(figure.limited_by)
+        if (
+            place is None
+            or place[0] == "both"
+            or figure.is_ratio
+            or figure.path_class not in ("near", "sole", "unknown")
+        ):
+            continue
+        ends = lanes.setdefault(place[1], {})
+        if place[0] not in ends or _worse(figure, ends[place[0]].figure):
+            ends[place[0]] = Lane(figure)
+    links: dict[int, str] = {}
+    absent: dict[int, str] = {}
+    faults: dict[int, tuple[str, str]] = {}
+    for check in node.checks:
+        document = check.document or {}
+        for entry in document.get("failed") or []:
+            cell = parsed(entry.get("cell"))
+            for gpu in {g for flow in cell.flows for g in flow.gpus} if cell else ():
+                if entry.get("code") == "absent":
+                    absent.setdefault(gpu, str(entry.get("reason")))
+                else:
+                    faults.setdefault(gpu, ("FAIL", str(entry.get("reason"))))
+        for state in document.get("gpus_under_load") or []:
+            link = state.get("link") or {}
+            if link.get("gen") and link.get("width") and not _is_nvlink(node, state.get("index")):
+                links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
+        for finding in (check.verdict or {}).get("findings") or []:
+            words, word = str(finding.get("item")), finding.get("verdict")
+            number = words[1:].partition(".")[0]
+            if words.startswith("g") and number.isdigit() and word in ("FAIL", "DEGRADED", "INDETERMINATE"):
+                faults.setdefault(int(number), (word, str(finding.get("reason"))))
+    return Findings(lanes, links, absent, faults, limits)
+
+
+def _is_nvlink(node: NodeRun, index: Any) -> bool:
+    return node.node is not None and any(g.index == index and g.link.kind != "pcie" for g in node.node.gpus)
+
+
+def _worse(figure: Figure, other: Figure | None) -> bool:
+    if other is None:
+        return True
+    ranks = ORDER.index(figure.verdict), ORDER.index(other.verdict)
+    return ranks[0] < ranks[1] or (ranks[0] == ranks[1] and (figure.value or 0) > (other.value or 0))
+
+
+def _devices(node: NodeRun) -> list[dict[str, Any]]:
+    if node.node is None:
+        return []
+    loads = {s.get("index"): s for check in node.checks for s in (check.document or {}).get("gpus_under_load") or []}
+    rows = []
+    for gpu in node.node.gpus:
+        load = loads.get(gpu.index) or {}
+        link = load.get("link") or {}
+        lanes = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
+        rows.append({
+            "gpu": gpu, "most": wording.link_words(gpu.link, most=True), "seen": bool(load),
+            "load": f"PCIe {link.get('gen')} ×{link.get('width')}" if link.get("gen") and gpu.link.kind == "pcie" else None,
+            "throttle": [str(reason) for reason in load.get("throttle") or []], "replays": load.get("replays"),
+            "nvlinks": f"{gpu.nvlinks} lanes{lanes}" if gpu.nvlinks else None,
+        })  # fmt: skip
+    return rows

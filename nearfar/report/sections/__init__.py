@@ -1,0 +1,52 @@
+"""What the page says of each kind of question: one module for each part of the page, and what explains the figures.
+
+Needs: base, topology, cells, measurement, model, mpi, verdict, report.figures, report.charts.
+"""
+
+from __future__ import annotations
+
+from . import balance, contention, latencies, many_gpus, mpi, peers, provenance, size_curves
+from .balance import Balance, balances
+from .contention import ContentionTable, contention_tables
+from .exchanges import exchange_tables
+from .explanations import Explained, explain, sentences
+from .latencies import latency_matrices
+from .many_gpus import Ramp, ramps
+from .mpi import MpiTable, mpi_tables
+from .peers import peer_matrices, staged_ratios
+from .published import Published, beside
+from .size_curves import Sweep, sweeps
+from .unmeasured import Gap, gaps, nothing
+
+__all__ = [
+    "Balance",
+    "ContentionTable",
+    "Explained",
+    "Gap",
+    "MpiTable",
+    "Published",
+    "Ramp",
+    "Sweep",
+    "balance",
+    "balances",
+    "beside",
+    "contention",
+    "contention_tables",
+    "exchange_tables",
+    "explain",
+    "gaps",
+    "latencies",
+    "latency_matrices",
+    "many_gpus",
+    "mpi",
+    "mpi_tables",
+    "nothing",
+    "peer_matrices",
+    "peers",
+    "provenance",
+    "ramps",
+    "sentences",
+    "size_curves",
+    "staged_ratios",
+    "sweeps",
+]

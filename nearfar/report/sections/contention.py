@@ -1,0 +1,166 @@
+"""Contention: what MPI and the tasks beside it lose to each other, and threads together or split, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.mpi import Subject, contention
+from nearfar.report.figures import number, percent, plural
+
+_ARRANGEMENTS = {
+    "per_task": "a pair for each task",
+    "all_cores": "pairs on all other cores",
+    "pairs": "pairs",
+    "together": "threads together",
+    "split": "threads split",
+    "mpi_only": "MPI alone",
+}
+_HEAD = (
+    "MPI alone",
+    "together",
+    "penalty",
+    "of the 99th percentile",
+    "beside polling",
+    "moved alone",
+    "beside MPI",
+    "penalty",
+)
+
+
+@dataclass(frozen=True)
+class ContentionTable:
+    """Rows of words; the first of each is its label."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def contention_tables(document: dict[str, Any] | None) -> list[ContentionTable]:
+    """What each kind loses to the other, and latencies by layout of the threads; none of other documents."""
+    sides: dict[Subject, dict[str, Mapping[str, Any]]] = {}
+    for about, result in contention.results(document or {}):
+        side = "moved" if str(result["quantity"]) in contention.MOVED else "mpi"
+        sides.setdefault(about, {})[side] = result
+    tables = [_split_table(sides), _penalties(sides), _alone(sides)]
+    return [table for table in tables if table is not None]
+
+
+def line(document: dict[str, Any] | None) -> str | None:
+    """The largest penalties in one line; None where there are none."""
+    worst: dict[str, tuple[float, Subject]] = {}
+    alone = []
+    for about, result in contention.results(document or {}):
+        quantity = str(result["quantity"])
+        if "penalty" in result:
+            what = "MPI's latency" if quantity == contention.MPI_LATENCY else "MPI's bandwidth"
+            what = "the tasks' bandwidth" if quantity in contention.MOVED else what
+            worst[what] = max(worst.get(what, (float("-inf"), about)), (_median(result["penalty"]), about), key=_first)
+        elif quantity in contention.ALONE:
+            alone.append(f"{about.traffic} {_amount(result['total'])}")
+    if worst:
+        return "largest penalties: " + ", ".join(f"{what} {percent(value)}" for what, (value, _) in worst.items())
+    return f"MPI alone: {', '.join(alone)}" if alone else None
+
+
+def _first(pair: tuple[float, Subject]) -> float:
+    return pair[0]
+
+
+def _penalties(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+    rows = []
+    for about, both in sides.items():
+        if "moved" not in both or "mpi" not in both:
+            continue
+        mpi, moved = both["mpi"], both["moved"]
+        label = f"{_ARRANGEMENTS.get(about.word, about.word)}, {about.count} × {mpi['pairs']}: {_traffic(about)}"
+        rows.append((
+            label, _alone_of(mpi), _amount(mpi["total"]), _penalty(mpi, "penalty"), _penalty(mpi, "tail_penalty"),
+            _penalty(mpi, "polled_penalty"), _alone_of(moved), _amount(moved["total"]), _penalty(moved, "penalty"),
+        ))  # fmt: skip
+    if not rows:
+        return None
+    caption = (
+        "tasks × pairs; latencies are halves of round trips, the mean of the pairs' medians; rates are sums. Penalties: "
+        "together over alone less 1 (latency), 1 less together over alone (rates), with the interval over the rounds"
+    )
+    return ContentionTable("What MPI and the tasks lose to each other", caption, _HEAD, tuple(rows))
+
+
+def _split_table(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+    """Latency beside 1, 2 … tasks in each layout: figure 8 of the Keeneland paper."""
+    latencies: dict[tuple[int, str, str], float] = {}
+    for about, both in sides.items():
+        if about.word in ("together", "split") and "mpi" in both and about.traffic.startswith("pingpong"):
+            latencies[about.count, about.word, about.traffic] = _median(both["mpi"]["total"])
+    if not latencies:
+        return None
+    counts = sorted({count for count, _, _ in latencies})
+    traffics = list(dict.fromkeys(traffic for _, _, traffic in latencies))
+    layouts = [word for word in ("together", "split") if any(w == word for _, w, _ in latencies)]
+    columns, rows = [], []
+    for traffic in traffics:
+        size = traffic.partition("_")[2]
+        columns += [f"{size}, {layout}" for layout in layouts] + ([f"{size}, gain"] if len(layouts) == 2 else [])
+    for count in counts:
+        row = [f"{count} at once"]
+        for traffic in traffics:
+            found = [latencies.get((count, layout, traffic)) for layout in layouts]
+            row += [number(value, "us") if value is not None else "–" for value in found]
+            if len(layouts) == 2:
+                together, split = found
+                row.append(number(together - split, "us") if together is not None and split is not None else "–")
+        rows.append(tuple(row))
+    caption = (
+        "µs beside so many tasks; together: both threads of a rank beside its GPU, split: the MPI thread near the NIC "
+        "or on another package"
+    )
+    return ContentionTable("MPI latency with threads together and split", caption, tuple(columns), tuple(rows))
+
+
+def _alone(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+    rows = []
+    for about, both in sides.items():
+        if about.word != "mpi_only" or "mpi" not in both:
+            continue
+        spread = both["mpi"]["flows"][0].get("percentiles") or {}
+        tail = tuple(number(spread[key], "us") if key in spread else "–" for key in ("p95", "p99", "max"))
+        rows.append((f"{plural(about.count, 'pair')}: {_traffic(about)}", _amount(both["mpi"]["total"]), *tail))
+    if not rows:
+        return None
+    return ContentionTable("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), tuple(rows))
+
+
+def _traffic(about: Subject) -> str:
+    kind, _, size = about.traffic.partition("_")
+    return f"{'ping-pong' if kind == 'pingpong' else 'stream'} of {size}{' between hosts' if about.place == 'across' else ''}"
+
+
+def _median(rate: Mapping[str, Any]) -> float:
+    return float(rate["median"])
+
+
+def _amount(rate: Mapping[str, Any]) -> str:
+    return _with_unit(_median(rate), str(rate["unit"]))
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{number(value, unit)} {'µs' if unit == 'us' else unit}"
+
+
+def _alone_of(result: Mapping[str, Any]) -> str:
+    solos = [_median(flow["solo"]) for flow in result["flows"] if "solo" in flow]
+    unit = str(result["total"]["unit"])
+    if not solos:
+        return "–"
+    return _with_unit(sum(solos) / len(solos) if unit == "us" else sum(solos), unit)
+
+
+def _penalty(result: Mapping[str, Any], key: str) -> str:
+    if key not in result:
+        return "–"
+    low, high = result[key]["ci"]
+    return f"{percent(_median(result[key]))} ({percent(low)} to {percent(high)})"

@@ -1,0 +1,178 @@
+"""Which degraded parts explain the slow figures of a node: shown where verdicts found some, and never a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.base import NearfarError, site_directories
+from nearfar.cells import Cell, Flow, pretty, split_class
+from nearfar.measurement import CELL_QUANTITIES, Document
+from nearfar.model.calibration import Measured, measured_cells, node_type_of
+from nearfar.model.diagnosis import (
+    ORIGINS,
+    Bad,
+    Diagnosis,
+    Healthy,
+    as_json,
+    diagnose,
+    from_itself,
+    from_reference,
+    sentence,
+)
+from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.report.figures import parsed, plural
+from nearfar.verdict import NodeRun
+
+from . import merged_document
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A slow cell: its worst figure over the healthy one (``50 %``; of several flows with the flow's name, or ``total``), and
+    whether the parts explain it."""
+
+    cell: str
+    worst: str
+    explained: bool
+
+
+@dataclass(frozen=True)
+class Faults:
+    """``sentence`` is the answer in a line, ``details`` what else it says; ``found`` the diagnosis as JSON objects, None
+    where there is none."""
+
+    sentence: str
+    details: tuple[str, ...] = ()
+    slow: tuple[Slow, ...] = ()
+    found: Mapping[str, object] | None = None
+
+
+def faults(node: NodeRun, document: Callable[[], Document | None]) -> Faults | None:
+    """What explains the node's slow figures, from the document of all its checks; None where no rate of a cell is slow."""
+    slow = _judged_slow(node)
+    if not slow:
+        return None
+    return merged_document.or_note(
+        lambda: _found(node, document(), slow), lambda words: Faults(f"not localised: {words}"), "the localisation"
+    )
+
+
+def _judged_slow(node: NodeRun) -> set[Cell]:
+    """The cells with a rate that was judged DEGRADED or FAIL."""
+    bad = (
+        m
+        for m in _metrics(node)
+        if m.get("verdict") in ("DEGRADED", "FAIL") and m.get("quantity") in CELL_QUANTITIES[:2]
+    )
+    return {cell for m in bad if m.get("unit") == "GB/s" and (cell := parsed(m.get("cell"))) is not None}
+
+
+def _found(node: NodeRun, document: Document | None, slow: set[Cell]) -> Faults:
+    if document is None:
+        return Faults("not localised: the documents that were judged are missing")
+    node_type = _node_type(document, node.name)
+    cells, tuned = _concerned(measured_cells(document), slow), _tuned(node)
+    diagnosis = diagnose(node_type, cells, tuned=tuned)
+    by_cell = {one.cell: one for one in cells}
+    healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
+    unseen = slow - {one.cell for one in diagnosis.bad} - set(diagnosis.left_out)
+    return Faults(
+        _answer(diagnosis),
+        tuple(_details(diagnosis, slow, unseen)),
+        tuple(
+            Slow(pretty(one.cell), _worst(one, by_cell[one.cell], healthy[one.cell]), one.explained)
+            for one in diagnosis.bad
+        ),
+        as_json(diagnosis, document.kind, node_type.name, document.source),
+    )
+
+
+def _worst(bad: Bad, measured: Measured, healthy: Healthy) -> str:
+    """The figure of a cell that is ``bad.ratio`` of healthy."""
+    percent = f"{100 * bad.ratio:.0f} %"
+    if bad.cell.lone:
+        return percent
+    ratios = {"total": sum(measured.rates) / sum(healthy.rates)}
+    for flow, rate, well in zip(bad.cell.flows, measured.rates, healthy.rates):
+        ratios[pretty(Cell((flow,)))] = rate / well
+    # Where all flows are as slow as the total, the total is named.
+    name = min(ratios, key=lambda name: round(abs(ratios[name] - bad.ratio), 9))
+    return f"{name} {percent}"
+
+
+def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
+    """The cells of which the site's tuned references say what each flow should have."""
+    known: dict[tuple[Cell, Flow | None], tuple[float, float]] = {}
+    for metric in _metrics(node):
+        reference, cell = metric.get("reference") or {}, parsed(metric.get("cell"))
+        value, lower = reference.get("value"), reference.get("lower")
+        derived = split_class(str(metric.get("name", "")).partition(".")[0])[1]
+        if cell is None or reference.get("origin") != "tuned" or derived or metric.get("unit") != "GB/s" or not value:
+            continue
+        flow = parsed(metric["flow"]) if metric.get("flow") else None
+        slack = 1 - lower / value if isinstance(lower, (int, float)) else 0.0
+        known[cell, cell.flows[0] if cell.lone else flow.flows[0] if flow else None] = float(value), slack
+    found = {}
+    for cell in dict.fromkeys(cell for cell, _ in known):
+        each = [known.get((cell, flow)) for flow in cell.flows]
+        rates = [pair for pair in each if pair is not None]
+        if len(rates) == len(each):
+            slacks = [slack for _, slack in rates]
+            total = known.get((cell, None), (0.0, max(slacks)))
+            found[cell] = from_reference([rate for rate, _ in rates], slacks, total[1])
+    return found
+
+
+def _metrics(node: NodeRun) -> list[dict[str, Any]]:
+    return [m for c in node.checks if c.name in merged_document.CHECKS for m in (c.verdict or {}).get("metrics", [])]
+
+
+def _concerned(cells: list[Measured], slow: set[Cell]) -> list[Measured]:
+    """The cells that may say something: those between GPUs only where one of these is slow (they are many)."""
+    between = any(_between_gpus(cell) for cell in slow)
+    return [one for one in cells if between or not _between_gpus(one.cell)]
+
+
+def _between_gpus(cell: Cell) -> bool:
+    return any(flow.kind == "peer" for flow in cell.flows)
+
+
+def _node_type(document: Document, host: str) -> NodeType:
+    """A modelled node's own type, whose prediction is healthy; of a measured one nothing but the node is known."""
+    name = document.raw.get("node_type")
+    if document.kind == "modelled" and isinstance(name, str):
+        try:
+            return load_node_type(name, site_directories())
+        except NearfarError:
+            pass  # another site's: siblings still tell
+    return node_type_of(document.node, host)
+
+
+def _answer(diagnosis: Diagnosis) -> str:
+    if not diagnosis.degraded:
+        return "no part stands out: what is slow is slow on all alike GPUs, or not compared"
+    return sentence(diagnosis)
+
+
+def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:
+    found = []
+    for blames in diagnosis.sets:
+        for blame in blames:
+            now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
+            found.append(f"{blame.part.name}: {blame.part.words}; now {now}.")
+    origins = "; ".join(
+        f"{plural(count, 'cell')} with {ORIGINS[origin]}" for origin, count in diagnosis.origins.items()
+    )
+    found.append(f"{plural(diagnosis.compared, 'cell')} compared: {origins}.")
+    if diagnosis.left_out:
+        found.append(f"{plural(len(diagnosis.left_out), 'cell')} left out: nothing says what they carry when healthy.")
+    if unseen:
+        some = sorted(unseen, key=lambda cell: (len(cell.flows), str(cell)))
+        names = ", ".join(map(pretty, some[:3])) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
+        found.append(
+            f"Of {plural(len(slow), 'cell')} judged slow {len(unseen)} {'is' if len(unseen) == 1 else 'are'} as their siblings "
+            f"are: {names}. A good run of this node says more: nearfar diagnose … --healthy."
+        )
+    return found

@@ -1,0 +1,154 @@
+"""MPI on the page: a curve over message size for each benchmark with the placements beside each other, and their table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from nearfar.base import NearfarError
+from nearfar.measurement import RATIO
+from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, Case, parse
+from nearfar.report.charts import log_curves
+from nearfar.report.figures import Figure, class_words, number, unit_words
+
+_PLACEMENTS = (*WITHIN, *BESIDE)
+_BUFFERS = {"H": "host", "D": "device"}
+_MESSAGES = "mpi.message_rate"
+
+
+@dataclass(frozen=True)
+class MpiPlace:
+    """A figure of a table, and the same over the right placement's, where this is the wrong one."""
+
+    figure: Figure
+    ratio: Figure | None
+
+
+@dataclass(frozen=True)
+class MpiRow:
+    """One placement, of one device where there are devices."""
+
+    label: str
+    device: str
+    places: tuple[MpiPlace | None, ...]
+
+
+@dataclass(frozen=True)
+class MpiTable:
+    """One benchmark on one kind of buffers."""
+
+    title: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[MpiRow, ...]
+    curve: Markup
+
+
+def mpi_tables(figures: list[Figure], document: dict[str, Any] | None) -> list[MpiTable]:
+    """The tables of an MPI check in the order of its benchmarks; none of any other."""
+    cases = {f.written: case for f in figures if (case := _case(f.written)) is not None}
+    ratios = {(f.written, _label(f), _is_messages(f)): f for f in figures if f.written in cases and f.quantity == RATIO}
+    groups: dict[tuple[str, tuple[str, str], int, str | None, str], list[Figure]] = {}
+    for figure in figures:
+        case = cases.get(figure.written)
+        if case is not None and figure.quantity != RATIO:
+            groups.setdefault((case.benchmark, case.buffers, case.ranks, case.nic, figure.quantity), []).append(figure)
+    return [_table(key[-1], mine, cases, ratios, document) for key, mine in groups.items()]
+
+
+def _table(
+    quantity: str,
+    mine: list[Figure],
+    cases: dict[str, Case],
+    ratios: dict[tuple[str, str, bool], Figure],
+    document: dict[str, Any] | None,
+) -> MpiTable:
+    columns = tuple(dict.fromkeys(_label(f) for f in mine))
+    subjects = sorted(dict.fromkeys(f.written for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
+    rows = []
+    for subject in subjects:
+        by_label = {_label(f): f for f in mine if f.written == subject}
+        places = tuple(
+            MpiPlace(by_label[c], ratios.get((subject, c, quantity == _MESSAGES))) if c in by_label else None
+            for c in columns
+        )
+        case = cases[subject]
+        rows.append(MpiRow(class_words(case.placement), "" if case.nic else case.device.replace("-", " → "), places))
+    heads = tuple(re.sub(r"^(\d+)", r"\1 ", column) for column in columns)
+    return MpiTable(_title(cases[subjects[0]], quantity), mine[0].unit, heads, tuple(rows),
+                    _curve(quantity, subjects, cases, mine[0].unit, document))  # fmt: skip
+
+
+def _curve(
+    quantity: str, subjects: list[str], cases: dict[str, Case], unit: str, document: dict[str, Any] | None
+) -> Markup:  # fmt: skip
+    points: dict[str, list[tuple[int, float]]] = {}
+    for result in (document or {}).get("results") or []:
+        if result.get("quantity") == quantity and result.get("cell") in subjects and result.get("flows"):
+            value = (result["flows"][0].get("rate") or {}).get("median")
+            if isinstance(value, (int, float)):
+                points.setdefault(result["cell"], []).append((int(result.get("bytes") or 0), float(value)))
+    placements = [p for p in _PLACEMENTS if any(cases[s].placement == p for s in subjects)]
+    series = [
+        log_curves.Series(
+            class_words(cases[s].placement), f"{class_words(cases[s].placement)} {cases[s].device}".strip(),
+            placements.index(cases[s].placement), tuple(sorted(points.get(s, []))),
+        )
+        for s in subjects
+    ]  # fmt: skip
+    return log_curves.draw(series, unit, f"{_title(cases[subjects[0]], quantity)} over the size of a message")
+
+
+def line(figures: list[Figure]) -> str | None:
+    """Small latencies and largest rates by placement, in one line; None where nothing of MPI was measured."""
+    cases = {f.written: case for f in figures if (case := _case(f.written)) is not None}
+    mine = [f for f in figures if f.written in cases and f.quantity != RATIO]
+    if not mine:
+        return None
+    parts = []
+    for benchmark, words, label, unit in (
+        ("osu_latency", "latency", "8B", "us"), ("osu_bw", "bandwidth", "peak", "GB/s"),
+    ):  # fmt: skip
+        for host in (True, False):
+            told = []
+            for placement in _PLACEMENTS:
+                values = [
+                    f.value for f in mine
+                    if f.value is not None and _label(f) == label and cases[f.written].benchmark == benchmark
+                    and cases[f.written].placement == placement and cases[f.written].on_devices != host and not cases[f.written].nic
+                ]  # fmt: skip
+                if values:
+                    best = min(values) if unit == "us" else max(values)
+                    told.append(f"{class_words(placement)} {number(best, unit)}")
+            if told:
+                what = f"{words} of 8 B" if label == "8B" else words
+                parts.append(f"{what}{'' if host else ', device buffers'}: {', '.join(told)} {unit_words(unit)}")
+    judged = "" if any(f.reference for f in mine) else " (not judged: no reference)"
+    return "; ".join(parts or [f"{len(mine)} figures"]) + judged
+
+
+def _title(case: Case, quantity: str) -> str:
+    buffers = "host buffers" if not case.on_devices else f"{_BUFFERS[case.buffers[0]]} to {_BUFFERS[case.buffers[1]]}"
+    ranks = "" if BENCHMARKS[case.benchmark].pair else f", {case.ranks} ranks"
+    nic = f", between nodes through {case.nic}" if case.nic else ""
+    return f"{case.benchmark}{' message rate' if quantity == _MESSAGES else ''}, {buffers}{ranks}{nic}"
+
+
+def _case(subject: str) -> Case | None:
+    if not subject.startswith(tuple(BENCHMARKS)):
+        return None
+    try:
+        return parse(subject)
+    except NearfarError:
+        return None
+
+
+def _label(figure: Figure) -> str:
+    return figure.name.rpartition(".")[2]
+
+
+def _is_messages(figure: Figure) -> bool:
+    return ".messages." in figure.name

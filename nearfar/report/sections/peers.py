@@ -1,0 +1,113 @@
+"""Heat maps of pairs of GPUs: from the GPU of the row to that of the column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nearfar import cells
+from nearfar.report.charts import MIRROR, SELF, Evidence, Matrix, Place, grid
+from nearfar.report.figures import Figure, class_words, span
+
+from . import exchanges
+
+#: What is asked of a pair, and the title of its map.
+KINDS = {
+    "write": "GPU to GPU, written by the source",
+    "read": "GPU to GPU, read by the destination",
+    "sm_write": "GPU to GPU, written by a kernel",
+    "sm_read": "GPU to GPU, read by a kernel",
+    "pair": "GPU to GPU, both directions at once",
+    "staged": "GPU to GPU, peer access off",
+}
+_RATIO = "staged_over_direct"
+
+
+def pair_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
+    """(kind; source; destination) of a cell of one pair of GPUs; None for any other cell."""
+    if cell is None or any(flow.kind != "peer" or flow.tasks > 1 for flow in cell.flows):
+        return None
+    first = cell.flows[0]
+    if len(cell.flows) == 2 and cell.flows[1].gpus == first.gpus[::-1]:
+        plain = not any(flow.options or flow.driver for flow in cell.flows)
+        return ("pair", min(first.gpus), max(first.gpus)) if plain else None
+    if not cell.lone or (first.staged and first.driver):
+        return None
+    way = "write" if first.driver is None else "read"
+    kind = "staged" if first.staged else f"sm_{way}" if first.sm else way
+    return kind, first.gpus[0], first.gpus[1]
+
+
+def peer_matrices(figures: list[Figure], why: Evidence, gpus: list[int]) -> list[Matrix]:
+    """One map for each kind that was measured or asked for. ``gpus`` are those the node has; cells may add to them."""
+    rates = [f for f in figures if not f.is_ratio]
+    return [m for m in (pair_map(rates, why, gpus, kind, title) for kind, title in KINDS.items()) if m]
+
+
+def staged_ratios(figures: list[Figure], why: Evidence, gpus: list[int]) -> list[Matrix]:
+    """Staged over direct, where both were measured; elsewhere why one of the two was not."""
+    ratios = [f for f in figures if f.derived == _RATIO]
+
+    def nothing(a: int, b: int) -> Place:
+        return why.of_ratio(_cell("write", a, b), _cell("staged", a, b))
+
+    found = pair_map(ratios, Evidence(), gpus, "staged", "Staged ÷ direct", nothing)
+    return [found] if found else []
+
+
+def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str | None:
+    """Rates of each path class, and of many pairs at once, in one line; None where not only these were measured."""
+    rates = [f for f in figures if not f.is_ratio]
+    places = [(place, f) for f in rates if (place := pair_of(f.cell)) is not None]
+    many = [f for f in rates if f.cell is not None and cells.exchange_of(f.cell) is not None]
+    if len(places) + len(many) < len(rates):
+        return None
+    totals = [(place[0], f) for place, f in places if f.flow is None and f.value is not None]
+    if not totals:
+        return None
+    groups = []
+    classes = list(dict.fromkeys(f.path_class for _, f in totals))
+    words = (("write", "write"), ("read", "read"), ("pair", "both"), ("staged", "staged"))
+    for path_class in classes:
+        mine = {
+            label: [
+                f.value for kind, f in totals if kind == wanted and f.path_class == path_class and f.value is not None
+            ]
+            for wanted, label in words
+        }
+        groups.append(f"{class_words(path_class)} " + ", ".join(f"{k} {span(v)}" for k, v in mine.items() if v))
+    lone = [f for kind, f in totals if kind in ("write", "read")]
+    groups += filter(None, [exchanges.line(many)])
+    return f"{'; '.join(groups)} GB/s ({expected(lone)})"
+
+
+def pair_map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, title: str,
+             without: Callable[[int, int], Place] | None = None) -> Matrix | None:  # fmt: skip
+    """GPU × GPU of one kind of cell; None where none was asked for.
+
+    ``without`` says what stands at a pair without a figure (default: what ``why`` says of its cell).
+    """
+    mine = [(place, f) for f in figures if (place := pair_of(f.cell)) is not None and place[0] == kind]
+    lost = [p for p in map(pair_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == kind]
+    if not mine and not lost:
+        return None
+    ends = tuple(sorted({*gpus, *(g for place, _ in mine for g in place[1:]), *(g for p in lost for g in p[1:])}))
+    places: dict[tuple[int, int], list[Figure]] = {}
+    for place, figure in mine:
+        places.setdefault(place[1:], []).append(figure)
+
+    def nothing(a: int, b: int) -> Place:
+        if a == b:
+            return Place(SELF, reason="a GPU and itself are no pair")
+        if kind == "pair" and a > b:
+            return Place(MIRROR, reason=f"both directions stand at GPU {b}, GPU {a}")
+        return without(a, b) if without else why.place(_cell(kind, a, b))
+
+    return grid(kind, title, ends, ends, "g", "g", places, nothing)
+
+
+def _cell(kind: str, a: int, b: int) -> cells.Cell:
+    flow = f"g{a}:g{b}"
+    read = f"{flow}@g{b}"
+    texts = {"write": flow, "read": read, "sm_write": f"{flow}/sm", "sm_read": f"{read}/sm",
+             "pair": f"{flow}+g{b}:g{a}", "staged": f"{flow}/staged"}  # fmt: skip
+    return cells.parse(texts[kind])

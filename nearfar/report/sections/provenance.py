@@ -1,0 +1,83 @@
+"""Where a check's figures come from: commands, versions, bindings in effect, and the files that hold it all."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import Any
+from urllib.parse import quote
+
+from nearfar.report.figures import wording
+from nearfar.verdict import Check, NodeRun
+
+
+def facts(check: Check) -> list[tuple[str, Any]]:
+    """Label and value (a text or a list of texts) of where a check's figures come from."""
+    document, verdict = check.document or {}, check.verdict or {}
+    program = document.get("program") or {}
+    source = verdict.get("provenance") or {}
+    software = {**(source.get("software") or {}), **((document.get("node") or {}).get("software") or {})}
+    known: list[tuple[str, Any]] = [
+        ("command", command(program.get("command"))),
+        ("program", " ".join(str(program[k]) for k in ("name", "version") if program.get(k))),
+        ("started", str(document.get("started") or "")),
+        ("took", wording.seconds(document["seconds"]) if "seconds" in document else ""),
+        ("node type", str(document.get("node_type") or "")),
+        ("ReFrame case", " ".join(f"{k} {verdict[k]}" for k in ("system", "partition", "environ") if verdict.get(k))),
+        ("references", [str(name) for name in source.get("references") or []]),
+        ("software", [f"{name} {version}" for name, version in sorted(software.items())]),
+        ("binding in effect", _bindings(document)),
+        ("method", _methods(document)),
+    ]
+    return [(label, value) for label, value in known if value]
+
+
+def _bindings(document: dict[str, Any]) -> list[str]:
+    """Who drove and where the pages lay, as the program found them in effect; each pair once, with how many flows had it."""
+    seen: Counter[str] = Counter()
+    for result in document.get("results") or []:
+        for flow in result.get("flows") or []:
+            if flow.get("cpus"):
+                nodes = ", ".join(map(str, flow.get("memory_nodes") or [])) or "not stated"
+                seen[f"threads on CPUs {flow['cpus']}, pages on NUMA node {nodes}"] += 1
+    return [f"{words} ({wording.plural(count, 'flow')})" for words, count in seen.items()]
+
+
+def _methods(document: dict[str, Any]) -> list[str]:
+    seen = Counter(str(result["method"]) for result in document.get("results") or [] if result.get("method"))
+    sizes = sorted(
+        {result["bytes"] for result in document.get("results") or [] if isinstance(result.get("bytes"), int)}
+    )
+    words = [f"{method} ({wording.plural(count, 'cell')})" for method, count in seen.items()]
+    for key, what in (("beside", "beside other cells"), ("remeasured", "doubted and measured again alone")):
+        count = sum(bool(result.get(key)) for result in document.get("results") or [])
+        words += [f"{what} ({wording.plural(count, 'cell')})"] if count else []
+    return words + (
+        [
+            f"{wording.gib(sizes[0])} a buffer"
+            if len(sizes) == 1
+            else f"{wording.gib(sizes[0])} to {wording.gib(sizes[-1])}"
+        ]
+        if sizes
+        else []
+    )
+
+
+def command(words: Any) -> str:
+    """A command line as a shell takes it."""
+    return shlex.join(map(str, words)) if isinstance(words, list) else str(words or "")
+
+
+def files(node: NodeRun, check: Check) -> list[tuple[str, str]]:
+    """Name and link, from the page, of each file of a check."""
+    names = [n for n in ("verdict.json", "document.json", "stderr.txt") if (check.folder / n).exists()]
+    return [(name, quote(f"{node.folder.name}/{check.folder.name}/{name}")) for name in names]
+
+
+def stderr(check: Check) -> str:
+    """The end of the program's standard error."""
+    try:
+        text = (check.folder / "stderr.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.strip().splitlines()[-12:])

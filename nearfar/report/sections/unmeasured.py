@@ -1,0 +1,87 @@
+"""What has no figure, grouped by why: a reason that forty cells share is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.report.charts import cell_anchor
+from nearfar.report.figures import parsed, plural
+from nearfar.verdict import Check
+
+#: So many names of a list are told.
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Cells without a figure: ``state`` (``failed``, ``skipped``, ``missing``), why, and each cell with its anchor."""
+
+    state: str
+    why: str
+    cells: tuple[tuple[str, str], ...]
+
+
+def gaps(check: Check, prefix: str) -> list[Gap]:
+    """The gaps of a check, failures first; ``prefix`` makes anchors unique on a page."""
+    document, verdict = check.document or {}, check.verdict or {}
+    entries = [("failed", e) for e in document.get("failed") or []]
+    entries += [("skipped", e) for e in document.get("skipped") or verdict.get("skipped") or []]
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for state, entry in entries:
+        groups.setdefault((state, _kind(entry)), []).append(entry)
+    found = [
+        Gap(state, _why(members), tuple(_place(str(e.get("cell")), prefix) for e in members))
+        for (state, _), members in groups.items()
+    ]
+    missing = tuple(_place(str(name), prefix) for name in verdict.get("missing") or [])
+    return found + ([Gap("missing", "asked for, and not reported", missing)] if missing else [])
+
+
+def nothing(found: Sequence[Gap]) -> str | None:
+    """Why a check has no figure, in a sentence, where all its cells were skipped; None where it has other gaps or none."""
+    if not found or any(gap.state != "skipped" for gap in found):
+        return None
+    count = sum(len(gap.cells) for gap in found)
+    more = f" (and {plural(len(found) - 1, 'more reason')})" if len(found) > 1 else ""
+    cells = "the one cell was skipped" if count == 1 else f"all {count} cells were skipped"
+    return f"{cells}: {found[0].why}{more}"
+
+
+def _place(what: str, prefix: str) -> tuple[str, str]:
+    cell = parsed(what)
+    return what, cell_anchor(prefix, cell) if cell else ""
+
+
+def _kind(entry: dict[str, Any]) -> str:
+    """What entries share that have the same reason; what is not known differs from cell to cell by name alone."""
+    return "; ".join(dict.fromkeys(why for _, why in _unknown(entry))) or _reason(entry)
+
+
+def _why(members: Sequence[dict[str, Any]]) -> str:
+    unknown: dict[str, list[str]] = {}
+    for entry in members:
+        for name, why in _unknown(entry):
+            names = unknown.setdefault(why, [])
+            if name not in names:
+                names.append(name)
+    if not unknown:
+        return _reason(members[0])
+    return "; ".join(
+        f"{_some(names)} {'is' if len(names) == 1 else 'are'} not known: {why}" for why, names in unknown.items()
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    told = ", ".join(names[:_NAMED])
+    return told if len(names) <= _NAMED else f"{told} and {len(names) - _NAMED} more"
+
+
+def _unknown(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """(capacity; why nobody knows it) of a cell that a modelled document skips."""
+    return [(str(e.get("capacity")), str(e.get("why"))) for e in entry.get("unknown") or [] if isinstance(e, dict)]
+
+
+def _reason(entry: dict[str, Any]) -> str:
+    return str(entry.get("reason") or entry.get("code"))

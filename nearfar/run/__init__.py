@@ -1,0 +1,13 @@
+"""One run on this machine: ReFrame over the checks, the cases that ran against those expected, one verdict, one exit code.
+
+``spack`` installs the programs where a site wants that. Needs: base, question, site, verdict, history, report.
+"""
+
+from __future__ import annotations
+
+from . import expected_cases, validation
+
+__all__ = [
+    "expected_cases",
+    "validation",
+]

@@ -1,0 +1,105 @@
+"""The cases that should run, known from the checks' sources and the site's partitions, against those that did."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.question import Check, catalogue
+from nearfar.site import Partition, System
+
+
+@dataclass(frozen=True)
+class Case:
+    """One check on one partition and environment. ``node``: a modelled one's type. ``problem``: why it cannot run,
+    where that is known beforehand."""
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    modelled: bool
+    node: str | None
+    where: str
+    problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As ReFrame prints it."""
+        return f"{self.check} @{self.system}:{self.partition}+{self.environ}"
+
+    def entry(self) -> dict[str, Any]:
+        """As it stands in ``run.json``."""
+        return {**asdict(self), "name": self.name}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A case as ReFrame's report has it. ``seconds`` is what the program took of it, ``build_seconds`` what its
+    compile stage did."""
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    result: str
+    reason: str
+    node: str | None
+    seconds: float
+    build_seconds: float = 0.0
+
+
+def expected(checks: Iterable[Check], system: System) -> list[Case]:
+    """The cases that ReFrame should run on a system."""
+    return [
+        Case(c.name, system.name, p.name, environ, p.modelled, _node(p), f"{c.file}:{c.line}", c.problem)
+        for c in checks
+        for p in system.partitions.values()
+        if catalogue.fits(c, system.name, p.name, p.features)
+        for environ in p.environs
+    ]
+
+
+def _node(partition: Partition) -> str | None:
+    """The node that a case is about, as verdicts name it; None where only the scheduler knows."""
+    if partition.modelled:
+        return partition.node_type
+    return socket.gethostname() if partition.scheduler == "local" else None
+
+
+def ran(report: Path) -> list[Ran]:
+    """The cases in ReFrame's report; none where there is no report. Fixtures' cases are among them."""
+    try:
+        runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError):
+        return []
+    return [_ran(entry) for run in runs[-1:] for entry in run["testcases"]]
+
+
+def _ran(entry: dict[str, Any]) -> Ran:
+    nodes = entry.get("job_nodelist") or entry.get("nodelist") or []
+    return Ran(
+        check=entry["name"].split(" ")[0], system=entry["system"].split(":")[0], partition=entry["partition"],
+        environ=entry["environ"], result=entry["result"], reason=(entry.get("fail_reason") or "").strip(),
+        node=nodes[0] if nodes else None, seconds=float(entry.get("seconds") or 0.0), build_seconds=float(entry.get("time_compile") or 0.0),
+    )  # fmt: skip
+
+
+def missing(cases: Sequence[Case], those_that_ran: Sequence[Ran]) -> list[Case]:
+    """The cases that should have run and did not."""
+    did = {(r.check, r.system, r.partition, r.environ) for r in those_that_ran if r.result not in ("abort", "aborted")}
+    return [case for case in cases if (case.check, case.system, case.partition, case.environ) not in did]
+
+
+def verdicts(folder: Path) -> list[dict[str, Any]]:
+    """The verdicts of a run, of every node and check."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*/verdict.json"))]
+
+
+def belongs(verdict: Mapping[str, Any], case: Case) -> bool:
+    """Whether a verdict is of a case."""
+    return all(verdict[key] == getattr(case, key) for key in ("check", "system", "partition", "environ"))

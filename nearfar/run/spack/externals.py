@@ -1,0 +1,156 @@
+"""What the system has that Spack need not build, written down as a site's ``packages.yaml``.
+
+Spack detects; this gives it the order that works (compilers first, or Open MPI is dropped without an error), names what its
+plain detection leaves out, adds numactl, which Spack cannot detect, and keeps the user's own configuration out of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nearfar.base import NearfarError, find_program, make_directory, run, write_atomically
+
+from .failures import failed
+from .found import Spack
+
+#: Taken as they are: Spack would build them against nothing of the site's.
+NAMED = ("hwloc", "cuda")
+#: Plain detection finds these too, and they only narrow what the solver may do.
+_LEFT_OUT = ("python", "rust", "go", "npm")
+_ELSEWHERE = "give --into a directory"
+_HEADER = """\
+# The packages of this system that Spack uses and does not build; `nearfar spack externals` wrote it. Edit it: versions and
+# prefixes are what was found on {host}.
+"""
+
+
+@dataclass(frozen=True)
+class Externals:
+    """What was found. ``missing``: of what the environment asks for, what Spack would build."""
+
+    file: Path
+    found: dict[str, list[str]]
+    missing: list[str]
+
+
+def write(
+    spack: Spack,
+    into: Path,
+    say: Callable[[str], None],
+    mpi: str = "openmpi",
+    cuda_arch: str | None = None,
+    replace: bool = False,
+) -> Externals:
+    """Detect, and write ``into``/packages.yaml. ``mpi``: Spack's name of the MPI to use.
+
+    Raises ``NearfarError`` where the file is there and ``replace`` was not asked for, or Spack fails.
+    """
+    file = into / "packages.yaml"
+    if file.exists() and not replace:
+        raise NearfarError(f"{file}: is there already; --replace writes it anew")
+    make_directory(into, _ELSEWHERE)
+    packages, known = _detected(spack, mpi, say)
+    _without_false_prefixes(packages, "cuda", "include/cuda.h")
+    if "numactl" not in packages and (numactl := _numactl()) is not None:
+        packages["numactl"] = numactl
+    # Bars on building what CUDA and MPI provide: the first is used by nothing here, the second bars every MPI if none was found.
+    packages.pop("opencl", None)
+    if mpi not in packages:
+        packages.pop("mpi", None)
+    if cuda_arch:
+        packages["all"] = {"variants": [f"cuda_arch={cuda_arch}"]}
+    text = yaml.safe_dump({"packages": packages}, sort_keys=True)
+    write_atomically(file, _HEADER.format(host=os.uname().nodename) + text, _ELSEWHERE)
+    found = {
+        name: [f"{e['spec']} in {_place(e)}" for e in entry.get("externals", [])] for name, entry in packages.items()
+    }
+    known = {**known, **packages}
+    missing = [name for name in (mpi, *NAMED, "numactl") if not known.get(name, {}).get("externals")]
+    return Externals(file, {name: specs for name, specs in found.items() if specs}, missing)
+
+
+def _place(external: dict[str, Any]) -> str:
+    return str(external.get("prefix") or f"module {external.get('modules')}")
+
+
+def _detected(spack: Spack, mpi: str, say: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What Spack's detection writes into a user's folder of our own, and what its whole configuration then knows."""
+    exclude = [word for name in _LEFT_OUT for word in ("--exclude", name)]
+    with tempfile.TemporaryDirectory(prefix="nearfar-externals.") as folder:
+        env = _isolated(spack, Path(folder))
+        for arguments in (
+            ["compiler", "find", "--scope", "user"],
+            ["external", "find", "--scope", "user", "--not-buildable", mpi, *NAMED],
+            ["external", "find", "--scope", "user", *exclude],
+        ):
+            say(f"spack {' '.join(arguments)}")
+            done = spack.run(arguments, limit=600.0, env=env)
+            if done.returncode != 0:
+                raise failed(f"`spack {' '.join(arguments[:2])}` failed", done.stdout + done.stderr)
+        file = Path(folder) / "packages.yaml"
+        found = _packages(file.read_text(encoding="utf-8")) if file.exists() else {}
+        return found, _packages(spack.run(["config", "get", "packages"], env=env).stdout)
+
+
+def _packages(text: str) -> dict[str, Any]:
+    return (yaml.safe_load(text) or {}).get("packages") or {}
+
+
+def _isolated(spack: Spack, folder: Path) -> dict[str, str | None]:
+    """What makes Spack write into ``folder`` where it would write into ~/.spack, and read no packages from there."""
+    env: dict[str, str | None] = {"SPACK_USER_CONFIG_PATH": str(folder), "PATH": _path(spack)}
+    if "SPACK_DISABLE_LOCAL_CONFIG" in spack.environ:
+        # With it Spack has no user's configuration to write to; without it there is the system's to keep away.
+        return {**env, "SPACK_DISABLE_LOCAL_CONFIG": None, "SPACK_SYSTEM_CONFIG_PATH": str(folder / "none")}
+    users = Path(spack.environ.get("SPACK_USER_CONFIG_PATH") or "~/.spack").expanduser()
+    for file in users.glob("*.yaml"):
+        if file.stem not in ("packages", "compilers"):
+            shutil.copyfile(file, folder / file.name)
+    return env
+
+
+def _path(spack: Spack) -> str:
+    """The PATH, and where CUDA lies without being on it."""
+    env = spack.environ
+    roots = [env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"]
+    return os.pathsep.join(
+        [env.get("PATH", ""), *(f"{root}/bin" for root in roots if root and Path(root, "bin").is_dir())]
+    )
+
+
+def _without_false_prefixes(packages: dict[str, Any], name: str, header: str) -> None:
+    """Drop prefixes that Spack derived from a link or a wrapper on the PATH: their header lies below another, or nowhere."""
+    entry = packages.get(name)
+    if entry is None:
+        return
+    prefixes = {Path(external["prefix"]).resolve() for external in entry.get("externals", [])}
+    kept: dict[Path, Any] = {}
+    for external in entry.get("externals", []):
+        real = (Path(external["prefix"]) / header).resolve()
+        owner = max((prefix for prefix in prefixes if prefix in real.parents), key=lambda p: len(p.parts), default=None)
+        if real.exists() and owner == Path(external["prefix"]).resolve():
+            kept.setdefault(owner, external)
+    entry["externals"] = list(kept.values())
+    if not kept:
+        del packages[name]
+
+
+def _numactl() -> dict[str, Any] | None:
+    """numactl by its library's header and pkg-config, as an entry of packages.yaml; None where it cannot be built with."""
+    version, prefix = "", Path("/usr")
+    if find_program("pkg-config"):
+        asked = run(["pkg-config", "--modversion", "--variable=prefix", "numa"], 10.0).stdout.split()
+        version = next((word for word in asked if re.fullmatch(r"\d+(\.\d+)+", word)), "")
+        prefix = Path(next((word for word in asked if word.startswith("/")), "/usr"))
+    if not version or not (prefix / "include" / "numa.h").exists():
+        return None
+    return {"buildable": False, "externals": [{"spec": f"numactl@{version}", "prefix": str(prefix)}]}

@@ -1,0 +1,391 @@
+"""One run: ReFrame over the checks, the cases that ran against those expected, one verdict, one page, one exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_FAILED,
+    EXIT_GOOD,
+    NOT_JUDGED,
+    CouldNotJudge,
+    NearfarError,
+    files,
+    nearest,
+    node_lock,
+    passes,
+    process,
+    worst,
+)
+from nearfar.question import Check, catalogue
+from nearfar.run.spack import agreement, for_partition
+from nearfar.site import System, lint, systems
+from nearfar.verdict import HISTORY, references
+
+from . import expected_cases, spack
+from .expected_cases import Case, Ran
+from .progress import Progress
+
+#: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
+_GRACE = 8.0
+#: How a machine comes by what a check asks for, where it can be installed.
+_WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/mpi.md"}
+_EXIT_CODES = {
+    "PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, NOT_JUDGED: EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone. ``way``:
+    how the programs come (``spack``, ``system``; None: as the site's files say); ``yes``: build without asking; ``wait``: seconds
+    to wait for another run on this node (None: as ``node_lock`` has it). ``must_judge``: a check, or a run, of which nothing was
+    judged is INDETERMINATE; ``acceptance`` asks for that too."""
+
+    system: str | None = None
+    checks: tuple[str, ...] = ()
+    report_directory: Path | None = None
+    acceptance: bool = False
+    must_judge: bool = False
+    verbose: bool = False
+    command: tuple[str, ...] = ()
+    quick: bool = False
+    way: str | None = None
+    yes: bool = False
+    wait: float | None = None
+
+
+def plan(request: Request) -> tuple[System, list[Case]]:
+    """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
+    if request.system is not None:
+        os.environ["NEARFAR_SYSTEM"] = request.system
+    if request.way is not None:
+        os.environ["NEARFAR_WITH"] = request.way
+    if request.wait is not None:
+        os.environ[node_lock.WAIT] = f"{request.wait:g}"
+    node_lock.wait()
+    ready = os.environ.get("NEARFAR_PROGRAMS")
+    if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
+        raise NearfarError(
+            f"NEARFAR_PROGRAMS: {ready} is not the absolute path of a directory; mend or unset the variable"
+        )
+    lint.before_measuring()
+    site = systems.site()
+    if request.quick and request.checks:
+        raise NearfarError("--quick is a check of its own: leave out --check, or --quick")
+    checks = _checks(request)
+    names = sorted({check.name for check in checks})
+    for wanted in request.checks:
+        if wanted not in names:
+            raise NearfarError(f"--check {wanted}: no such check{nearest(wanted, names)}")
+    system = site.systems[site.here]
+    for partition in system.partitions.values():
+        # A fault in a node type or in references is the user's, and told before anything is measured.
+        node_type = partition.load_node_type(list(site.directories))
+        references.for_partition(partition.references, node_type, site.directories)
+    chosen = [check for check in checks if not request.checks or check.name in request.checks or check.problem]
+    cases = expected_cases.expected(chosen, system)
+    for check in chosen:
+        if request.checks and not any(case.check == check.name for case in cases):
+            has = "; ".join(f"{p.name}: {', '.join(p.features) or 'no feature'}" for p in system.partitions.values())
+            wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+            words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
+            raise CouldNotJudge(f"--check {check.name}: {words}{_WHAT_BRINGS.get(check.name, '')}")
+    if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
+        models = ", ".join(sorted({str(case.node) for case in cases}))
+        words = f"it would run on a modelled node alone ({models})"
+        raise CouldNotJudge(f"nothing of what is asked for can be measured here: {words}")
+    return system, cases
+
+
+def _checks(request: Request) -> list[Check]:
+    folder = files.CHECKOUT / catalogue.CHECKS
+    if request.quick:
+        return catalogue.read(folder / catalogue.QUICK)
+    return catalogue.read(folder) + (catalogue.read(folder / catalogue.LONG) if request.checks else [])
+
+
+def run(request: Request) -> tuple[int, Path]:
+    """Run the checks; returns the exit code and the run directory, whose page is written."""
+    system, cases = plan(request)
+    _install(request, system, cases)
+    with contextlib.ExitStack() as stack:
+        if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
+            stack.enter_context(node_lock.held(node_lock.wait()))
+        return _measured(request, system, cases)
+
+
+def _measured(request: Request, system: System, cases: Sequence[Case]) -> tuple[int, Path]:
+    started = time.time()
+    parent = request.report_directory or files.reports_directory()
+    if any(letter.isspace() for letter in str(parent.absolute())):
+        remedy = "set NEARFAR_STATE to another" if request.report_directory is None else "name another"
+        raise NearfarError(f"{parent}: ReFrame cannot run in a folder with white space; {remedy}")
+    if request.report_directory is None:
+        folder = files.new_run_directory(system.name, started)
+    else:
+        folder = files.make_directory(request.report_directory.absolute())
+    if any(folder.iterdir()):
+        raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
+    progress = Progress(cases, folder, request.verbose)
+    try:
+        done = _reframe(request, system, folder, progress)
+    except KeyboardInterrupt:
+        progress.say("interrupted; the programs are ended")
+        _finish(request, system, cases, folder, started, "", interrupted=True)
+        raise
+    return _finish(request, system, cases, folder, started, done.stdout + done.stderr), folder
+
+
+def build(request: Request) -> list[Path]:
+    """Let Spack build what the cases need; returns the folders of the programs. None where the cases need no Spack."""
+    return _install(request, *plan(request))
+
+
+def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Path]:
+    """Let Spack build what the cases' environments want of it, with the plan told first: within ReFrame nobody would see
+    what takes so long. ReFrame's own build then finds all of it there."""
+    if os.environ.get("NEARFAR_PROGRAMS"):
+        return []
+    places = {(c.partition, c.environ) for c in cases if system.environments[c.environ].spack and not c.modelled}
+    if not places:
+        return []
+    found = spack.find()
+    spack.tell_children(found)
+    return [
+        for_partition.install(
+            found,
+            system.environments[environ],
+            system.partitions[partition].features,
+            system.name,
+            agreement.agreement(request.yes),
+        ).programs
+        for partition, environ in sorted(places)
+    ]
+
+
+def _reframe(request: Request, system: System, folder: Path, progress: Progress) -> process.Finished:
+    command = [
+        sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(files.CHECKOUT / "reframe_config.py"),
+        "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
+    ]  # fmt: skip
+    # File by file: one that is not Python would stop the whole session.
+    for path in sorted({check.file for check in _checks(request) if check.problem is None}):
+        command += ["-c", str(path)]
+    for check in request.checks:
+        command += ["-n", f"^{check}$"]
+    environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
+    if request.acceptance:
+        environment["NEARFAR_ACCEPTANCE"] = "1"
+    if request.must_judge:
+        environment["NEARFAR_MUST_JUDGE"] = "1"
+    return process.run(command, None, env=environment, cwd=folder, grace=_GRACE, on_stdout=progress.reframe_said)
+
+
+def _finish(
+    request: Request,
+    system: System,
+    cases: Sequence[Case],
+    folder: Path,
+    started: float,
+    said: str,
+    interrupted: bool = False,
+) -> int:
+    """Write ``run.json`` and the page; returns the exit code."""
+    about = {
+        "system": system.name,
+        "command": list(request.command),
+        "hostname": socket.gethostname(),
+        "interrupted": interrupted,
+    }
+    must_judge = request.acceptance or request.must_judge
+    verdict = _account(folder, cases, about, started, time.time() - started, said, must_judge)
+    _remember(folder)
+    _report(folder, request, interrupted)
+    return _EXIT_CODES[verdict]
+
+
+def _remember(folder: Path) -> None:
+    """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
+    from nearfar import history
+
+    findings = (finding for found in expected_cases.verdicts(folder) for finding in found["findings"])
+    for words in dict.fromkeys(str(f["reason"]) for f in findings if f["item"] == HISTORY):
+        print(f"nearfar: {words}", file=sys.stderr, flush=True)
+    try:
+        history.record(folder)
+    except CouldNotJudge as error:
+        print(f"nearfar: not kept in the history: {error}", file=sys.stderr, flush=True)
+
+
+def adopt(folder: Path) -> None:
+    """Write the ``run.json`` of a run that ReFrame made by hand, from its report: the cases that it ran are those that
+    were wanted. Does nothing where there is no such report or ``run.json`` stands already."""
+    report = folder / "reframe-report.json"
+    if (folder / "run.json").exists() or not report.exists():
+        return
+    folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
+    names = {check.name for folder in folders for check in catalogue.read(folder)}
+    ran = [case for case in expected_cases.ran(report) if case.check in names]
+    found = expected_cases.verdicts(folder)
+    if not ran or not found:
+        return
+    modelled = {(v["check"], v["partition"]) for v in found if v["kind"] == "modelled"}
+    cases = [
+        Case(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
+        for r in ran
+    ]
+    session = json.loads(report.read_text(encoding="utf-8"))["session_info"]
+    about = {
+        "system": ran[0].system,
+        "command": shlex.split(session.get("cmdline") or "reframe"),
+        "hostname": session.get("hostname"),
+        "interrupted": any(r.result in ("abort", "aborted") for r in ran),
+    }
+    started = float(session.get("time_start_unix") or report.stat().st_mtime)
+    _account(folder, cases, about, started, float(session.get("time_elapsed") or 0.0), "")
+
+
+def _account(
+    folder: Path, cases: Sequence[Case], about: Mapping[str, Any], started: float, seconds: float, said: str,
+    must_judge: bool = False,
+) -> str:  # fmt: skip
+    """Count, merge and write ``run.json``; returns the run's verdict."""
+    interrupted = bool(about["interrupted"])
+    ran = expected_cases.ran(folder / "reframe-report.json")
+    missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
+    found = expected_cases.verdicts(folder)
+    missing += _without_verdict(cases, ran, found)
+    verdict = merged(cases, found, bool(missing), must_judge)
+    programs = sum(case.seconds for case in ran)
+    builds = sum(case.build_seconds for case in ran)
+    summary = {
+        "schema": "nearfar-run/1",
+        "system": about["system"],
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "seconds": round(seconds, 3),
+        "command": about["command"],
+        "hostname": about["hostname"],
+        "real": [about["system"]] if any(not case.modelled for case in cases) else [],
+        "modelled": sorted(
+            {case.partition if about["system"] == "local" else about["system"] for case in cases if case.modelled}
+        ),
+        "expected_cases": [case.entry() for case in cases],
+        "ran_cases": [_entry(case) for case in ran if any(case.check == each.check for each in cases)],
+        "missing_cases": missing,
+        "verdict": verdict,
+        "exit_code": _EXIT_CODES[verdict],
+        "interrupted": interrupted,
+        "stages": {
+            "reframe": round(seconds - programs - builds, 3),
+            "programs": round(programs, 3),
+            "builds": round(builds, 3),
+        },
+    }
+    files.write_atomically(folder / "run.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    return verdict
+
+
+def _entry(case: Ran) -> dict[str, Any]:
+    return {"name": f"{case.check} @{case.system}:{case.partition}+{case.environ}", **vars(case)}
+
+
+def _why(case: Case, said: str, interrupted: bool) -> str:
+    """Why a case did not run: what its file, the build or ReFrame says."""
+    if interrupted:
+        return "the run was interrupted"
+    if case.problem is not None:
+        return case.problem
+    lines = said.splitlines()
+    file = Path(case.where.rpartition(":")[0]).name
+    skipped = next((line for line in lines if "skipping" in line and file in line), None)
+    if skipped is not None:
+        return skipped[skipped.index("skipping") :].rstrip(":")
+    errors = [line for line in lines if re.match(r"^(ERROR: |[A-Za-z.]*Error\b|nearfar: )", line)]
+    frames = re.findall(r'^\s+File "(.*)", line (\d+)', said, re.MULTILINE)
+    ours = [f"{path}:{line}" for path, line in frames if str(files.CHECKOUT) in path]
+    return f"{ours[-1] if ours else case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
+
+
+def _failed_build(case: Case, ran: Sequence[Ran]) -> str | None:
+    """What the build of a case's programs died of, if it did."""
+    for each in ran:
+        if each.check == "programs" and each.partition == case.partition and each.result == "fail":
+            return f"the programs could not be built: {_first_line(each.reason)}"
+    return None
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else "see reframe.log"
+
+
+def _without_verdict(
+    cases: Sequence[Case], ran: Sequence[Ran], found: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never
+    green."""
+    left = []
+    for case in cases:
+        result = next((r for r in ran if _is(r, case)), None)
+        if result is None or result.result == "xfail":
+            continue
+        if result.result == "skip":
+            # What a modelled node lacks is no loss; on a real one a check that looked at nothing is never green.
+            left += [] if case.modelled else [{**case.entry(), "reason": f"skipped: {_first_line(result.reason)}"}]
+            continue
+        mine = [str(v["verdict"]) for v in found if expected_cases.belongs(v, case)]
+        if not mine or (result.result == "fail" and passes(worst(mine))):
+            died = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
+            reason = _failed_build(case, ran) or died
+            left.append({**case.entry(), "reason": reason})
+    return left
+
+
+def _is(ran: Ran, case: Case) -> bool:
+    return (ran.check, ran.system, ran.partition, ran.environ) == (
+        case.check, case.system, case.partition, case.environ,
+    )  # fmt: skip
+
+
+def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: bool, must_judge: bool = False) -> str:
+    """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
+    judged, and where nothing of it was though something had to be (``must_judge``).
+
+    What a modelled node shows counts for nothing: a run of modelled partitions alone is not judged (shown as MODELLED)
+    where every case ran.
+    """
+    words = ["INDETERMINATE"] if missing else []
+    real = [case for case in cases if not case.modelled]
+    judged = [str(v["verdict"]) for v in found for case in real if expected_cases.belongs(v, case)]
+    if cases and not real:
+        return worst(words)
+    verdict = worst([*words, *judged]) if judged else "INDETERMINATE"
+    return "INDETERMINATE" if must_judge and verdict == NOT_JUDGED else verdict
+
+
+def _report(folder: Path, request: Request, interrupted: bool) -> None:
+    from nearfar import report
+
+    report.build(folder)
+    # Half a run is kept, and is not what people look for under `latest`.
+    if request.report_directory is None and not interrupted:
+        files.publish_run(folder)
+
+
+def headline(folder: Path) -> str:
+    """What a terminal shows at the end: ten lines at most."""
+    from nearfar import report
+
+    return report.summary(folder)

@@ -1,0 +1,35 @@
+"""A site's files: its systems and what their nodes should be, environments, drain policy; ReFrame's configuration made of them.
+
+Gives ``systems.site()`` and what follows from it; ``lint`` looks at all files.
+Needs: base, topology, cells, measurement, model, mpi, question, verdict.
+"""
+
+from __future__ import annotations
+
+from . import drain_policy, environments, expectations, gpu_count, must_exist, reframe_settings, systems, topology_diff
+from .drain_policy import HEALTH, MPI_PAIRS, Policy
+from .environments import SYSTEM, Environment
+from .expectations import filled
+from .first_site_files import write_first_site_files
+from .systems import Partition, System, shared_hosts
+
+__all__ = [
+    "HEALTH",
+    "MPI_PAIRS",
+    "SYSTEM",
+    "Environment",
+    "Partition",
+    "Policy",
+    "System",
+    "drain_policy",
+    "environments",
+    "expectations",
+    "filled",
+    "gpu_count",
+    "must_exist",
+    "reframe_settings",
+    "shared_hosts",
+    "systems",
+    "topology_diff",
+    "write_first_site_files",
+]

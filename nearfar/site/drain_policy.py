@@ -1,0 +1,134 @@
+"""What a site allows ``nearfar slurm act`` to do: the ladder of each check, whose results count, and the caps.
+
+The ``act`` of a system file, read once for ``act`` and for lint. A site that says nothing is only observed.
+"""
+
+from __future__ import annotations
+
+import pwd
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import floor
+from typing import Any
+
+from nearfar.base import SiteFile, SiteFileError, nearest
+
+#: The check that a health finding belongs to.
+HEALTH = "health"
+#: The check that MPI between nodes belongs to: what a sweep's pairs say of each node.
+MPI_PAIRS = "mpi_pairs"
+#: The ladder, lowest step first.
+STEPS = ("observe", "comment", "drain")
+_SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(frozen=True)
+class Share:
+    """At most ``nodes`` of all nodes and ``share`` of each Slurm partition (at least one node of each)."""
+
+    nodes: int
+    share: float
+
+    def of(self, size: int) -> int:
+        """How many nodes of a partition of ``size`` nodes that is."""
+        return max(1, floor(self.share * size + 1e-9))
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a check may lead to: for hard evidence, and for speed."""
+
+    evidence: str = "observe"
+    speed: str = "observe"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """``trusted``: the users (numbers) whose results count. Seconds: a result older than ``max_age`` is not acted on, and a
+    confirming run may lie ``confirm_within`` back. ``same_metric``: from here on the reference or the driver is blamed."""
+
+    system: str
+    trusted: frozenset[int] = frozenset({0})
+    default: Step = Step()
+    checks: Mapping[str, Step] = field(default_factory=dict)
+    max_age: float = 36 * 3600.0
+    confirm_within: float = 7 * 86400.0
+    per_day: Share = Share(2, 0.05)
+    in_all: Share = Share(8, 0.1)
+    same_metric: Share = Share(3, 0.2)
+
+    def step(self, check: str, hard: bool) -> str:
+        """The step of the ladder that a finding of a check may lead to."""
+        step = self.checks.get(check, self.default)
+        return step.evidence if hard else step.speed
+
+
+def of_system(file: SiteFile, checks: Sequence[str] | None = None) -> Policy:
+    """The policy in a system file that was checked against its schema; ``checks`` are the names that exist (None: not
+    looked at). Raises ``NearfarError`` with file and line."""
+    for problem in (*problems(file, checks), *strangers(file)):
+        raise problem
+    data = file.data.get("act") or {}
+    given: dict[str, Any] = {}
+    if "trusted" in data:
+        given["trusted"] = frozenset(number for name in data["trusted"] if (number := _user(name)) is not None)
+    if "default" in data:
+        given["default"] = step_of(data["default"])
+    for key in ("max_age", "confirm_within"):
+        if key in data:
+            given[key] = seconds(data[key])
+    given |= _caps(data)
+    if "same_metric" in data:
+        given["same_metric"] = _share(data["same_metric"], Policy.same_metric)
+    steps = {name: step_of(value) for name, value in data.get("checks", {}).items()}
+    return Policy(system=file.data["system"], checks=steps, **given)
+
+
+def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileError]:
+    """What is wrong with a file's ``act`` wherever it is read: a check that does not exist (it would silently leave the check
+    that was meant at the default), caps that contradict each other."""
+    data = file.data.get("act") or {}
+    known = [HEALTH, MPI_PAIRS, *(checks or ())]
+    for name in data.get("checks", {}) if checks is not None else ():
+        if name not in known:
+            yield file.error(f"act: no check is called '{name}'{nearest(name, known)}", "act", "checks", name)
+    caps = {"per_day": Policy.per_day, "in_all": Policy.in_all, **_caps(data)}
+    if caps["per_day"].nodes > caps["in_all"].nodes or caps["per_day"].share > caps["in_all"].share:
+        yield file.error("act: cap: more a day than in all; per_day is the smaller of the two", "act", "cap", "per_day")
+
+
+def strangers(file: SiteFile) -> Iterator[SiteFileError]:
+    """The trusted users that this host does not know."""
+    for index, name in enumerate((file.data.get("act") or {}).get("trusted", ())):
+        if _user(name) is None:
+            words = f"act: trusted: no user '{name}' on this host; name one, or its number"
+            yield file.error(words, "act", "trusted", index)
+
+
+def seconds(words: str) -> float:
+    """``1d12h`` in seconds."""
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([mhd])", words))
+
+
+def step_of(value: str | Mapping[str, str]) -> Step:
+    """What ``drain`` or ``{evidence: drain, speed: comment}`` says."""
+    return Step(value, value) if isinstance(value, str) else Step(**value)
+
+
+def _caps(data: Mapping[str, Any]) -> dict[str, Share]:
+    given = data.get("cap", {})
+    return {key: _share(given[key], getattr(Policy, key)) for key in ("per_day", "in_all") if key in given}
+
+
+def _share(value: Mapping[str, Any], default: Share) -> Share:
+    return Share(value.get("nodes", default.nodes), value.get("share", default.share))
+
+
+def _user(name: str | int) -> int | None:
+    if isinstance(name, int):
+        return name
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return None

@@ -1,0 +1,64 @@
+"""What a site's files expect of a node's GPUs, laid over one another: GPU model, node type, system, partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import SiteFile, site_files
+from nearfar.topology import Gpu, Link, Node
+
+
+def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """One layer of expectations laid over another; mappings merge key by key, anything else is replaced."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def gpu_models(directories: list[Path]) -> dict[str, Mapping[str, Any]]:
+    """What is known of a GPU model wherever it is built in, by model (``site/gpus/``)."""
+    models: dict[str, Mapping[str, Any]] = {}
+    for path in site_files("gpus", directories).values():
+        file = SiteFile(path)
+        file.check("gpu-1")
+        for model in file.data["gpu_models"]:
+            models.setdefault(model, file.data["expect"])
+    return models
+
+
+def filled(node: Node, models: Mapping[str, Mapping[str, Any]]) -> Node:
+    """A node type's GPUs with what their model says, where the node type says nothing."""
+
+    def one(gpu: Gpu) -> Gpu:
+        words = models.get(gpu.name or "", {})
+        link = words.get("link", {})
+        if link and link["kind"] == gpu.link.kind:
+            known = replace(gpu.link, gen=gpu.link.gen or link["gen"], width=gpu.link.width or link["width"])
+            gpu = replace(gpu, link=known)
+        lanes = words.get("nvlinks") if gpu.nvlinks is None else gpu.nvlinks
+        generation = gpu.nvlink_generation or words.get("nvlink_generation")
+        return replace(gpu, nvlinks=lanes, nvlink_generation=generation)
+
+    return replace(node, gpus=tuple(one(gpu) for gpu in node.gpus))
+
+
+def overlaid(node: Node, expect: Mapping[str, Any]) -> Node:
+    """A node with what is expected of its GPUs' links and models laid over it; the rest is the comparison's to read."""
+
+    words = expect.get("link", {})
+
+    def link(gpu: Gpu) -> Link:
+        if not words:
+            return gpu.link
+        gen = words.get("gen", gpu.link.max_gen or gpu.link.gen)
+        width = words.get("width", gpu.link.max_width or gpu.link.width)
+        kind = words.get("kind", gpu.link.kind)
+        return replace(gpu.link, kind=kind, gen=gen, width=width, max_gen=gen, max_width=width)
+
+    model = expect.get("gpu_model")
+    return replace(node, gpus=tuple(replace(gpu, link=link(gpu), name=model or gpu.name) for gpu in node.gpus))

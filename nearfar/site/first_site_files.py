@@ -1,0 +1,189 @@
+"""The first site files of a system, drafted from a node at hand for a person to review.
+
+They say what the machine *is*; only a person knows what it *should be*. Hence ``unreviewed: true`` at their top.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NearfarError, write_atomically
+from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
+
+#: As the schema of system files has it.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+_UNREVIEWED = """\
+unreviewed: true
+# ^ Written by `nearfar detect --site {name}` from one machine, {host}, on {date}: it says what that machine is, not what it
+#   should be. Compare it with what was ordered and installed, mend what differs, then remove the line above. Until then
+#   the topology is shown as "not compared", and acceptance is INDETERMINATE.
+"""
+
+
+def write_first_site_files(name: str, node: Node, xml: str, directory: Path) -> list[Path]:
+    """Write ``systems/NAME.yaml``, ``nodes/NAME.yaml`` and ``nodes/NAME.xml`` below ``directory``; returns their paths.
+
+    ``xml`` is the hwloc XML that ``node`` came from. Existing files are never overwritten: ``NearfarError``.
+    """
+    if not _NAME.fullmatch(name):
+        raise NearfarError(
+            f"--site {name}: a name has letters, digits, '_' and '-' and does not begin with a digit or '-'; choose another"
+        )
+    listed = {gpu.pci for gpu in parse_hwloc_xml(xml).gpus}
+    unlisted = [gpu.pci for gpu in node.gpus if gpu.pci not in listed]
+    if unlisted:
+        raise NearfarError(
+            f"lstopo does not list the GPUs at {', '.join(unlisted)}, so its XML cannot describe this node; run it where "
+            f"all of /sys/bus/pci is visible"
+        )
+    # The system file comes last: it is the one that makes the others count.
+    contents = {
+        directory / "nodes" / f"{name}.xml": _without_cpuset(xml),
+        directory / "nodes" / f"{name}.yaml": _node_type(name, node),
+        directory / "systems" / f"{name}.yaml": _system(name, node),
+    }
+    for path in contents:
+        if path.exists():
+            raise NearfarError(f"{path} is there already and is not overwritten; choose another name, or move it away")
+    for path, text in contents.items():
+        write_atomically(path, text, elsewhere="name with --site-dir or NEARFAR_SITE a directory")
+    return list(contents)
+
+
+def _without_cpuset(xml: str) -> str:
+    """The XML without what happened to be allowed to the process that looked: a node type is the whole node."""
+    machine = re.search(r'<object type="Machine"[^>]*>', xml)
+    if machine is None:
+        return xml
+    whole = machine[0]
+    for what in ("cpuset", "nodeset"):
+        value = re.search(f' {what}="([^"]*)"', whole)
+        if value:
+            whole = re.sub(f' allowed_{what}="[^"]*"', f' allowed_{what}="{value[1]}"', whole)
+    return xml.replace(machine[0], whole, 1)
+
+
+def _system(name: str, node: Node) -> str:
+    product, host = node.product, node.hostname
+    claim = (
+        f"product: {_text(product)}\n# hosts: [{_text(host)}]" if product else f"hosts: [{_text(host)}]\n# product: …"
+    )
+    expect = _expect(node)
+    features = "[gpu]" if node.gpus else "[]"
+    return f"""{_unreviewed(name, node)}
+system: {name}
+description: {_text(f"{product or host}, {len(node.gpus)} GPUs")}
+source: {_text(f"observed on {host}, {_today()}")}
+
+# Which hosts are this system's: all that have the firmware's product name, or by name (hosts: ["node[001-120]"]), which
+# comes first. A virtual machine's product name is shared by many others: name the hosts.
+{claim}
+
+# What each node should be. Every difference from it is a finding with its own sentence.
+expect:
+{expect}
+partitions:
+  - name: default
+    description: {_text("the nodes, reached from themselves")}
+    scheduler: local          # slurm, pbs … as ReFrame names them, then with access: ["-p gpu"]
+    launcher: local           # srun, mpirun …
+    node_type: {name}
+    features: {features}
+    environs: [system]
+"""
+
+
+def _expect(node: Node) -> str:
+    numa = ", ".join(str(n.index) for n in node.host_numa_nodes)
+    lines = [
+        f"gpus: {len(node.gpus)}",
+        f"packages: {len(node.packages)}" if node.packages else "",
+        f"numa_nodes: [{numa}]",
+    ]
+    link = _same(node, lambda gpu: _nominal(gpu.link))
+    if link is not None and link.gen and link.width:
+        lines.append(f"link: {_flow(link)}    # at most, by device and slot: look into the data sheet")
+    elif node.gpus:
+        lines.append(
+            "# link: {kind: pcie, gen: 5, width: 16}    # not the same, or not known, for all GPUs: see the node type"
+        )
+    choices: tuple[tuple[str, Callable[[Gpu], Any], str], ...] = (
+        ("gpu_model", lambda gpu: gpu.name, ""),
+        ("nvlinks", lambda gpu: gpu.nvlinks, "    # active lanes of each GPU"),
+        ("nvlink_generation", lambda gpu: gpu.nvlink_generation, ""),
+        ("mig", lambda gpu: gpu.mig, ""),
+        ("ecc", lambda gpu: gpu.ecc, ""),
+    )
+    for key, value_of, comment in choices:
+        value = _same(node, value_of)
+        if value is not None:
+            lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}{comment}")
+    memory = sum(n.memory for n in node.host_numa_nodes)
+    lines.append(f"# memory: {memory}    # bytes of host memory that this machine shows")
+    return "".join(f"  {line}\n" for line in lines if line)
+
+
+def _node_type(name: str, node: Node) -> str:
+    model = _same(node, lambda gpu: gpu.name)
+    links = "".join(
+        f"  g{gpu.index}: {_flow(_nominal(gpu.link))}    # {gpu.pci}\n"
+        for gpu in node.gpus
+        if _nominal(gpu.link) != Link(gpu.link.kind)
+    )
+    sections = []
+    if model:
+        sections.append(f"gpu_model: {_text(model)}\n")
+    for key, value in (
+        ("nvlinks", _same(node, lambda gpu: gpu.nvlinks)),
+        ("nvlink_generation", _same(node, lambda gpu: gpu.nvlink_generation)),
+    ):
+        if value:
+            sections.append(f"{key}: {value}\n")
+    if links:
+        sections.append(
+            "# Each GPU's link to the host as it should be (generation, lanes): what device and slot allow at most.\n"
+            f"links:\n{links}"
+        )
+    return f"""{_unreviewed(name, node)}
+node_type: {name}
+description: {_text(node.product or node.hostname)}
+source: {_text(f"observed on {node.hostname}, {_today()}")}
+xml: {name}.xml
+{"".join(sections)}
+# What flows share, where it is known, as in the published node types: g0.h2d, n0.memory, p0-p1 …
+capacities: {{}}
+"""
+
+
+def _unreviewed(name: str, node: Node) -> str:
+    return _UNREVIEWED.format(name=name, host=node.hostname, date=_today())
+
+
+def _nominal(link: Link) -> Link:
+    return Link(link.kind, link.max_gen, link.max_width)
+
+
+def _flow(link: Link) -> str:
+    gen, width = ("null" if value is None else value for value in (link.gen, link.width))
+    return f"{{kind: {link.kind}, gen: {gen}, width: {width}}}"
+
+
+def _same(node: Node, value_of: Callable[[Gpu], Any]) -> Any:
+    """What all GPUs have in common, or ``None``."""
+    values = [value_of(gpu) for gpu in node.gpus]
+    return values[0] if values and all(value == values[0] for value in values) else None
+
+
+def _text(words: str) -> str:
+    """A YAML string; braces of Jinja2 in a machine's own words must stay words."""
+    return json.dumps(words.replace("{", "(").replace("}", ")"), ensure_ascii=False)
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())

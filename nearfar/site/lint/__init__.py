@@ -1,0 +1,29 @@
+"""A site's files against their schemas, the checks, the hardware's limits and each other. See docs/lint.md.
+
+Nothing is measured and nothing written. ``lint`` looks at everything, ``before_measuring`` at what one run uses,
+``with_references`` at a site as it would be.
+"""
+
+from . import known_metrics
+from .complaints import ERROR, INFO, WARNING, Complaint, sorted_once, strict, summary
+from .every_rule import Looked, lint
+from .preflight import before_measuring, tell_warnings
+from .proposed_files import with_references
+from .synthetic_documents import LATENCIES
+
+__all__ = [
+    "ERROR",
+    "INFO",
+    "LATENCIES",
+    "WARNING",
+    "Complaint",
+    "Looked",
+    "before_measuring",
+    "known_metrics",
+    "lint",
+    "sorted_once",
+    "strict",
+    "summary",
+    "tell_warnings",
+    "with_references",
+]

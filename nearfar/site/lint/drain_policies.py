@@ -1,0 +1,69 @@
+"""The ``act`` of system files: what ``nearfar slurm act`` would refuse, and steps of the ladder that can never apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nearfar.base import SiteFile
+from nearfar.question import Check, catalogue
+from nearfar.site import Partition, System, drain_policy
+
+from .complaints import WARNING, Complaint, at, refused
+from .reading import Read
+
+#: Checks without figures: their findings are evidence alone.
+_NO_FIGURES = ("topology_check", drain_policy.HEALTH)
+#: What MPI between nodes asks of a partition.
+_BETWEEN_NODES = {"mpi", "two_nodes"}
+
+
+def complaints(read: Read[System], checks: Mapping[str, Check]) -> Iterator[Complaint]:
+    """What is wrong with one system's ``act``, by the same reading as ``act``'s own."""
+    system, file = read.value, read.file
+    data = file.data.get("act") if isinstance(file.data, dict) else None
+    if system is None or not isinstance(data, dict):
+        return
+    unknown = list(drain_policy.problems(file, list(checks)))
+    yield from (refused(problem, "act") for problem in unknown)
+    for problem in drain_policy.strangers(file):
+        yield Complaint(file.path, problem.line or 1, WARNING, "act", problem.words, problem.where)
+    real = [partition for partition in system.partitions.values() if not partition.modelled]
+    if not real:
+        yield at(
+            file, WARNING, "act", "act: never applies: all partitions are modelled, and nothing modelled acts", "act"
+        )
+        return
+    slips = {problem.steps for problem in unknown}
+    for name in data.get("checks", {}):
+        if ("act", "checks", name) not in slips:
+            yield from _of_check(file, system, real, name, checks)
+
+
+def _of_check(
+    file: SiteFile, system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Check]
+) -> Iterator[Complaint]:
+    step, steps = file.data["act"]["checks"][name], ("act", "checks", name)
+    if isinstance(step, dict) and name in _NO_FIGURES and step.get("speed", "observe") != "observe":
+        words = f"act: {name}: speed: never applies: it judges no figure, only evidence"
+        yield at(file, WARNING, "act", words, *steps, "speed")
+    if drain_policy.step_of(step) == drain_policy.Step():
+        return  # it is only observed
+    why = _never(system, real, name, checks)
+    if why:
+        yield at(file, WARNING, "act", f"act: {name}: never applies: {why}", *steps)
+
+
+def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Check]) -> str | None:
+    """Why no result of a check ever comes to ``act``; None where one may."""
+    if name == drain_policy.HEALTH:
+        return None
+    if name == drain_policy.MPI_PAIRS:
+        there = any(set(partition.features) >= _BETWEEN_NODES for partition in real)
+        return None if there else "no partition has the features mpi and two_nodes"
+    check = checks[name]
+    if check.file.parent.name == catalogue.LONG:
+        return "no sweep asks for it by itself"
+    if not any(catalogue.fits(check, system.name, each.name, each.features) for each in real):
+        wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+        return f"no partition of '{system.name}' has what it asks for ({wants})"
+    return None

@@ -1,0 +1,105 @@
+"""Every rule over every file."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearfar.base import CHECKOUT
+from nearfar.question import Check, catalogue
+
+from . import bounds, drain_policies, node_types, partitions, physics, provenance, rows, templates, unread_files
+from .complaints import WARNING, Complaint, sorted_once
+from .reading import SCHEMAS, Reading
+from .rows import Table
+from .uses import uses
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What lint found, sorted, and the files that it looked at."""
+
+    complaints: tuple[Complaint, ...]
+    files: tuple[Path, ...]
+
+    def within(self, paths: Sequence[Path]) -> Looked:
+        """What concerns these files and directories."""
+
+        def inside(file: Path) -> bool:
+            return any(path == file or path in file.parents for path in paths)
+
+        return Looked(tuple(c for c in self.complaints if inside(c.file)), tuple(filter(inside, self.files)))
+
+
+def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Looked:
+    """All complaints of the site in these directories, the first of which counts. Raises nothing for what stands in
+    files."""
+    reading = Reading(directories)
+    for kind in SCHEMAS:
+        reading.add(kind)
+    checks = known_checks()
+    found = [
+        *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
+        *(each for read in reading.systems.values() for each in drain_policies.complaints(read, checks)),
+        *of_references(reading, checks, today or datetime.date.today()), *templates.complaints(directories),
+        *partitions.shadows(directories, SCHEMAS), *unread_files.complaints(directories, (*SCHEMAS, "templates")),
+    ]  # fmt: skip
+    return Looked(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
+
+
+def known_checks() -> dict[str, Check]:
+    """The checks that references and features may speak of, by name: those that ReFrame lists."""
+    folder = CHECKOUT / catalogue.CHECKS
+    return {check.name: check for each in catalogue.folders(folder) for check in catalogue.read(each)}
+
+
+def of_systems(reading: Reading, checks: Iterable[Check]) -> Iterator[Complaint]:
+    """What is wrong with the system files."""
+    features = partitions.features_of(list(checks))
+    for read in reading.systems.values():
+        yield from partitions.complaints(reading, read, features)
+    yield from partitions.overlaps(reading.systems)
+
+
+def of_node_types(reading: Reading) -> Iterator[Complaint]:
+    """What is wrong with the node types; those of the site's own directories that nobody uses."""
+    models = reading.gpu_models
+    used = {p.node_type for read in reading.systems.values() if read.value for p in read.value.partitions.values()}
+    for name, read in reading.node_types.items():
+        yield from node_types.complaints(read, models)
+        if name not in used and CHECKOUT / "site" not in read.file.path.parents:
+            yield Complaint(read.file.path, 1, WARNING, "dead", "dead: no partition has this node type")
+
+
+def of_references(reading: Reading, checks: Mapping[str, Check], today: datetime.date) -> Iterator[Complaint]:
+    """What is wrong with the references."""
+    for name, read in reading.references.items():
+        if read.value is None:
+            continue
+        yield from provenance.complaints(read.value, today)
+        used = uses(reading, name)
+        if not used:
+            yield Complaint(
+                read.file.path, 1, WARNING, "dead", "dead: no partition names it, and no node type is called so"
+            )
+        tables = list(rows.tables(read.value, used, checks))
+        yield from (each for each in tables if isinstance(each, Complaint))
+        mine = [each for each in tables if isinstance(each, Table)]
+        alive = {table.line(row) for table in mine for row in table.rows if not rows.dead(table, row)}
+        for table in mine:
+            yield from of_table(table, alive)
+
+
+def of_table(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
+    """What is wrong with the rows of one check and one GPU model; a row that nothing uses has no further fault. ``alive``
+    are the lines of rows that some check has."""
+    found = list(rows.complaints(table, alive))
+    values = [c for c in physics.complaints(table) if c.line not in {other.line for other in found}]
+    yield from (*found, *values)
+    silent = {complaint.line for complaint in (*found, *values)}
+    for complaint in bounds.complaints(table):
+        # Beside a value that is wrong others seem to contradict it.
+        if complaint.line not in silent and not (values and complaint.rule == "contradiction"):
+            yield complaint

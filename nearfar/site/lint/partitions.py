@@ -1,0 +1,158 @@
+"""System files beside the checks, the node types, the GPU models and each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import SiteFile, nearest, site_files
+from nearfar.question import Check
+from nearfar.site import Partition, System, shared_hosts
+from nearfar.topology import Node
+
+from .complaints import ERROR, INFO, WARNING, Complaint, at
+from .reading import Read, Reading
+from .uses import expected
+
+#: How a check's source asks for a feature, beside its ``valid_systems``.
+_ASKED = re.compile(r"""["'](\w+)["'] (?:not )?in self\.(?:current_)?partition\.features""")
+
+
+def features_of(checks: Iterable[Check]) -> set[str]:
+    """Every feature that a check asks for, by its ``valid_systems`` or in its source; ``modelled`` is the base's."""
+    found = {"modelled"}
+    sources = {check.file for check in checks}
+    for check in checks:
+        found |= {word[1:] for spec in check.valid_systems for word in spec.split() if word[0] in "+-"}
+    for source in sources:
+        found |= set(_ASKED.findall(source.read_text(encoding="utf-8", errors="replace")))
+    return found
+
+
+def complaints(reading: Reading, read: Read[System], features: set[str]) -> Iterator[Complaint]:
+    """What is wrong with one system's partitions and environments."""
+    system, file = read.value, read.file
+    if system is None:
+        return
+    if system.unreviewed:
+        words = "unreviewed: nothing is compared with it; compare it with the order sheet, then remove the line"
+        yield at(file, INFO, "unreviewed", words, "unreviewed")
+    for index, entry in enumerate(file.data["partitions"]):
+        partition = system.partitions[entry["name"]]
+        place = ("partitions", index)
+        yield from _of_features(reading, file, partition, features, place)
+        yield from _of_references(reading, file, partition, entry, place)
+        yield from _of_expectation(reading, file, partition, entry, place)
+    used = {environment for partition in system.partitions.values() for environment in partition.environs}
+    for index, entry in enumerate(file.data.get("environments", ())):
+        if entry["name"] not in used:
+            words = f"environment '{entry['name']}': dead: no partition names it under environs"
+            yield at(file, WARNING, "dead", words, "environments", index)
+
+
+def _of_features(
+    reading: Reading, file: SiteFile, partition: Partition, features: set[str], place: tuple[str, int]
+) -> Iterator[Complaint]:
+    for position, feature in enumerate(partition.features):
+        if feature not in features:
+            words = f"feature '{feature}': dead: no check asks for it{nearest(feature, sorted(features))}"
+            yield at(file, WARNING, "feature", words, *place, "features", position)
+    read = reading.node_types.get(partition.node_type or "")
+    node = read.value.node if read is not None and read.value is not None else None
+    if node is None:
+        return
+    if node.gpus and "gpu" not in partition.features:
+        words = f"{partition.name}: no feature 'gpu', but {partition.node_type} has {len(node.gpus)} GPUs: no check looks at them"
+        yield at(file, WARNING, "feature", words, *place, "features")
+    if not node.gpus and "gpu" in partition.features:
+        yield at(
+            file,
+            WARNING,
+            "feature",
+            f"{partition.name}: feature 'gpu', but {partition.node_type} has no GPU",
+            *place,
+            "features",
+        )
+
+
+def _of_references(
+    reading: Reading, file: SiteFile, partition: Partition, entry: Mapping[str, Any], place: tuple[str, int]
+) -> Iterator[Complaint]:
+    known = site_files("references", list(reading.directories))
+    wanted = entry.get("references")
+    if wanted is not None and wanted not in known:
+        hint = nearest(wanted, list(known))
+        words = (
+            f"references: no file site/references/{wanted}.yaml{hint if 'did you' in hint else ': predictions judge'}"
+        )
+        yield at(file, WARNING, "names", words, *place, "references")
+
+
+def _of_expectation(
+    reading: Reading, file: SiteFile, partition: Partition, entry: Mapping[str, Any], place: tuple[str, int]
+) -> Iterator[Complaint]:
+    read = reading.node_types.get(partition.node_type or "")
+    bare = read.value.node if read is not None and read.value is not None else None
+    model = partition.expect.get("gpu_model")
+    node = expected(reading, partition, reading.gpu_models)
+
+    def steps(key: str) -> tuple[str | int, ...]:
+        return (*place, "expect", key) if key in entry.get("expect", {}) else ("expect", key)
+
+    for key, words in below_model(partition.expect, model or _model(node), reading.gpu_models):
+        yield at(file, WARNING, "expectation", words, *steps(key))
+    gpus = partition.expect.get("gpus")
+    if bare is not None and gpus is not None and gpus != len(bare.gpus):
+        words = f"expect: gpus: {gpus}, but {partition.node_type} has {len(bare.gpus)}"
+        yield at(file, WARNING, "expectation", words, *steps("gpus"))
+
+
+def _model(node: Node | None) -> str | None:
+    return next((gpu.name for gpu in node.gpus), None) if node is not None and node.gpus else None
+
+
+def below_model(
+    expect: Mapping[str, Any], model: str | None, models: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """The keys under which less is expected than the GPU's model has, and why that is a hole."""
+    known, mine = models.get(model or "", {}), expect.get("link", {})
+    its = known.get("link", {})
+    if mine.get("kind", its.get("kind")) == its.get("kind"):
+        for key in ("gen", "width"):
+            if mine.get(key, its.get(key)) != its.get(key) and mine[key] < its[key]:
+                words = f"expect: link: {key}: {mine[key]}, but {model} has {its[key]}"
+                yield "link", f"{words}: a link that trained low would pass"
+    lanes = expect.get("nvlinks")
+    if lanes is not None and lanes < known.get("nvlinks", 0):
+        yield "nvlinks", f"expect: nvlinks: {lanes}, but {model} has {known['nvlinks']}: lanes that are down would pass"
+
+
+def overlaps(systems: Mapping[str, Read[System]]) -> Iterator[Complaint]:
+    """Hosts and products that two systems claim."""
+    known = [(read.value, read.file) for read in systems.values() if read.value is not None]
+    for (one, _), (other, file) in combinations(known, 2):
+        shared = shared_hosts(one, other)
+        if shared:
+            yield at(
+                file,
+                ERROR,
+                "overlap",
+                f"hosts: {shared} belong to {one.name} too ({one.file}); take them out of one",
+                "hosts",
+            )
+        if one.product is not None and one.product == other.product:
+            yield at(file, ERROR, "overlap", f"product: '{one.product}' is {one.name}'s too ({one.file})", "product")
+
+
+def shadows(directories: Iterable[Path], kinds: Iterable[str]) -> Iterator[Complaint]:
+    """Files that stand before others of the same name."""
+    for kind in kinds:
+        first: dict[str, Path] = {}
+        for directory in directories:
+            for path in sorted((directory / kind).glob("*.yaml")):
+                before = first.setdefault(path.name, path)
+                if before != path:
+                    yield Complaint(before, 1, INFO, "shadow", f"stands before {path}, which is not read")

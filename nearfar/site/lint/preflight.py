@@ -1,0 +1,66 @@
+"""What a run asks of its files before it measures: errors end it, warnings are told in a few lines."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Sequence
+
+from nearfar.base import NearfarError, site_directories
+from nearfar.site import systems
+
+from .complaints import ERROR, WARNING, Complaint, sorted_once
+from .every_rule import known_checks, of_node_types, of_references, of_systems
+from .reading import Reading
+
+#: So many warnings are told, and so many errors; then where the others are.
+_TOLD, _ERRORS_TOLD = 3, 12
+
+
+def before_measuring() -> None:
+    """Look at the files that a run on this system uses: all system files, and the node types and references of the
+    partitions at hand. Warnings go to standard error. Raises ``NearfarError`` with every error's line."""
+    directories = site_directories()
+    reading = Reading(directories).add("systems").add("gpus")
+    _stop_on_errors(reading.complaints)  # before one of them is chosen
+    found = used_by(reading, systems.site().systems[systems.site().here])
+    _stop_on_errors(found)
+    tell_warnings(found)
+
+
+def tell_warnings(found: Sequence[Complaint]) -> None:
+    """The first warnings, and how many more there are, on standard error."""
+    warnings = [complaint for complaint in found if complaint.level == WARNING]
+    for complaint in warnings[:_TOLD]:
+        print(f"nearfar: {complaint}", file=sys.stderr)
+    if (more := len(warnings) - _TOLD) > 0:
+        print(f"nearfar: {more} more warning{'s' if more > 1 else ''}; nearfar lint shows all", file=sys.stderr)
+
+
+def used_by(reading: Reading, system: systems.System) -> list[Complaint]:
+    """The complaints about what one system's partitions use, the system's own file among them: what is wrong with others'
+    is theirs to mend."""
+    partitions = system.partitions.values()
+    wanted = {name for p in partitions for name in (p.references, p.node_type) if name}
+    sharing = [p for read in reading.systems.values() if read.value for p in read.value.partitions.values()]
+    # A row that another system's nodes use is not dead: theirs are looked at too.
+    node_types = {p.node_type for p in (*partitions, *sharing) if p.node_type and wanted & {p.references, p.node_type}}
+    reading.add("nodes", sorted(node_types)).add("references", sorted(wanted))
+    checks = known_checks()
+    mine = {system.file, *(read.file.path for name, read in reading.node_types.items() if name in wanted)}
+    mine |= {read.file.path for read in reading.references.values()}
+    every = [
+        *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
+        *of_references(reading, checks, datetime.date.today()),
+    ]  # fmt: skip
+    return sorted_once(complaint for complaint in every if complaint.file in mine)
+
+
+def _stop_on_errors(found: Sequence[Complaint]) -> None:
+    errors = [
+        str(complaint).replace(": error: ", ": ", 1) for complaint in sorted_once(found) if complaint.level == ERROR
+    ]
+    if len(errors) > _ERRORS_TOLD:
+        errors[_ERRORS_TOLD:] = [f"{len(errors) - _ERRORS_TOLD} more errors; nearfar lint shows all"]
+    if errors:
+        raise NearfarError("\nnearfar: ".join(errors))

@@ -1,0 +1,81 @@
+"""Where a file's values come from: is it said, and can it be true?"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from nearfar.base import nearest
+from nearfar.verdict.references import ReferenceFile
+
+from .complaints import ERROR, WARNING, Complaint, at
+
+#: What documents say of the software they were measured with (``node.software``).
+SOFTWARE = ("kernel", "driver", "cuda", "mps", "mpi", "osu", "os", "hwloc", "vbios")
+#: Under so many nodes a limit is provisional.
+ENOUGH_NODES = 30
+
+
+def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Complaint]:
+    """What is wrong with a file's provenance."""
+    file, provenance = references.file, references.provenance
+
+    def complaint(level: str, words: str, *steps: str) -> Complaint:
+        return at(file, level, "provenance", ": ".join(["provenance", *steps, words]), "provenance", *steps)
+
+    published, tuned = provenance.get("published"), provenance.get("tuned")
+    if published is not None and not published["source"].strip():
+        yield complaint(ERROR, "empty; say where the values stand", "published", "source")
+    if published is not None and tuned is not None:
+        yield complaint(WARNING, "both tuned and published: every value counts as tuned; use two files")
+    if tuned is None:
+        return
+    for words in _of_date(tuned["date"], today):
+        yield complaint(WARNING, words, "tuned", "date")
+    if tuned["n"] < ENOUGH_NODES and not tuned.get("provisional"):
+        words = f"{tuned['n']} node{'s' if tuned['n'] > 1 else ''} are under {ENOUGH_NODES}: say provisional: true"
+        yield complaint(WARNING, words, "tuned", "n")
+    stamp = tuned.get("stamp") or {}
+    if not stamp:
+        yield complaint(WARNING, "no stamp: with another driver nothing says that the values are stale", "tuned")
+    known = {"/".join((check, *steps)) for check, steps in _rows(file.data)}
+    for key in tuned.get("rows") or {}:
+        if key not in known:
+            yield complaint(WARNING, f"dead: the file has no such row{_only_close(key, known)}", "tuned", "rows", key)
+    for key, version in stamp.items():
+        if key not in SOFTWARE:
+            yield complaint(
+                WARNING, f"no document names it{nearest(str(key), list(SOFTWARE))}", "tuned", "stamp", str(key)
+            )
+        elif isinstance(version, float):
+            words = f"{version} is a number, which loses closing zeros; put the version in quotes"
+            yield complaint(WARNING, words, "tuned", "stamp", str(key))
+
+
+def _rows(data: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The check of every row with what leads to it: the GPU model where there is one, and the row's name."""
+    for check, content in data.items():
+        for key, below in content.items() if check != "provenance" else ():
+            if isinstance(below, Mapping):
+                yield from ((check, (key, row)) for row in below)
+            else:
+                yield check, (key,)
+
+
+def _only_close(key: str, known: Iterable[str]) -> str:
+    hint = nearest(key, sorted(known))
+    return hint if hint.startswith(" (did") else ""
+
+
+def _of_date(date: Any, today: datetime.date) -> Iterator[str]:
+    day = date.date() if isinstance(date, datetime.datetime) else date
+    if isinstance(day, str):
+        try:
+            day = datetime.date.fromisoformat(day[:10])
+        except ValueError:
+            day = None
+    if not isinstance(day, datetime.date):
+        yield f"'{date}' is no day such as {today.isoformat()}"
+    elif day > today + datetime.timedelta(days=1):
+        yield f"{day} lies in the future; mend it, or this machine's clock ({today})"

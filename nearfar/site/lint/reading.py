@@ -1,0 +1,122 @@
+"""Everything that a site's directories hold, read as far as it can be, with all that the readers refuse.
+
+A reader stops at the first fault. Here the culprit is taken out and the rest is read again, so that one look shows every
+fault, and what is sound is still looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, schema, site_files
+from nearfar.model.prediction import NodeType
+from nearfar.model.prediction import from_file as node_type_from
+from nearfar.site import systems
+from nearfar.verdict.references import ReferenceFile, known_checks
+
+from .complaints import ERROR, Complaint, refused
+
+T = TypeVar("T")
+
+#: Of each kind of file its schema.
+SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1"}
+
+
+@dataclass(frozen=True)
+class Read(Generic[T]):
+    """A file and what it describes. ``file.data`` lacks what was refused; ``value`` is None where too little is left."""
+
+    file: SiteFile
+    value: T | None
+
+
+@dataclass
+class Reading:
+    """A site's files by kind and name; ``unreadable`` are those that are no YAML at all."""
+
+    directories: Sequence[Path]
+    systems: dict[str, Read[systems.System]] = field(default_factory=dict)
+    node_types: dict[str, Read[NodeType]] = field(default_factory=dict)
+    references: dict[str, Read[ReferenceFile]] = field(default_factory=dict)
+    gpus: dict[str, Read[Mapping[str, Any]]] = field(default_factory=dict)
+    unreadable: list[Path] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that was looked at."""
+        kinds: tuple[Mapping[str, Read[Any]], ...] = (self.systems, self.node_types, self.references, self.gpus)
+        return [*(read.file.path for kind in kinds for read in kind.values()), *self.unreadable]
+
+    @property
+    def gpu_models(self) -> dict[str, Mapping[str, Any]]:
+        """What is expected of each GPU model, by model."""
+        models: dict[str, Mapping[str, Any]] = {}
+        for read in self.gpus.values():
+            for model in (read.value or {}).get("gpu_models", ()):
+                models.setdefault(model, (read.value or {})["expect"])
+        return models
+
+    def add(self, kind: str, names: Sequence[str] | None = None) -> Reading:
+        """Read the files of a kind (``names``: these alone)."""
+        node_types = site_files("nodes", list(self.directories))
+        loads: dict[str, tuple[dict[str, Read[Any]], Callable[[SiteFile], Any]]] = {
+            "systems": (self.systems, lambda file: systems.from_file(file, node_types)),
+            "nodes": (self.node_types, node_type_from),
+            "references": (self.references, lambda file: ReferenceFile(file, known_checks())),
+            "gpus": (self.gpus, lambda file: file.data),
+        }
+        into, load = loads[kind]
+        for name, path in site_files(kind, list(self.directories)).items():
+            if names is None or name in names:
+                self._read(name, path, kind, into, load)
+        return self
+
+    def _read(
+        self, name: str, path: Path, kind: str, into: dict[str, Read[Any]], load: Callable[[SiteFile], Any]
+    ) -> None:
+        try:
+            file = SiteFile(path)
+        except SiteFileError as error:
+            self.unreadable.append(path)
+            self.complaints.append(refused(error, "yaml"))
+            return
+        value, errors = salvage(file, SCHEMAS[kind], load)
+        into[name] = Read(file, value)
+        self.complaints += errors
+
+
+def salvage(file: SiteFile, schema_name: str, load: Callable[[SiteFile], T]) -> tuple[T | None, list[Complaint]]:
+    """What ``load`` makes of the file, with all that the schema and it refuse, and the culprits taken out of
+    ``file.data``; None where the rest cannot be read either."""
+    problems = file.problems(schema_name)
+    found = [refused(problem, "schema") for problem in problems]
+    while _cleaned(file, schema_name):
+        try:
+            return load(file), found
+        except SiteFileError as error:
+            found.append(refused(error, "names"))
+            if not _take_out(file, error.steps, schema_name):
+                break
+        except NearfarError as error:
+            found.append(Complaint(file.path, 1, ERROR, "names", str(error)))
+            break
+    return None, found
+
+
+def _cleaned(file: SiteFile, schema_name: str) -> bool:
+    """Take out all that the schema refuses, and what lacks something for it; whether a sound file is left."""
+    while problems := file.problems(schema_name):
+        removed = [_take_out(file, problem.steps, schema_name) for problem in problems]
+        if not any(removed):
+            return False
+    return True
+
+
+def _take_out(file: SiteFile, steps: Sequence[Step], schema_name: str) -> bool:
+    """Remove a culprit, unless it is what every such file must have."""
+    keys = [step for step in steps if isinstance(step, str)]
+    return keys != [] and (len(keys) > 1 or keys[0] not in schema(schema_name)["required"]) and file.take_out(*steps)

@@ -1,0 +1,175 @@
+"""The rows of a file of references against the figures that the checks can have: misspelt rows and models, dead entries,
+units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.base import NearfarError, nearest
+from nearfar.cells import parse_metric_name, split_class
+from nearfar.measurement import AnyMetric
+from nearfar.question import Check, catalogue
+from nearfar.topology import Node
+from nearfar.verdict.references import ReferenceFile, model_of
+
+from .complaints import ERROR, WARNING, Complaint, at
+from .grammar import MPIS, misspelt
+from .known_metrics import Rows, rows
+from .uses import Use
+
+#: ReFrame's key that makes the level below it one of GPU models.
+INDEX = "$index"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one check, of one GPU model where the check has an index; with the nodes that it is used for.
+
+    ``figures`` are those that each row may speak of, with their node; None where no node is known, or the check is the
+    site's own, and only the rows themselves can be looked at.
+    """
+
+    references: ReferenceFile
+    check: str
+    model: str | None
+    rows: Mapping[str, Sequence[Any]]
+    figures: Mapping[str, Sequence[tuple[AnyMetric, Node]]] | None
+    used_for: tuple[str, ...]
+
+    def steps(self, *row: str) -> tuple[str, ...]:
+        """The steps to the table in its file, or to one of its rows."""
+        return (self.check, *([self.model] if self.model is not None else []), *row)
+
+    def line(self, row: str) -> int:
+        """Where a row stands; one place for all checks that share it by an alias."""
+        return self.references.file.line(*self.steps(row))
+
+    def complaint(self, level: str, rule: str, words: str, *row: str) -> Complaint:
+        """A complaint about the table, or one of its rows."""
+        said = ": ".join([self.check, *row])
+        return at(self.references.file, level, rule, f"{said}: {words}", *self.steps(*row))
+
+
+def tables(references: ReferenceFile, used: Sequence[Use], checks: Mapping[str, Check]) -> Iterator[Table | Complaint]:
+    """Every table of a file that a node uses, and complaints of those that none does."""
+    for check, content in references.file.data.items():
+        if check == "provenance" or check not in checks:
+            continue
+        asking = [use for use in used if _asks(checks[check], use)]
+        if used and not asking:
+            yield _never_asked(references, checks[check], used)
+            continue
+        models = [key for key in content if key != INDEX] if INDEX in content else [None]
+        for model in models:
+            fitting = [
+                use for use in asking if model is None or use.node is None or _fits(references, check, model, use.node)
+            ]
+            if asking and not fitting:
+                yield _no_such_model(
+                    references, check, str(model), [use.node for use in asking if use.node is not None]
+                )
+                continue
+            here = content if model is None else content[model]
+            names = tuple(use.name for use in fitting)
+            yield Table(references, check, model, here, _figures(references, check, model, fitting), names)
+
+
+def _asks(check: Check, use: Use) -> bool:
+    if use.system is None or use.partition is None:
+        return True
+    return catalogue.fits(check, use.system.name, use.partition.name, use.partition.features)
+
+
+def _never_asked(references: ReferenceFile, check: Check, used: Sequence[Use]) -> Complaint:
+    wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+    words = f"{check.name}: dead: it asks for {wants}, and {_names([use.name for use in used])} has not that"
+    return at(references.file, WARNING, "dead", words, check.name)
+
+
+def _fits(references: ReferenceFile, check: str, model: str, node: Node) -> bool:
+    return any(references.table(check, gpu.name) == (check, model) for gpu in node.gpus)
+
+
+def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Sequence[Node]) -> Complaint:
+    known = sorted({gpu.name for node in nodes for gpu in node.gpus if gpu.name})
+    taken = [name for name in known if re.fullmatch(model, name)]
+    if taken:
+        before = references.table(check, taken[0])[-1]
+        words = f"dead: another model of the file is taken before it: {before}"
+    else:
+        words = f"dead: no node that uses this file has such a GPU{nearest(model, known)}"
+    return at(references.file, WARNING, "dead", f"{check}: {model}: {words}", check, model)
+
+
+def _figures(
+    references: ReferenceFile, check: str, model: str | None, used: Sequence[Use]
+) -> dict[str, list[tuple[AnyMetric, Node]]] | None:
+    found: dict[str, list[tuple[AnyMetric, Node]]] = {}
+    for use in used:
+        mine: Rows | None = None if use.node is None else rows(check, use.node, use.features)
+        if mine is None or use.node is None:
+            return None
+        for key, metrics in mine.items():
+            if fitting := [
+                (m, use.node) for m in metrics if model is None or _mine(references, check, model, m, use.node)
+            ]:
+                found.setdefault(key, []).extend(fitting)
+    return found if used else None
+
+
+def _mine(references: ReferenceFile, check: str, model: str, metric: AnyMetric, node: Node) -> bool:
+    return references.table(check, model_of(metric, node)) == (check, model)
+
+
+def without_mpi(row: str) -> str:
+    """A row of MPI figures without the MPI that it is for (``openmpi_4_1_4.near.…``)."""
+    first, _, rest = row.partition(".")
+    return rest if first.partition("_")[0] in MPIS else row
+
+
+def complaints(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
+    """Rows that no figure has, and units that are not the figure's. ``alive`` are the lines of rows that some check has:
+    what several checks share by an alias is dead where none of them has it."""
+    for row, values in table.rows.items():
+        spoken_of = (table.figures or {}).get(without_mpi(row))
+        if spoken_of:
+            if (unit := spoken_of[0][0].unit) != values[3]:
+                yield table.complaint(ERROR, "unit", f"is in '{unit}', found '{values[3]}'", row)
+        elif (wrong := misspelt(table.check, row)) is not None:
+            yield table.complaint(ERROR, "unknown-row", f"{wrong}; it would judge nothing", row)
+        elif table.figures is not None and table.line(row) not in alive:
+            yield table.complaint(WARNING, "dead", _why_dead(table, row), row)
+
+
+def dead(table: Table, row: str) -> bool:
+    """Whether no figure of the nodes at hand has this row, as far as they are known."""
+    return table.figures is not None and not table.figures.get(without_mpi(row))
+
+
+def _why_dead(table: Table, row: str) -> str:
+    known = sorted(table.figures or {})
+    if not known:
+        return f"dead: {_names(table.used_for)} has no figure of {table.check}"
+    words = f"dead: {_names(table.used_for)} has no such figure"
+    same = next((key for key in known if _same_cell(row, key)), None)
+    hint = nearest(row, known) if same is None else f" (did you mean '{same}'?)"
+    if hint.startswith(" (did"):
+        return words + hint
+    classes = sorted({split_class(key.partition(".")[0])[0] for key in known})
+    return f"{words} (its rows begin with {', '.join(classes[:8])})"
+
+
+def _same_cell(row: str, other: str) -> bool:
+    """Whether two names are of the same flows, in another order or under another class."""
+    try:
+        one, two = parse_metric_name(row), parse_metric_name(other)
+    except NearfarError:
+        return False
+    return (one.cell, one.flow, one.total) == (two.cell, two.flow, two.total)
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''}"

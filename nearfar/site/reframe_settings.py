@@ -1,0 +1,135 @@
+"""ReFrame's configuration, made from a site's files: one ReFrame system for each system file."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NearfarError, SiteFile, site_files, state_directory
+
+from .environments import Environment
+from .systems import Partition, Site, System
+
+#: Polls a second while a job of this machine runs: the end of a program is seen within 10 ms, for 2 % of a core.
+_POLLS_LOCAL = 100
+#: The formats of a perflog row: who, then one figure (perflog_multiline).
+_PERFLOG = (
+    "%(check_job_completion_time)s|%(check_system)s|%(check_partition)s|%(check_environ)s|%(check_job_nodelist)s|"
+    "%(check_name)s|%(check_result)s|%(check_perfvalues)s"
+)
+_PERFLOG_FIGURE = (
+    "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|%(check_perf_lower_thres)s|"
+    "%(check_perf_upper_thres)s|"
+)
+
+
+def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
+    """ReFrame's ``site_configuration``. Nothing is written here, and nothing of a run outside ``run_directory`` but
+    perflogs."""
+    if any(letter.isspace() for letter in str(run_directory)):
+        # ReFrame splits the path of a job's script at white space.
+        raise NearfarError(
+            f"{run_directory}: ReFrame cannot run in a folder with white space; set NEARFAR_STATE to another"
+        )
+    systems = [site.systems[site.here], *(s for name, s in site.systems.items() if name != site.here)]
+    models = _gpu_models(site)
+    on_this_machine = [s.name for s in systems if all(p.scheduler == "local" for p in s.partitions.values())]
+    return {
+        "systems": [_system(system, system.name == site.here, run_directory, models) for system in systems],
+        "environments": [
+            _environment(environment, system) for system in systems for environment in system.environments.values()
+        ],
+        "general": [
+            _general(run_directory),
+            {**_general(run_directory), "target_systems": on_this_machine, "poll_rate_max": _POLLS_LOCAL,
+             "poll_rate_min": _POLLS_LOCAL, "poll_rate_decay": 0.0},
+        ],
+        "logging": [_logging(run_directory)],
+    }  # fmt: skip
+
+
+def _general(run_directory: Path) -> dict[str, Any]:
+    return {"report_file": str(run_directory / "reframe-report.json"), "check_search_path": ["checks/"]}
+
+
+def _system(system: System, here: bool, run_directory: Path, models: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "descr": system.description,
+        # The host was matched already, by node list or product; ReFrame takes the first system that fits.
+        "hostnames": [".*"] if here else ["(?!)"],
+        "modules_system": system.modules_system if _uses_modules(system) else "nomod",
+        "prefix": str(run_directory / "reframe"),
+        "partitions": [_partition(partition, models) for partition in system.partitions.values()],
+    }
+
+
+def _uses_modules(system: System) -> bool:
+    return any(p.reframe.get("modules") for p in system.partitions.values()) or any(
+        e.reframe.get("modules") for e in system.environments.values()
+    )
+
+
+def _partition(partition: Partition, models: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    settings = dict(partition.reframe)
+    resources = settings.pop("resources", {})
+    variables = settings.pop("env_vars", {})
+    device = models.get(partition.node_type or "")
+    return {
+        **settings,
+        "name": partition.name,
+        "descr": partition.description,
+        "scheduler": partition.scheduler,
+        "launcher": partition.launcher,
+        "environs": list(partition.environs),
+        "features": list(partition.features),
+        "max_jobs": settings.get("max_jobs", 1),
+        "env_vars": [[key, str(value)] for key, value in variables.items()],
+        "resources": [{"name": name, "options": options} for name, options in resources.items()],
+        "devices": [device] if device else [],
+        # ReFrame would look at the host, keep what it saw in HOME, and take it for every node of the partition.
+        "processor": {"arch": platform.machine()},
+    }
+
+
+def _environment(environment: Environment, system: System) -> dict[str, Any]:
+    variables = environment.reframe.get("env_vars", {})
+    return {
+        **environment.reframe,
+        "name": environment.name,
+        "features": list(environment.features),
+        "env_vars": [[key, str(value)] for key, value in variables.items()],
+        "target_systems": [system.name],
+    }
+
+
+def _gpu_models(site: Site) -> dict[str, dict[str, Any]]:
+    """ReFrame's devices of each node type: ``$dev.gpu.model`` is what references are indexed by."""
+    devices = {}
+    for name, path in site_files("nodes", list(site.directories)).items():
+        data = SiteFile(path).data
+        if isinstance(data, dict) and data.get("gpu_model"):
+            count = (data.get("expect") or {}).get("gpus", 1)
+            devices[name] = {"type": "gpu", "model": data["gpu_model"], "num_devices": count}
+    return devices
+
+
+def _logging(run_directory: Path) -> dict[str, Any]:
+    """Level ``verbose``: with the default, ReFrame spends 80 ms of a case on records that nobody sees."""
+    in_a_run = run_directory.is_dir()
+    file = {"type": "file", "name": str(run_directory / "reframe.log"), "level": "verbose", "append": False,
+            "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s"}  # fmt: skip
+    return {
+        "level": "verbose",
+        "perflog_multiline": True,
+        "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+        "handlers": [file] if in_a_run else [],
+        "handlers_perflog": [
+            {
+                "type": "filelog", "basedir": str(state_directory() / "reports" / "perflogs"), "level": "info", "append": True,
+                "prefix": "%(check_system)s/%(check_partition)s", "format": _PERFLOG, "format_perfvars": _PERFLOG_FIGURE,
+            }
+        ],
+    }  # fmt: skip

@@ -1,0 +1,124 @@
+"""Is the node at hand the one that the site's file describes: the topology's findings, item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, Finding
+from nearfar.cells import Cell, Skip
+from nearfar.measurement import Document
+from nearfar.model.prediction import NodeType
+from nearfar.topology import Gpu, Node, compare, host_class
+
+from .systems import Partition, System
+
+#: The classes of a path to load a GPU's link by, best first.
+_BEST = ("near", "sole", "on_socket", "unknown", "off_socket")
+
+
+def loading_cells(node: Node, matrix: Sequence[Cell]) -> list[Cell]:
+    """One lone host-to-device cell for each GPU of the matrix, from the nearest memory there is."""
+    chosen: dict[int, tuple[int, Cell]] = {}
+    for cell in matrix:
+        flow = cell.flows[0]
+        if not cell.lone or flow.direction != "h2d" or flow.numa_node is None:
+            continue
+        gpu = flow.gpus[0]
+        rank = _BEST.index(host_class(node, flow.numa_node, gpu))
+        if gpu not in chosen or rank < chosen[gpu][0]:
+            chosen[gpu] = (rank, cell)
+    return [cell for _, cell in chosen.values()]
+
+
+def unloaded(matrix: Sequence[Cell], left_out: Sequence[Skip]) -> list[Skip]:
+    """One skipped cell for each GPU that no cell of the matrix can load, so that its link is never called good."""
+    loaded = {cell.flows[0].gpus[0] for cell in matrix}
+    first: dict[int, Skip] = {}
+    for skip in left_out:
+        first.setdefault(skip.cell.flows[0].gpus[0], skip)
+    return [skip for gpu, skip in first.items() if gpu not in loaded]
+
+
+def not_compared(system: System, partition: Partition, node_type: NodeType | None) -> str | None:
+    """Why a topology cannot be compared with anything, in words; None where it can."""
+    if system.file is None:
+        return "no system file describes this machine; nearfar detect --site NAME writes a first one"
+    unreviewed = [system.file] if system.unreviewed else []
+    if node_type is not None and node_type.unreviewed and node_type.file is not None:
+        unreviewed.append(node_type.file)
+    if unreviewed:
+        names = " and ".join(map(str, unreviewed))
+        return f"unreviewed: {names}; compare with the machine, then remove that line"
+    if node_type is None and not partition.expect:
+        return f"{system.file} does not say what '{partition.name}' should have: give it a node_type, or `expect`"
+    return None
+
+
+def findings(
+    system: System,
+    partition: Partition,
+    node_type: NodeType | None,
+    expected: Node,
+    observed: Node | None,
+    document: Document | None,
+    acceptance: bool,
+) -> list[Finding]:
+    """What differs between the expected node and the observed one, with links as they are under load.
+
+    A system that nobody has reviewed is not compared: its file was written by the very machine. What remains there is
+    whether each link does under load what its own ends allow.
+    """
+    if observed is None:
+        return [Finding("topology", "INDETERMINATE", "topology not compared: the job left no description of its node")]
+    entries = [] if document is None else document.raw.get("gpus_under_load", [])
+    under_load = {entry["index"]: entry for entry in entries}
+    why = not_compared(system, partition, node_type)
+    if why is not None:
+        word = "INDETERMINATE" if acceptance else NOT_JUDGED
+        sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.item]
+        return [
+            Finding("topology", word, f"topology not compared: {why}"),
+            *(Finding(d.item, "DEGRADED", d.sentence) for d in sleepy),
+        ]
+    differences = compare(expected, observed, under_load, partition.expectation(node_type))
+    found = [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]
+    found = found or [Finding("node", "PASS", f"as {system.file} says")]
+    weak = _not_seen(expected, under_load) if document is not None else []
+    if node_type is None:
+        # The rest of what is expected was read from this very node, and always agrees.
+        weak.insert(
+            0, f"only what {system.file} says under `expect` is compared: '{partition.name}' names no node_type"
+        )
+    return found + [Finding("topology", "INDETERMINATE" if acceptance else NOT_JUDGED, words) for words in weak]
+
+
+def another_node(document: Document, observed: Node) -> list[Finding]:
+    """A document of other GPUs than those at hand, by their UUIDs or PCI addresses, says nothing of this node."""
+    here = {gpu.pci: gpu.uuid for gpu in observed.gpus}
+    if not here:
+        return []
+    strange = [gpu.pci for gpu in document.node.gpus if gpu.pci not in here or not _same(gpu.uuid, here[gpu.pci])]
+    if not strange:
+        return []
+    words = f"the document is of {document.node.hostname}, whose GPUs are not those of {observed.hostname}: {', '.join(strange)}"
+    return [Finding("document", "INDETERMINATE", words)]
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
+
+
+def _not_seen(expected: Node, under_load: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """The expected links over PCI Express that nobody could read while they worked."""
+
+    def seen(gpu: Gpu) -> bool:
+        state = under_load.get(gpu.index, {}).get("link") or {}
+        return bool(state.get("gen") and state.get("width"))
+
+    blind = [str(gpu.index) for gpu in expected.gpus if gpu.link.kind == "pcie" and not seen(gpu)]
+    return (
+        [f"the link under load is not known of GPU {', '.join(blind)}: only what it can run at most at is compared"]
+        if blind
+        else []
+    )

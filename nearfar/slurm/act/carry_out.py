@@ -1,0 +1,82 @@
+"""Doing what was decided: written down first, the node read again just before the write, and read back after it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.slurm.controller import NodeState, Objection, Refused, Slurm
+from nearfar.slurm.findings import Journal, objections
+
+from . import decide
+from .decide import Decision
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write to a node: what is said, what would stop it, and how one sees that it has been done."""
+
+    values: dict[str, str]
+    objection: Objection
+    seen: Callable[[NodeState], bool]
+
+
+def carry_out(decision: Decision, slurm: Slurm, journal: Journal) -> str | None:
+    """Do what was decided about one node; why it was not done, or None.
+
+    Raises ``NearfarError`` where the next node would fare no better: no permission, no answer from slurmctld. Then the
+    log says whether this one's write is unclear.
+    """
+    more: dict[str, Any] = {"reason": decision.reason, "why": decision.why}
+    if decision.evidence is not None:
+        found, finding = decision.evidence.found, decision.evidence.finding
+        figure = finding.what if finding.value is not None else None
+        more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
+                 "words": finding.words}  # fmt: skip
+    return write(decision.action, decision.node, _write(decision), slurm, journal, **more)
+
+
+def write(action: str, node: str, how: Write, slurm: Slurm, journal: Journal, **more: Any) -> str | None:
+    """One write with its two lines in the log; why it was refused, or None. Raises as ``carry_out`` does."""
+    begun = journal.begin(action, time.time(), node, **more)
+    try:
+        before = slurm.update(node, how.objection, **how.values)
+        after = slurm.wait(node, how.seen, 20.0)
+    except Refused as refusal:
+        journal.end(begun, "refused", time.time(), error=str(refusal))
+        return str(refusal)
+    except CouldNotJudge as error:
+        journal.end(begun, "unclear", time.time(), error=str(error))
+        raise
+    except NearfarError as error:
+        journal.end(begun, "refused", time.time(), error=str(error))
+        raise
+    journal.end(begun, "done", time.time(), before=before.words, after=after.words)
+    return None
+
+
+def _write(decision: Decision) -> Write:
+    reason = decision.reason
+    assert reason is not None
+    if decision.action == decide.DRAIN:
+        return draining(reason, objections.objection_to_drain)
+    if decision.action == decide.RESUME:
+        return resuming(reason)
+    if decision.action == decide.COMMENT:
+        return Write({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
+    return Write({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
+
+
+def draining(reason: str, objection: Objection) -> Write:
+    """Drain a node with a reason."""
+    return Write({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
+
+
+def resuming(reason: str) -> Write:
+    """Resume a node that is drained with exactly this reason."""
+    return Write(
+        {"state": "resume"}, lambda node: objections.objection_to_resume(node, reason), lambda node: not node.drain
+    )

@@ -1,0 +1,258 @@
+"""A retest of drained nodes within Slurm: reserved, resumed inside the reservation, measured, then released or drained again.
+
+Outside the reservation nobody can use them at any moment: they are drained, or reserved for this user alone without an end.
+Whatever interrupts this drains them again first and takes the reservation away after it; what even that could not do, the
+next ``nearfar slurm act`` finds in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+from nearfar.base import CouldNotJudge, NearfarError, passes
+from nearfar.site import Policy
+from nearfar.slurm.controller import NodeState, Slurm, reservations
+from nearfar.slurm.findings import (
+    Attention,
+    CheckRun,
+    Drained,
+    Evidence,
+    Journal,
+    Past,
+    Recorded,
+    evidence,
+    hard_evidence,
+    line_of,
+    objections,
+)
+
+from . import decide
+from .carry_out import Write, draining, resuming, write
+from .waiting_nodes import for_a_person, repaired, to_clear
+
+#: Measures nodes inside a reservation and returns the runs that it left.
+Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]
+PREFIX = "nearfar-retest-"
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A node to be tested again: the reason that it is drained with, and for what; ``drained`` None: as delivered. ``open``: hard
+    evidence that no person has cleared, and what was done about the node since: only a full run that passes closes it."""
+
+    node: str
+    reason: str
+    drained: Drained | None
+    open: tuple[tuple[Recorded, tuple[Attention, ...]], ...] = ()
+
+
+@dataclass
+class Outcome:
+    """How a retest ended for each node, in words; ``passed`` are in use again."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
+
+
+def suspects(
+    names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, policy: Policy, delivered: str | None
+) -> list[Suspect]:  # fmt: skip
+    """The nodes as they are before. ``delivered``: the exact reason that new nodes were drained with by others.
+
+    Raises ``NearfarError`` for the first node that may not be resumed.
+    """
+    found = []
+    for name in names:
+        state = nodes.get(name)
+        if state is None:
+            raise NearfarError(f"{name}: Slurm has no such node")
+        if not state.drain or state.reason is None:
+            raise NearfarError(f"{name}: it is {state.words}, not drained: nothing has to be tested again")
+        if state.rebooting:
+            raise NearfarError(f"{name}: it is {state.words}: wait until it has been rebooted")
+        if state.base != "IDLE" or not state.free_of_jobs:
+            what = "it has to be up" if state.base in ("DOWN", "UNKNOWN") else "jobs still run on it; wait for them"
+            raise NearfarError(f"{name}: it is {state.words}: {what}")
+        drained = past.drained.get(name)
+        hard = hard_evidence.that_drains(hard_evidence.of_node((), name, state, past, time.time()), policy)
+        waits = for_a_person(name, state, past, hard)
+        if objections.our_reason(state) is not None:
+            if waits is not None and not repaired(hard):
+                raise NearfarError(f"{name}: {waits}")
+            found.append(Suspect(name, state.reason, drained, hard.waiting))
+        elif delivered is not None and state.reason == delivered:
+            if hard.open and not repaired(hard):
+                raise NearfarError(f"{name}: hard evidence of it is open; {to_clear(name)}")
+            found.append(Suspect(name, state.reason, None, hard.waiting))
+        else:
+            more = "" if delivered is None else f", not '{delivered}'"
+            raise NearfarError(
+                f"{name}: drained by others with '{state.reason}'{more}; theirs to resume, or --accept-delivered REASON"
+            )
+    return found
+
+
+def retest(
+    these: Sequence[Suspect],
+    policy: Policy,
+    slurm: Slurm,
+    journal: Journal,
+    measure: Measure,
+    beside: Sequence[str] = (),
+) -> Outcome:
+    """Test nodes again; those that pass are in use afterwards, all others drained. ``beside``: nodes in use that are reserved
+    and measured with them, and then are as they were. Raises what Slurm's commands raise, after every node has been drained
+    again where that was possible."""
+    name, user = PREFIX + secrets.token_hex(4), pwd.getpwuid(os.geteuid()).pw_name
+    names = [*(suspect.node for suspect in these), *beside]
+    journal.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
+    try:
+        reservations.make(slurm, name, names, user)
+        reservations.verify(slurm, name, names, user)
+        for suspect in these:
+            problem = write("retest", suspect.node, resuming(suspect.reason), slurm, journal, reservation=name)
+            if problem is not None:
+                raise CouldNotJudge(f"{suspect.node}: not tested again: {problem}")
+        runs = list(measure(names, name))
+    except BaseException as first:
+        try:
+            close(name, {s.node: _known(s) for s in these}, slurm, journal)
+        except NearfarError as error:
+            raise CouldNotJudge(f"{first or 'interrupted'}; and {error}") from None
+        raise
+    outcome = Outcome()
+    again: dict[str, Mapping[str, Any]] = {}
+    for suspect in these:
+        drain, words = judge(suspect, runs, policy)
+        _write_down(suspect, runs, drain is None, policy.system, journal)
+        outcome.words[suspect.node] = words
+        if drain is None:
+            outcome.passed.append(suspect.node)
+        else:
+            again[suspect.node] = drain
+    close(name, again, slurm, journal, outcome.passed)
+    return outcome
+
+
+def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system: str, journal: Journal) -> None:
+    """The hard evidence that a retest found, and what it has closed."""
+    for run in runs:
+        for finding in run.failures:
+            if run.node == suspect.node and finding.hard:
+                line = line_of(Recorded("", run, finding))
+                journal.note("evidence", time.time(), suspect.node, **line, system=system)
+    if passed and suspect.open:
+        ids = [one.id for one, _ in suspect.open]
+        until = min(each.until for _, after in suspect.open for each in after)
+        journal.note(
+            "closed", time.time(), suspect.node, evidence=ids, until=until, why="repaired, and its retest passed"
+        )
+
+
+def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:
+    """What a node is to be drained with again after its retest (None: it passed), and why in words.
+
+    ``runs`` are those of the retest. A node that we drained passes by the check that drained it, unless another check that may
+    drain fails; a delivered one by every check.
+    """
+    of_node = [run for run in runs if run.node == suspect.node]
+    if not of_node:
+        return _known(suspect), "it left no result that counts: drained as before"
+    # However a node's clock is set: these runs are of now.
+    unending = replace(policy, max_age=inf, confirm_within=inf)
+    failing = [e for e in evidence(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
+    if failing:
+        return _found(failing[0]), f"drained again: {failing[0].finding.words}"
+    if suspect.drained is None:
+        unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
+        if unjudged:
+            return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
+        passed, why = True, "accepted: every check passed"
+    else:
+        passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
+    if not passed:
+        return _known(suspect), f"{why}: drained as before"
+    still = next((one for one, after in suspect.open if hard_evidence.passed_fully(one, of_node, after) is None), None)
+    if still is not None:
+        words = f"{why}, but no full run that passes covers {still.found.check} {still.finding.what}"
+        return _known(suspect), f"{words}: drained as before"
+    return None, why
+
+
+def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
+    drained = suspect.drained
+    if drained is None or each.found.check == drained.check:
+        return True
+    return policy.step(each.found.check, each.finding.hard) == decide.DRAIN
+
+
+def _known(suspect: Suspect) -> dict[str, Any]:
+    """What the log has to say of a node that is drained as it was."""
+    was = suspect.drained
+    return {
+        "reason": suspect.reason,
+        **({} if was is None else {"check": was.check, "what": was.what, "hard": was.hard}),
+    }
+
+
+def _found(worst: Evidence) -> dict[str, Any]:
+    reason = str(decide.reason_of(worst))
+    what = None if worst.finding.value is None else worst.finding.what
+    found = worst.found
+    return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
+
+
+def close(
+    name: str, again: Mapping[str, Mapping[str, Any]], slurm: Slurm, journal: Journal, passed: Sequence[str] = ()
+) -> None:
+    """End a quarantine: nodes that did not pass are drained again, and only then the reservation goes.
+
+    Raises ``CouldNotJudge`` where a node could not be drained: the reservation then stays.
+    """
+    left = [node for node, known in again.items() if not _drained_again(name, node, known, slurm, journal)]
+    if left:
+        words = f"not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
+        raise CouldNotJudge(f"{', '.join(left)}: {words}")
+    journal.note("quarantine_over", time.time(), reservation=name)
+    reservations.remove(slurm, name)
+    for node in passed:
+        journal.note("release", time.time(), node, reservation=name)
+    journal.note("quarantine_end", time.time(), reservation=name)
+
+
+def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm, journal: Journal) -> bool:
+    """Whether a node is drained now; by whom does not matter: it never was resumed, or somebody else was here."""
+    state = slurm.node(node)
+    if state.drain:
+        return True
+    if state.base == "DOWN" and state.reason is not None and objections.our_reason(state) is None:
+        # It died. Slurm would take it back when it comes up: drained with Slurm's own reason it waits for a person.
+        down = Write({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
+        return write("drain_as_before", node, down, slurm, journal, reason=state.reason, reservation=name) is None
+    more = {key: value for key, value in known.items() if key != "reason"}
+    # Found anew, it is another drain; else the one before goes on, and so does what a person has said about it.
+    action = "drain_again" if "run" in known else "drain_as_before"
+    how = draining(str(known["reason"]), objections.objection_to_drain_again)
+    problem = write(action, node, how, slurm, journal, reason=known["reason"], reservation=name, **more)
+    return problem is None or slurm.node(node).drain
+
+
+def recover(past: Past, slurm: Slurm, journal: Journal) -> tuple[list[str], list[str]]:
+    """End the quarantines that an earlier process left open: a line for each that is ended, and for each that is not."""
+    ended, still = [], []
+    for name, nodes in past.quarantines.items():
+        try:
+            close(name, nodes, slurm, journal)
+        except NearfarError as error:
+            still.append(f"{name}: an interrupted retest: {error}")
+            continue
+        if nodes:
+            ended.append(f"{name}: an interrupted retest; its nodes are drained as before: {', '.join(sorted(nodes))}")
+    return ended, still

@@ -1,0 +1,121 @@
+"""``nearfar slurm act --retest``: a quarantine whose measuring is a sweep inside the reservation."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.base import NearfarError, process
+from nearfar.site import HEALTH, MPI_PAIRS
+from nearfar.slurm.controller import NodeState, Slurm, node_names
+from nearfar.slurm.findings import TOPOLOGY, CheckRun, Journal, Shown, of_sweep, past, settled
+from nearfar.slurm.results import Trust
+from nearfar.slurm.sweep import CHOICES, PACKS, PAIR, Pack, occupation, pairing
+
+from . import act, quarantine
+
+#: Seconds that a sweep takes beside its jobs: submissions, the merge.
+_BESIDE = 900.0
+
+
+def _longest(pack: str) -> float:
+    """Seconds that a sweep with a pack may take, its pairs of nodes included."""
+    rounds = len(pairing.ROUNDS) if PACKS[pack].pairs else 0
+    return (PACKS[pack].minutes + rounds * PACKS[PAIR].minutes) * 60 + _BESIDE
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``nodes`` as Slurm lists them; ``delivered``: the exact reason that others drained new nodes with; ``beside``: idle
+    nodes for MPI between nodes, which takes two."""
+
+    nodes: str
+    pack: str
+    partition: str | None
+    delivered: str | None
+    beside: str | None = None
+
+
+def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.Outcome:
+    """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
+    if order.results is None:
+        raise NearfarError("--retest: name the directory that its results go to: --results DIR")
+    if os.geteuid() not in order.policy.trusted:
+        raise NearfarError(
+            f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
+        )
+    Trust(order.results, order.policy.trusted).way()
+    pack = PACKS[asked.pack]
+    state = act.prepare(order.state)
+    with act.locked(state):
+        journal = Journal(state)
+        for lines in quarantine.recover(past(journal.entries()), slurm, journal):
+            for line in lines:
+                tell(line)
+        nodes = slurm.nodes()
+        before = settled(past(journal.entries(), order.policy.system), Shown(nodes, slurm.started))
+        these = quarantine.suspects(
+            node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
+        )
+        for suspect in these:
+            if suspect.drained is not None and not _asks(pack, suspect.drained.check):
+                which = ", ".join(name for name in CHOICES if _asks(PACKS[name], suspect.drained.check)) or "none"
+                why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
+                raise NearfarError(f"--pack {asked.pack}: {why}; packs that do: {which}")
+        beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
+        partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
+
+        def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
+            return _sweep(asked.pack, partition, names, reservation, order, tell)
+
+        return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
+
+
+def _asks(pack: Pack, check: str) -> bool:
+    """Whether a pack asks what a node was drained for, so that it can be released."""
+    if check == MPI_PAIRS:
+        return pack.pairs
+    if pack.quick or check == "quick_check":
+        return pack.quick and check == "quick_check"
+    return not pack.checks or (TOPOLOGY if check == HEALTH else check) in pack.checks
+
+
+def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
+    """The nodes to be measured beside suspects. Raises ``NearfarError`` for one that is not idle."""
+    names = [] if wanted is None else node_names.listed(wanted, "--beside")
+    for name in names:
+        if name not in nodes:
+            raise NearfarError(f"--beside {name}: Slurm has no such node")
+        why = "to be tested again itself" if name in suspects else occupation(nodes[name])
+        if why is not None:
+            raise NearfarError(f"--beside {name}: it is {why}; name an idle node")
+    return names
+
+
+def _partition(nodes: Sequence[NodeState]) -> str:
+    common = set(nodes[0].partitions).intersection(*(node.partitions for node in nodes))
+    if len(common) != 1:
+        shown = ", ".join(sorted(common)) or "none has them all"
+        raise NearfarError(f"--retest: which partition ({shown})? --partition P")
+    return common.pop()
+
+
+def _sweep(
+    pack: str, partition: str, names: Sequence[str], reservation: str, order: act.Order, tell: Callable[[str], None]
+) -> Sequence[CheckRun]:
+    assert order.results is not None
+    sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())
+    command = [
+        sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
+        f"--reservation={reservation}", f"--pack={pack}", f"--results={order.results}", f"--name={sweep}",
+    ]  # fmt: skip
+    done = process.run(command, _longest(pack), on_stderr=tell, on_stdout=tell)
+    if done.timed_out:
+        tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
+    found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())
+    for line in found.refused:
+        tell(line)
+    return found.runs

@@ -1,0 +1,190 @@
+"""A node as ``scontrol show nodes`` shows it, read from the form with one subject a line.
+
+That form, not the one-line form (``-o``): there a reason may hold ``Comment=``, a comment ``Reason=``, and nothing tells
+where either ends. Here every free text begins its own line, and Slurm indents what follows a line break in a reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from nearfar.base import CouldNotJudge
+
+#: Subjects whose line is one text to its end.
+_TEXTS = ("OS", "Reason", "Comment", "Extra", "Features", "AvailableFeatures", "ActiveFeatures", "Gres", "Partitions")
+_SUBJECT = re.compile(r" {3}(?! )([A-Za-z][A-Za-z0-9_]*)=(.*)")
+_PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*)=(\S*)")
+#: Slurm puts who gave a reason, and when, behind the reason's first line.
+_GIVEN = re.compile(r"(?:^|(?<=.)) ?\[([^\[\]\s@]+)@([^\[\]\s@]+)\]$")
+_CONTINUED = re.compile(r" {4,}(?=\S|$)")
+#: Older forms of a state's flags, one character behind it.
+_MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
+          "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """What slurmctld holds of a node. ``fields``: every other subject by Slurm's name, as text.
+
+    ``reason_at`` is in UTC; it and ``reason_by`` are None where Slurm did not say.
+    """
+
+    name: str
+    base: str
+    flags: frozenset[str] = frozenset()
+    reason: str | None = None
+    reason_by: str | None = None
+    reason_at: datetime | None = None
+    comment: str | None = None
+    partitions: tuple[str, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def idle(self) -> bool:
+        """Exactly IDLE: not drained, powered down, planned, reserved, or not responding."""
+        return self.base == "IDLE" and not self.flags
+
+    @property
+    def drain(self) -> bool:
+        """Set to drain, whether or not jobs are still running."""
+        return "DRAIN" in self.flags
+
+    @property
+    def out(self) -> bool:
+        """Taken out of use: DRAIN, DOWN or FAIL. Only then its reason means anything: from Slurm 25 on a node that was resumed
+        keeps the reason of its drain until a job runs on it."""
+        return self.drain or self.base in ("DOWN", "FAIL") or "FAIL" in self.flags
+
+    @property
+    def why_out(self) -> str | None:
+        """The reason that it is out of use for; None where it is in use or none was given."""
+        return self.reason if self.out else None
+
+    @property
+    def rebooting(self) -> bool:
+        """A reboot was asked for, or is under way."""
+        return bool(self.flags & {"REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED"})
+
+    @property
+    def booted(self) -> float | None:
+        """When it was booted last, in seconds since 1970; None where Slurm does not know."""
+        return _time(self.fields.get("BootTime", ""))
+
+    @property
+    def busy(self) -> float | None:
+        """When it was busy last, in seconds since 1970, at the earliest when it was resumed; None where Slurm does not know."""
+        return _time(self.fields.get("LastBusyTime", ""))
+
+    @property
+    def down(self) -> bool:
+        """Taken by Slurm to be down or out of reach."""
+        return self.base == "DOWN" or bool(self.flags & {"NOT_RESPONDING", "FAIL", "INVALID_REG"})
+
+    @property
+    def free_of_jobs(self) -> bool:
+        """No job holds any CPU of it, nor is one still being cleaned up."""
+        return self.fields.get("CPUAlloc") == "0" and "COMPLETING" not in self.flags and self.base in ("IDLE", "DOWN")
+
+    @property
+    def words(self) -> str:
+        """``IDLE+DRAIN``."""
+        return "+".join([self.base, *sorted(self.flags)])
+
+
+def parse_nodes(text: str) -> dict[str, NodeState]:
+    """All nodes by name from ``scontrol show nodes``.
+
+    Raises ``CouldNotJudge`` for a text that is not quite that: half a record, a node twice, a node without a state.
+    """
+    found: dict[str, NodeState] = {}
+    for lines in _records(text):
+        node = _node(lines)
+        if node.name in found:
+            raise CouldNotJudge(f"scontrol shows node {node.name} twice; nothing is concluded from that")
+        found[node.name] = node
+    return found
+
+
+def _records(text: str) -> Iterator[list[str]]:
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith("NodeName="):
+            if lines:
+                yield lines
+            lines = [line]
+        elif lines:
+            lines.append(line)
+        elif line.strip():
+            raise CouldNotJudge(f"scontrol shows no nodes but '{line.strip()[:80]}'")
+    if lines:
+        yield lines
+
+
+def _node(lines: list[str]) -> NodeState:
+    fields = dict(_PAIR.findall(lines[0]))
+    texts: dict[str, list[str]] = {}
+    under = None
+    for line in lines[1:]:
+        subject = _SUBJECT.fullmatch(line)
+        if subject is None:
+            if under is not None and line.strip():
+                texts[under].append(_CONTINUED.sub("", line))
+            continue
+        under = None
+        if subject[1] in _TEXTS:
+            if subject[1] in texts:
+                raise CouldNotJudge(f"scontrol shows two lines {subject[1]}= of node {fields['NodeName']}")
+            under = subject[1]
+            texts[under] = [subject[2]]
+        else:
+            for key, value in _PAIR.findall(line):
+                fields.setdefault(key, value)
+    return _of(fields, texts)
+
+
+def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
+    name, state = fields.get("NodeName", ""), fields.get("State", "")
+    if not name or not re.match("[A-Z]", state):
+        raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
+    base, flags = _state(state)
+    reason, by, at = _reason(texts.get("Reason"))
+    for key in set(_TEXTS) & set(texts) - {"Reason", "Comment"}:
+        fields[key] = "\n".join(texts[key]).strip()
+    partitions = fields.get("Partitions", "")
+    return NodeState(
+        name=name, base=base, flags=flags, reason=reason, reason_by=by, reason_at=at,
+        comment="\n".join(texts["Comment"]) if "Comment" in texts else None,
+        partitions=tuple(part for part in partitions.split(",") if part and part != "(null)"), fields=fields,
+    )  # fmt: skip
+
+
+def _state(words: str) -> tuple[str, frozenset[str]]:
+    flags = set()
+    parts = words.split("+")
+    for index, part in enumerate(parts):
+        while part and part[-1] in _MARKS:
+            flags.add(_MARKS[part[-1]])
+            part = part[:-1]
+        parts[index] = part
+    return parts[0], frozenset(flags | set(filter(None, parts[1:])))
+
+
+def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime | None]:
+    if lines is None:
+        return None, None, None
+    given = _GIVEN.search(lines[0])
+    first = lines[0] if given is None else lines[0][: given.start()]
+    seconds = None if given is None else _time(given[2])
+    at = None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
+    return "\n".join([first, *lines[1:]]), None if given is None else given[1], at
+
+
+def _time(text: str) -> float | None:
+    """``2026-11-20T09:00:00``, which is UTC as scontrol is asked for it, in seconds since 1970; None for any other text."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None

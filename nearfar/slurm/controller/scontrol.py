@@ -1,0 +1,143 @@
+"""Asking slurmctld and telling it: every call has a time limit, and what cannot be read is an exception.
+
+Callers take ``CouldNotJudge`` as "do nothing". One query shows all nodes; nothing here asks once per node in a loop.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from nearfar.base import CouldNotJudge, NearfarError, process
+
+from .node_state import NodeState, parse_nodes
+
+#: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
+LIMIT = 30.0
+#: The oldest Slurm whose answers and options were read.
+OLDEST = (22, 5)
+#: What Slurm's commands, as all that use getopt, say of an option that is not one.
+_MISUSED = re.compile(
+    r"(?:unrecognized|invalid|ambiguous) option|option '.*' (?:requires|doesn't allow) an argument|is ambiguous;"
+)
+_FORBIDDEN = ("Invalid user id", "Access/permission denied", "Operation not permitted", "Access denied")
+
+#: Says why a write must not happen in the node's present state, or None.
+Objection = Callable[[NodeState], "str | None"]
+
+
+class Refused(NearfarError):
+    """The node's state, read again just before the write, forbids it; nothing was written."""
+
+
+class Misused(NearfarError):
+    """An option that the command does not have, or not so; nothing was done."""
+
+
+class Slurm:
+    """The commands of one cluster. ``environ`` replaces this process' environment (SLURM_CONF, PATH).
+
+    Raises ``NearfarError`` for a SLURM_CONF that is not there: Slurm's commands would look for it for half a minute."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None, limit: float = LIMIT) -> None:
+        self.limit = limit
+        self.environ = {**(os.environ if environ is None else environ), "TZ": "UTC", "LC_ALL": "C"}
+        # A site's habit of relative or local times would change what is read here.
+        self.environ["SLURM_TIME_FORMAT"] = "standard"
+        self._version: tuple[int, int] | None = None
+        conf = self.environ.get("SLURM_CONF")
+        if conf and not os.path.exists(conf):
+            raise NearfarError(f"SLURM_CONF: {conf}: no such file that this user can see; name slurm.conf, or unset it")
+
+    def call(self, *command: str) -> str:
+        """Standard output of one of Slurm's commands.
+
+        Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``Misused`` for options, ``CouldNotJudge``
+        for every other failure.
+        """
+        words = [word for word in command if not word.startswith("-")]
+        shown = " ".join(words[:3] if len(words) > 1 else command)
+        if process.find_program(command[0], self.environ.get("PATH")) is None:
+            raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
+        answer = process.run(command, self.limit, env=self.environ)
+        said = answer.last_line or answer.stdout.strip().split("\n")[-1]
+        if answer.timed_out:
+            raise CouldNotJudge(
+                f"{shown}: no answer within {self.limit:.0f} s; is slurmctld well? nothing was concluded"
+            )
+        if answer.returncode:
+            if any(words in answer.stderr + answer.stdout for words in _FORBIDDEN):
+                raise NearfarError(
+                    f"{shown}: {said}: this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
+                )
+            misused = next((line.strip() for line in answer.stderr.splitlines() if _MISUSED.search(line)), None)
+            if misused is not None:
+                raise Misused(misused)
+            raise CouldNotJudge(f"{shown}: {said or f'exit code {answer.returncode}'}")
+        return answer.stdout
+
+    def version(self) -> tuple[int, int]:
+        """Slurm's version as (22, 5). Raises ``NearfarError`` for one older than 22.05."""
+        if self._version is None:
+            said = self.call("scontrol", "--version")
+            match = re.search(r"(\d+)\.(\d+)", said)
+            if match is None:
+                raise CouldNotJudge(f"scontrol --version says '{said.strip()[:60]}', not a version")
+            self._version = int(match[1]), int(match[2])
+            if self._version < OLDEST:
+                raise NearfarError(f"Slurm {match[0]} is too old: 22.05 or later is needed")
+        return self._version
+
+    def started(self) -> float | None:
+        """When slurmctld was started, in seconds since 1970; None where it does not say."""
+        match = re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE)
+        try:
+            return None if match is None else datetime.strptime(f"{match[1]}+0000", "%Y-%m-%dT%H:%M:%S%z").timestamp()
+        except ValueError:
+            return None
+
+    def nodes(self) -> dict[str, NodeState]:
+        """All nodes, those of hidden partitions too, in one query."""
+        found = parse_nodes(self.call("scontrol", "--all", "show", "nodes"))
+        if not found:
+            raise CouldNotJudge("scontrol shows no nodes at all; nothing is concluded from an empty answer")
+        return found
+
+    def node(self, name: str) -> NodeState:
+        """One node, read now."""
+        found = parse_nodes(self.call("scontrol", "--all", "show", "nodes", name))
+        if set(found) != {name}:
+            raise CouldNotJudge(f"scontrol shows {', '.join(found) or 'nothing'} where node {name} was asked for")
+        return found[name]
+
+    def update(
+        self, name: str, objection: Objection, *, state: str | None = None, reason: str | None = None,
+        comment: str | None = None,
+    ) -> NodeState:  # fmt: skip
+        """Set a node's state, reason or comment, unless its present state meets an objection; returns that state.
+
+        Slurm has no compare-and-set: between this read and the write a few milliseconds remain.
+        Raises ``Refused`` with the objection, and whatever ``call`` raises.
+        """
+        present = self.node(name)
+        why = objection(present)
+        if why is not None:
+            raise Refused(f"{name}: {why}")
+        wanted = {"state": state, "reason": reason, "comment": comment}
+        words = [f"{key}={value}" for key, value in wanted.items() if value is not None]
+        self.call("scontrol", "update", f"nodename={name}", *words)
+        return present
+
+    def wait(self, name: str, until: Callable[[NodeState], bool], limit: float) -> NodeState:
+        """A node once ``until`` holds, asked every half second. Raises ``CouldNotJudge`` after ``limit`` seconds."""
+        end = time.monotonic() + limit
+        while True:
+            present = self.node(name)
+            if until(present):
+                return present
+            if time.monotonic() >= end:
+                raise CouldNotJudge(f"{name}: still {present.words} after {limit:.0f} s")
+            time.sleep(0.5)

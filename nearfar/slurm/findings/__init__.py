@@ -1,0 +1,55 @@
+"""What is known of each node: findings that are believed, which of them are confirmed, and what the log of ``act`` says.
+
+Needs: base, cells, mpi, site, slurm.controller, slurm.results, slurm.health, slurm.sweep.
+"""
+
+from __future__ import annotations
+
+from . import confirmation, hard_evidence, objections, reasons
+from .confirmation import WRONG_DATA, Blame, Evidence, blamed, evidence
+from .gathering import CLOCKS, Window, gather, of_sweep
+from .hard_evidence import TOPOLOGY, Attention, HardEvidence, drained_by_others, resumed_by_others, that_drains
+from .log import Journal
+from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
+from .observed import RUN, CheckRun, Drained, Past, Recorded, shown
+from .replay import Shown, kept, line_of, past, settled
+
+__all__ = [
+    "CLOCKS",
+    "RUN",
+    "TOPOLOGY",
+    "WRONG_DATA",
+    "Attention",
+    "Blame",
+    "CheckRun",
+    "Drained",
+    "Evidence",
+    "HardEvidence",
+    "Journal",
+    "Past",
+    "Recorded",
+    "Shown",
+    "Window",
+    "blamed",
+    "confirmation",
+    "drained_by_others",
+    "drained_by_us",
+    "evidence",
+    "gather",
+    "hard_evidence",
+    "kept",
+    "line_of",
+    "objection_to_comment",
+    "objection_to_drain",
+    "objections",
+    "of_sweep",
+    "our_comment",
+    "our_reason",
+    "past",
+    "reasons",
+    "resumed_by_others",
+    "settled",
+    "shown",
+    "that_drains",
+    "unreadable",
+]

@@ -1,0 +1,249 @@
+"""Findings gathered from a results directory and from health findings: those that are believed, and why others are not."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.site import HEALTH
+from nearfar.slurm.health import finding as health_finding
+from nearfar.slurm.results import Trust, result
+from nearfar.slurm.sweep import pairing
+
+from . import pair_runs
+from .observed import RUN, CheckRun, seconds
+
+#: Seconds that a node's clock may be ahead of this one's.
+CLOCKS = 300.0
+
+
+#: Seconds between the end of a run by its node's clock and the arrival of its result, from which on the clock is said to be off.
+_LATE = 900.0
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Check runs that are believed, and one line for each file that is not; ``clocks``: one for each node whose clock is off;
+    ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run)."""
+
+    runs: tuple[CheckRun, ...]
+    refused: tuple[str, ...]
+    clocks: tuple[str, ...] = ()
+    others: frozenset[tuple[str, str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which results are read: all that came after ``recent`` (seconds since 1970), and of nodes with a FAIL among them, or in
+    ``whole``, those after ``oldest`` too. What a node without a FAIL did before decides nothing, and is most of what there is.
+    """
+
+    oldest: float
+    recent: float = 0.0
+    whole: Collection[str] = ()
+
+
+def gather(
+    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, window: Window
+) -> Gathered:
+    """All believed check runs of a system within a window.
+
+    ``users``: whose results count; health findings count as root's alone. Raises ``CouldNotJudge`` for a directory that
+    cannot be listed, or in whose place others can put another: what is in it is not known then.
+    """
+    runs: list[CheckRun] = []
+    refused: list[str] = []
+    others: set[tuple[str, str, str]] = set()
+    if results is not None:
+        found, problems = _results(results, system, users, now, window, others)
+        runs, refused = runs + found, refused + problems
+    if health is not None:
+        found, problems = _health(health, system, now, others)
+        runs, refused = runs + found, refused + problems
+    return Gathered(tuple(runs), tuple(refused), tuple(_behind(runs)), frozenset(others))
+
+
+def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
+    """All believed check runs of one sweep."""
+    runs, refused = _results(results, system, users, now, Window(0.0), set(), sweep)
+    return Gathered(tuple(runs), tuple(refused))
+
+
+class _Believed:
+    """Results as they are read. Only what is decided on is kept of each: a week of many nodes' verdicts is more than a host's
+    memory."""
+
+    def __init__(self, trust: Trust, system: str, now: float, others: set[tuple[str, str, str]]) -> None:
+        self._trust, self._system, self._now, self._others = trust, system, now, others
+        self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
+        self._said: dict[tuple[str, str], object] = {}
+        self._twice: dict[tuple[str, str], Path] = {}
+        self._refused: list[str] = []
+
+    def read(self, place: Path) -> None:
+        """Take over a result, or why it is not believed."""
+        try:
+            one = result.read(place, self._trust)
+            came = place.lstat().st_mtime
+            if one.system != self._system:
+                if any(finding.hard and finding.verdict == "FAIL" for _, finding in one.findings):
+                    self._others.add((one.system, one.node, one.run))
+                return
+            _refuse_the_future(place / result.RESULT, seconds(one.ended), self._now)
+        except (CouldNotJudge, OSError) as error:
+            self._refused.append(str(error))
+            return
+        key = one.node, one.run
+        if self._said.setdefault(key, _said(one)) != _said(one):
+            self._twice[key] = place
+        self._runs.setdefault(key, tuple(_check_runs(one, came)))
+
+    @property
+    def failing(self) -> set[str]:
+        """The nodes with a FAIL among what was read."""
+        return {node for (node, _), runs in self._runs.items() if any(run.failures for run in runs)}
+
+    def all(self) -> tuple[list[CheckRun], list[str]]:
+        """The check runs, and a line for each result that is not among them."""
+        runs = [run for key, these in self._runs.items() if key not in self._twice for run in these]
+        doubtful = [
+            f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted"
+            for (node, run), place in sorted(self._twice.items())
+        ]
+        return runs, [*self._refused, *doubtful]
+
+
+def _results(
+    folder: Path, system: str, users: frozenset[int], now: float, window: Window, others: set[tuple[str, str, str]],
+    sweep: str | None = None,
+) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
+    _listed(folder)
+    trust = Trust(folder, users)
+    trust.way()
+    trust.directory(folder)
+    believed = _Believed(trust, system, now, others)
+    older = []
+    for place in result.folders(folder, sweep):
+        came = _came(place)
+        if came >= window.recent:
+            believed.read(place)
+        elif came >= window.oldest:
+            older.append(place)
+    whole = {*window.whole, *believed.failing}
+    for place in older:
+        if place.parent.name in whole:
+            believed.read(place)
+    runs, refused = believed.all()
+    between, problems = _pairs(folder, trust, system, now, window.oldest, sweep)
+    return [*runs, *between], [*refused, *problems]
+
+
+def _came(place: Path) -> float:
+    """When a result was renamed or copied into place; now where that cannot be told."""
+    try:
+        return place.lstat().st_ctime
+    except OSError:
+        return inf
+
+
+def _behind(runs: Iterable[CheckRun]) -> Iterator[str]:
+    """A sentence for each node whose newest result came long after its end."""
+    newest: dict[str, CheckRun] = {}
+    for run in runs:
+        if run.came is not None and (run.node not in newest or run.known > newest[run.node].known):
+            newest[run.node] = run
+    for node, run in sorted(newest.items()):
+        late = run.known - run.ended
+        if late > _LATE:
+            yield (
+                f"{node}: run {run.run} ended {_span(late)} before its result came, by the node's clock: set that clock, or the "
+                "result was copied later; what it found counts from when it came"
+            )
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 86400:.1f} days" if seconds > 2 * 86400 else f"{seconds / 3600:.1f} hours"
+
+
+def _pairs(
+    folder: Path, trust: Trust, system: str, now: float, oldest: float, sweep: str | None
+) -> tuple[list[CheckRun], list[str]]:
+    """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
+    runs: list[CheckRun] = []
+    refused = []
+    for path in sorted(folder.glob(f"{sweep or '[!.]*'}/{pairing.ROUNDS[0]}")):
+        try:
+            found = pair_runs.of_sweep(path.parent, trust, system, oldest)
+            for run in found:
+                _refuse_the_future(path, run.ended, now)
+        except (NearfarError, OSError) as error:
+            refused.append(f"{error}; MPI between the nodes of {path.parent.name} blames nobody")
+            continue
+        runs += found
+    return runs, refused
+
+
+def _said(one: result.NodeResult) -> object:
+    return one.started, one.ended, [(check.check, check.verdict, check.findings) for check in one.checks]
+
+
+def _listed(folder: Path) -> None:
+    try:
+        next(iter(folder.iterdir()), None)
+    except OSError as error:
+        raise CouldNotJudge(
+            f"{folder}: cannot be listed: {error.strerror}; name the directory that sweeps write to"
+        ) from None
+
+
+def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
+    of_run = functools.partial(
+        CheckRun, node=one.node, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, pack=one.pack,
+        job=one.slurm is not None,
+    )  # fmt: skip
+    if one.missing or one.interrupted:
+        yield of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder))
+    for check in one.checks:
+        yield of_run(
+            check=check.check, verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
+            passed=result.within_bounds(check.raw.get("metrics", [])), cells=result.cells(check.raw.get("metrics", [])),
+            parts=one.blamed, source=str(check.folder),
+        )  # fmt: skip
+
+
+def _health(
+    folder: Path, system: str, now: float, others: set[tuple[str, str, str]]
+) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
+    """The looks of a system's nodes, however old: hard evidence stands until it is closed."""
+    _listed(folder)
+    trust = Trust(folder, frozenset({0}))
+    trust.way()
+    trust.directory(folder)
+    found, refused = health_finding.all_of(folder, trust)
+    runs = []
+    for path, one in found:
+        if one.system != system:
+            if any(f.hard and f.verdict == "FAIL" for f in one.findings):
+                others.add((one.system or "", one.node, one.run))
+            continue
+        at = seconds(one.time)
+        try:
+            came = path.lstat().st_mtime
+            _refuse_the_future(path, at, now)
+        except (CouldNotJudge, OSError) as error:
+            refused.append(str(error))
+            continue
+        failures = tuple(f for f in one.findings if f.verdict == "FAIL")
+        runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came))
+    return runs, refused
+
+
+def _refuse_the_future(path: Path, ended: float, now: float) -> None:
+    if ended > now + CLOCKS:
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ended))
+        raise CouldNotJudge(f"{path}: of {when}, which is not yet; set the node's clock, or this host's; not counted")

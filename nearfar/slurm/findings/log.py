@@ -1,0 +1,114 @@
+"""The log of ``nearfar slurm act``: JSON lines, only ever added to, on the disk before anything is done about a node."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import secrets
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import CouldNotJudge, cannot_write
+
+SCHEMA = "nearfar-act-log/1"
+#: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
+_TORN = " #torn"
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line: what was begun about a node, or how that ended. ``outcome``: begun; done; refused (nothing was written);
+    unclear (Slurm did not answer)."""
+
+    action: str
+    outcome: str
+    at: float
+    id: str
+    node: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Journal:
+    """The log in one file. ``folder`` must be this user's or root's alone (the caller has checked that)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "log.jsonl"
+
+    def begin(self, action: str, at: float, node: str | None = None, **more: Any) -> Entry:
+        """Write down that an action begins; on the disk when this returns."""
+        entry = Entry(action, "begun", at, secrets.token_hex(4), node, more)
+        self._append(entry)
+        return entry
+
+    def end(self, begun: Entry, outcome: str, at: float, **more: Any) -> None:
+        """Write down how an action ended: ``done``, ``refused``, ``unclear``."""
+        self._append(Entry(begun.action, outcome, at, begun.id, begun.node, more))
+
+    def note(self, action: str, at: float, node: str | None = None, **more: Any) -> Entry:
+        """Write down what needs nothing of Slurm: a finding, a latch, a person's word."""
+        entry = Entry(action, "done", at, secrets.token_hex(4), node, more)
+        self._append(entry)
+        return entry
+
+    def entries(self) -> list[Entry]:
+        """All lines. Raises ``CouldNotJudge`` for a damaged one: caps cannot be counted from it."""
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise CouldNotJudge(f"{self.path}: cannot be read ({error}); nothing is done without it") from None
+        lines = text.split("\n")
+        # The last line of a whole file is empty; else its writer was interrupted, before it had done anything.
+        return [self._entry(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
+
+    def _entry(self, number: int, line: str) -> Entry:
+        try:
+            raw = json.loads(line)
+            at = datetime.strptime(raw.pop("time"), _TIME).replace(tzinfo=timezone.utc).timestamp()
+            if raw.pop("schema") != SCHEMA:
+                raise ValueError("another schema")
+            return Entry(raw.pop("action"), raw.pop("outcome"), at, raw.pop("id"), raw.pop("node", None), raw)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            why = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise CouldNotJudge(
+                f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: nodes drained "
+                f"earlier then wait for a person, the latch is open, and what a person has closed counts again"
+            ) from None
+
+    def _append(self, entry: Entry) -> None:
+        time = datetime.fromtimestamp(entry.at, timezone.utc).strftime(_TIME)
+        line = {
+            "schema": SCHEMA, "time": time, "action": entry.action, "outcome": entry.outcome, "id": entry.id,
+            **({} if entry.node is None else {"node": entry.node}), **entry.more, "by": _user(), "host": socket.gethostname(),
+        }  # fmt: skip
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            try:
+                torn = _TORN + "\n" if _cut_short(handle) else ""
+                data = (torn + json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode()
+                if os.write(handle, data) != len(data):
+                    raise CouldNotJudge(f"{self.path}: the disk is full; nothing is done that cannot be written down")
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise cannot_write(self.path, error, "name another --state DIR") from None
+
+
+def _cut_short(handle: int) -> bool:
+    size = os.fstat(handle).st_size
+    return size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+
+
+def _user() -> str:
+    with suppress(KeyError):
+        return pwd.getpwuid(os.geteuid()).pw_name
+    return str(os.geteuid())

@@ -1,0 +1,65 @@
+"""Why a node is left as it is: others' words, its state; asked when deciding, and again just before each write."""
+
+from __future__ import annotations
+
+from nearfar.slurm.controller import NodeState
+
+from . import reasons
+from .reasons import Reason
+
+
+def our_reason(state: NodeState) -> Reason | None:
+    """The reason of ours that a node is out of use for, whatever others put before or behind it; None where it is in use or out
+    of use for theirs."""
+    return reasons.find(state.why_out)
+
+
+def drained_by_us(state: NodeState | None) -> bool:
+    """Whether a node is drained with a reason of ours."""
+    return state is not None and state.drain and our_reason(state) is not None
+
+
+def our_comment(state: NodeState) -> Reason | None:
+    """The comment of ours that a node has; None where it has none, or somebody has edited it."""
+    return reasons.read(state.comment)
+
+
+def unreadable(state: NodeState) -> str | None:
+    """Until a node has registered, a slurmctld that was just started knows nothing of it: nothing is done about it."""
+    return f"it is {state.words}: slurmctld has not heard from it yet" if state.base == "UNKNOWN" else None
+
+
+def objection_to_drain(state: NodeState) -> str | None:
+    """Why a node must not be drained."""
+    return objection_to_drain_again(state) or unreadable(state)
+
+
+def objection_to_drain_again(state: NodeState) -> str | None:
+    """Why a node in quarantine must not be drained as it was before; whether slurmctld has heard from it does not matter."""
+    if state.why_out is not None and our_reason(state) is None:
+        return f"its reason is not ours: '{state.reason}'"
+    if state.drain:
+        return "it is drained already"
+    if state.base == "DOWN":
+        return f"it is {state.words}: it runs no jobs, and why is Slurm's to say"
+    return None
+
+
+def objection_to_resume(state: NodeState, reason: str) -> str | None:
+    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on."""
+    if not state.drain:
+        return f"it is not drained but {state.words}"
+    if state.reason != reason:
+        return f"its reason has changed to '{state.reason}'"
+    if state.base == "DOWN":
+        return f"it is {state.words}"
+    if state.rebooting:
+        return f"it is {state.words}: it is rebooted first"
+    return unreadable(state)
+
+
+def objection_to_comment(state: NodeState) -> str | None:
+    """Why a node's comment must not be written."""
+    if state.comment is not None and our_comment(state) is None:
+        return f"its comment is not ours: '{state.comment}'"
+    return unreadable(state)

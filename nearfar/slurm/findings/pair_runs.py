@@ -1,0 +1,132 @@
+"""What MPI between nodes says of each node of a sweep, for ``nearfar slurm act``: all its pairs believed, and judged together.
+
+A node is only blamed by the same figure, slow with two partners one of whom is well with others. The second of the two is the
+confirming run of the first: another job, after the first was over, with another partner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import CouldNotJudge, NearfarError, good, worst
+from nearfar.mpi import contention
+from nearfar.mpi.osu import subjects
+from nearfar.site import MPI_PAIRS
+from nearfar.slurm.results import Finding, NodeResult, Trust, result
+from nearfar.slurm.sweep import Pair, Task, pairing, state_file
+
+from .observed import CheckRun, seconds
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One pair's result: its verdict, the FAILs between the two nodes, and the figures between them that are in their
+    bounds."""
+
+    run: str
+    started: float
+    ended: float
+    verdict: str
+    failures: tuple[Finding, ...]
+    passed: frozenset[str]
+    source: str
+
+
+def of_sweep(sweep: Path, trust: Trust, system: str, oldest: float) -> list[CheckRun]:
+    """One run of the check ``mpi_pairs`` for each node of a sweep that was in a measured pair; none where all is older than
+    ``oldest`` or of another system.
+
+    Raises ``CouldNotJudge`` for whatever is not believed: without all pairs nobody can be blamed by any.
+    """
+    rounds = [_round(sweep / name, trust) for name in pairing.ROUNDS if (sweep / name).exists()]
+    places = [place for each in rounds for place in each.values() if place is not None]
+    if not places or max(place.lstat().st_mtime for place in places) < oldest:
+        return []
+    read = {place: result.read(place, trust) for place in places}
+    if {one.system for one in read.values()} != {system} or max(seconds(one.ended) for one in read.values()) < oldest:
+        return []
+    found = [
+        {pair: None if place is None else _measured(read[place]) for pair, place in each.items()} for each in rounds
+    ]
+    return list(_runs(found))
+
+
+def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
+    """The pairs of a round and where the latest result of each is; None where there is none."""
+    trust.directory(folder)
+    kept = state_file.parse(folder, trust.object(folder / state_file.FILE))
+    return {Pair(*task.pair): _latest(folder, task) for task in kept.tasks.values() if len(task.pair) == 2}
+
+
+def _latest(folder: Path, task: Task) -> Path | None:
+    for attempt in range(task.attempt, 0, -1):
+        place = result.place(folder.parent, folder.name, task.node, attempt)
+        if place.exists():
+            return place
+    if task.has_result:
+        raise CouldNotJudge(f"{folder}: the result of {task.node} is gone; its pairs are not counted")
+    return None
+
+
+def _measured(one: NodeResult) -> Measured:
+    """A pair's result. A FAIL of what is not between the nodes is the business of each node's own run."""
+    failures = tuple(f for _, f in one.findings if f.verdict == "FAIL" and is_between(f.cell))
+    word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
+    if one.interrupted:
+        word = worst([word, "INDETERMINATE"])
+    between = (metric for check in one.checks for metric in check.raw.get("metrics", []) if is_between(metric["cell"]))
+    passed = result.within_bounds(between)
+    return Measured(one.run, seconds(one.started), seconds(one.ended), word, failures, passed, str(one.folder))
+
+
+def is_between(subject: Any) -> bool:
+    """Whether a figure's subject is between two nodes, as OSU's cases through a NIC and ping-pong across hosts are."""
+    text = str(subject)
+    about = contention.subject(text)
+    if about is not None:
+        return about.place == "across"
+    try:
+        return subjects.parse(text).nic is not None
+    except NearfarError:
+        return False
+
+
+def _runs(rounds: Sequence[Mapping[Pair, Measured | None]]) -> Iterator[CheckRun]:
+    verdicts = [
+        {pair: "INDETERMINATE" if one is None else one.verdict for pair, one in each.items()} for each in rounds
+    ]
+    measured = {pair: one for each in rounds for pair, one in each.items() if one is not None}
+    nodes = list(dict.fromkeys(node for pair in measured for node in pair.nodes))
+    for node, judged in pairing.judge(nodes, verdicts).items():
+        mine = [one for pair, one in measured.items() if node in pair.nodes]
+        if judged.verdict == "FAIL":
+            yield _blamed(node, [measured[pair] for pair in pairing.slow_with(node, verdicts)], judged.words)
+        elif judged.verdict == "PASS":
+            well = max((one for one in mine if good(one.verdict)), key=lambda one: one.ended)
+            yield _check_run(node, "PASS", [well], judged.words, passed=well.passed)
+        else:
+            yield _check_run(node, "INDETERMINATE", mine, judged.words)
+
+
+def _blamed(node: str, slow: Sequence[Measured], words: str) -> CheckRun:
+    """``slow``: the node's failed pairs, the last of them with a partner that is proven."""
+    last = slow[-1]
+    for first in slow[:-1]:
+        known = {(finding.what, finding.hard, finding.code) for finding in first.failures}
+        alike = tuple(f for f in last.failures if (f.what, f.hard, f.code) in known)
+        apart = first.ended <= last.started or last.ended <= first.started
+        if alike and apart and first.run != last.run:
+            confirmed = f"confirmed by run {first.run} with another partner; {words}"
+            return _check_run(node, "FAIL", [first, last], words, failures=alike, confirmed=confirmed)
+    return _check_run(node, "INDETERMINATE", slow, f"{words}, but no one figure in two runs, one after the other")
+
+
+def _check_run(node: str, verdict: str, these: Sequence[Measured], words: str, **more: Any) -> CheckRun:
+    last = these[-1]
+    started, ended = min(one.started for one in these), max(one.ended for one in these)
+    return CheckRun(
+        node, MPI_PAIRS, last.run, started, ended, verdict, source=last.source, words=words, **more
+    )  # fmt: skip

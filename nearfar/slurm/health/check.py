@@ -1,0 +1,252 @@
+"""``nearfar slurm health``: a look at this node within a hard limit of its own, for Slurm's ``HealthCheckProgram``.
+
+It finds, and does nothing about it: it never calls slurmctld and drains nothing. The look runs in a child; this process
+does nothing that can hang, so that a finding is written whatever becomes of the look. The child holds the lock as well: one that
+not even SIGKILL ends (a GPU that is gone while its driver waits) keeps further looks from piling up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.slurm.results import root_safe
+
+#: Where findings go, unless the caller names a directory.
+OUTPUT = Path("/var/lib/nearfar/health")
+#: Seconds that a look may take; Slurm ends a health check at 60.
+LIMIT = 8.0
+#: slurmd gives no PATH; root takes no other.
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_ELSEWHERE = "name another --output DIR"
+_SCHEMA = "nearfar-health/1"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is looked at and where the finding goes. ``system`` and ``partition`` None: those that the site's files claim the
+    node for. ``results``: where sweeps leave results, for the last one of this node. ``tools``: directories of hwloc's programs,
+    before the system's own."""
+
+    output: Path = OUTPUT
+    system: str | None = None
+    partition: str | None = None
+    results: Path | None = None
+    limit: float = LIMIT
+    tools: str = ""
+
+    def __post_init__(self) -> None:
+        """Paths may be given as text."""
+        object.__setattr__(self, "output", Path(self.output))
+        object.__setattr__(self, "results", None if self.results is None else Path(self.results))
+
+
+def run(order: Order) -> dict[str, Any] | None:
+    """Look at this node and write what was seen to ``<output>/<node>.json``, and a FAIL where it is kept; the finding, or None
+    where another look was under way. Raises ``NearfarError`` where root would rely on what others can change, or where it
+    cannot write."""
+    with _own_surroundings(order):
+        node = _node_name()
+        _refuse(order)
+        held = _lock(order.output / f".{node}.lock")
+        if held is None:
+            return None
+        try:
+            return _written(order, node)
+        finally:
+            os.close(held)
+
+
+@contextmanager
+def _own_surroundings(order: Order) -> Iterator[None]:
+    """A PATH, which slurmd does not give, files that others read, and an end: a file system that does not answer would hold
+    this process too."""
+    mask, path = os.umask(0o022), os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{order.tools}:{_PATH}" if order.tools else _PATH
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(int(order.limit) + 4)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        os.environ["PATH"] = path
+        os.umask(mask)
+
+
+def _written(order: Order, node: str) -> dict[str, Any]:
+    from . import kept_looks
+
+    began = time.monotonic()
+    seen = _within(order, node)
+    finding = {
+        "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "boot": _boot(),
+        "seconds": round(time.monotonic() - began, 3), "verdict": _worst(seen["findings"]), **seen,
+    }  # fmt: skip
+    try:
+        kept_looks.store(order.output, finding, _ELSEWHERE)
+    except NearfarError:
+        print(_headline(finding))  # for slurmd's log: it is nowhere else
+        raise
+    return finding
+
+
+def program(order: Order) -> int:
+    """What a script for ``HealthCheckProgram`` calls: run, say it in a line, and return the exit code."""
+    try:
+        finding = run(order)
+    except NearfarError as error:
+        print(f"nearfar: {error}", file=sys.stderr)
+        return error.exit_code
+    print("another look is under way; its finding will be there" if finding is None else _headline(finding))
+    return EXIT_GOOD
+
+
+def _headline(finding: dict[str, Any]) -> str:
+    said = "; ".join(f["words"] for f in finding["findings"])
+    return f"{finding['node']}: {finding['verdict']}{': ' + said if said else ''}"
+
+
+def _node_name() -> str:
+    from nearfar.slurm.controller import NAME
+
+    name = os.environ.get("SLURMD_NODENAME") or socket.gethostname().split(".")[0]
+    if not NAME.fullmatch(name):
+        raise NearfarError(f"SLURMD_NODENAME: '{name[:60]}' is not the name of a node")
+    return name
+
+
+def _refuse(order: Order) -> None:
+    """As root: nothing that others can change. As another user: an output directory of this user's own."""
+    users = frozenset({0, os.geteuid()})
+    if os.geteuid() == 0:
+        _make(order.output)
+        root_safe.interpreter(users)
+        root_safe.package(users)
+        from nearfar.base import site_directories
+
+        for directory in site_directories():
+            root_safe.refuse_tree(directory, users, "the site's directory")
+        root_safe.refuse([Path(p) for p in order.tools.split(":") if p], users, "the directory of hwloc's programs")
+    root_safe.refuse([order.output], users, "the output directory")
+
+
+def _make(output: Path) -> None:
+    try:
+        output.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NearfarError(f"{output}: not a directory; {_ELSEWHERE}") from None
+    except OSError as error:
+        raise NearfarError(f"{output}: cannot be made: {error.strerror}; {_ELSEWHERE}") from None
+
+
+def _lock(path: Path) -> int | None:
+    """A lock that ends with its holders; None where there is one. Nobody else can open the file, and so hold it."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise NearfarError(f"{path}: cannot be written: {error.strerror}; {_ELSEWHERE}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _within(order: Order, node: str) -> dict[str, Any]:
+    """What a child sees until the limit; afterwards only that it did not end, and what it was doing."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _child(order, node, writing)
+    os.close(writing)
+    lines = _lines(reading, time.monotonic() + order.limit)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    _reap(child)
+    if lines and lines[-1].startswith("{"):
+        seen: dict[str, Any] = json.loads(lines[-1])
+        return seen
+    doing = lines[-1] if lines else "it began"
+    return _seen_nothing(order, f"the look did not end within {order.limit:g} s: it hung while {doing}")
+
+
+def _seen_nothing(order: Order, words: str) -> dict[str, Any]:
+    finding = {"what": "look", "verdict": "INDETERMINATE", "hard": False, "words": words}
+    return {"system": order.system, "partition": order.partition, "findings": [finding], "last": None}
+
+
+def _child(order: Order, node: str, writing: int) -> NoReturn:
+    """The look itself: a step a line, then what was seen as JSON. Ends the process whatever happens."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(int(order.limit) + 2)  # should the parent be gone
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        tell = os.fdopen(writing, "w", encoding="utf-8")
+
+        def say(words: str) -> None:
+            tell.write(words + "\n")
+            tell.flush()
+
+        from .look import look
+
+        try:
+            seen = look(node, order.system, order.partition, order.results, say)
+            found = [{"what": f.item, "verdict": f.verdict, "hard": f.hard, "words": f.reason} for f in seen.findings]
+            answer = {**asdict(seen), "findings": found}
+        except Exception as error:  # a fault of ours must not leave an older finding in place
+            answer = _seen_nothing(order, f"the look failed: {type(error).__name__}: {error}")
+        say(json.dumps(answer, ensure_ascii=False))
+    finally:
+        os._exit(0)
+
+
+def _lines(reading: int, end: float) -> list[str]:
+    """The whole lines that come before the end of the child or of time."""
+    text = b""
+    while (left := end - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
+        part = os.read(reading, 65536)
+        if not part:
+            break
+        text += part
+    os.close(reading)
+    return text.decode("utf-8", "replace").split("\n")[:-1]
+
+
+def _reap(child: int) -> None:
+    """Wait a moment for a child that was killed; one that cannot die is left."""
+    for _ in range(20):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        time.sleep(0.025)
+
+
+def _worst(findings: list[dict[str, Any]]) -> str:
+    words = {finding["verdict"] for finding in findings}
+    return next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED") if word in words), "PASS")
+
+
+def _boot() -> str | None:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None

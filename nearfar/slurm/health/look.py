@@ -1,0 +1,195 @@
+"""One look at this node for the health check: its parts and links against the site's file and the last run."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
+from nearfar.topology import Node
+
+#: Says what is being done now, so that a look that hangs can tell where.
+Tell = Callable[[str], None]
+#: How many sweeps back the last run of this node is looked for.
+_SWEEPS = 30
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen. ``last``: the last run's name, end and verdict."""
+
+    system: str | None
+    partition: str | None
+    findings: tuple[Finding, ...]
+    last: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Last:
+    """The last run on this node that is believed, and the node as it saw it."""
+
+    run: str
+    ended: str
+    verdict: str
+    partition: str | None
+    node: Node | None
+
+
+def look(node: str, system: str | None, partition: str | None, results: Path | None, tell: Tell) -> Look:
+    """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open.
+
+    Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
+    """
+    tell("the last run's result is read")
+    last = None if results is None else _last(results, node)
+    about = None if last is None else {"run": last.run, "ended": last.ended, "verdict": last.verdict}
+    tell("the node's parts are read")
+    from nearfar.topology import inventory
+
+    try:
+        observed = inventory.observe()
+    except NearfarError as error:
+        return Look(system, partition, (Finding("node", "INDETERMINATE", str(error)),), about)
+    tell("the site's files are read")
+    claimed, chosen, findings = _against_site(observed, node, system, partition, last)
+    tell("the GPUs' memory is asked about")
+    findings = [*findings, *_memory(observed), *_driver(observed), *_against_last(observed, last)]
+    return Look(claimed, chosen, tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)), about)
+
+
+def _against_site(
+    observed: Node, name: str, system: str | None, partition: str | None, last: _Last | None
+) -> tuple[str | None, str | None, list[Finding]]:
+    from nearfar.base import site_directories
+    from nearfar.site import expectations, systems, topology_diff
+
+    try:
+        directories = site_directories()
+        known = systems.load_all(directories)
+        described = known.get(system or "") or _claimed(name, known)
+        if described is None:
+            return (
+                None,
+                None,
+                [Finding("site", "INDETERMINATE", "no system file claims this node: name it in its `hosts`")],
+            )
+        where = _partition(described, partition, last)
+        node_type = where.load_node_type(directories)
+        why = topology_diff.not_compared(described, where, node_type)
+        if why is not None:
+            return described.name, where.name, [Finding("site", "INDETERMINATE", f"not compared: {why}")]
+        expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))
+        findings = topology_diff.findings(described, where, node_type, expected, observed, None, acceptance=False)
+        return described.name, where.name, findings
+    except NearfarError as error:
+        return system, partition, [Finding("site", "INDETERMINATE", str(error))]
+
+
+def _claimed(name: str, known: Any) -> Any:
+    """The system that claims this host by its own name, its product, or the name that Slurm has for it."""
+    from nearfar.site import systems
+
+    own = systems.claims(socket.gethostname(), systems.dmi_product(), known)
+    return own or systems.claims(name, None, known)
+
+
+def _partition(described: Any, wanted: str | None, last: _Last | None) -> Any:
+    """The partition named, else that of the last run, else the only real one."""
+    real = {name: one for name, one in described.partitions.items() if not one.modelled}
+    for name in (wanted, None if last is None else last.partition):
+        if name in real:
+            return real[name]
+    if wanted is None and len(real) == 1:
+        return next(iter(real.values()))
+    raise NearfarError(
+        f"{described.file}: which of its partitions is this node of ({', '.join(real) or 'none is real'})? --partition NAME"
+    )
+
+
+def _memory(observed: Node) -> list[Finding]:
+    from nearfar.topology.inventory import read_gpu_memory
+
+    found = []
+    index = {gpu.pci: gpu.index for gpu in observed.gpus}
+    for memory in read_gpu_memory(index):
+        name, item = f"GPU {index[memory.pci]}", f"g{index[memory.pci]}.memory"
+        if memory.uncorrected:
+            more = "s" if memory.uncorrected > 1 else ""
+            words = f"{name}: {memory.uncorrected} uncorrected memory error{more} since its last reset"
+            found.append(Finding(item, "FAIL", words, hard=True))
+        if memory.replacement_failed:
+            found.append(Finding(item, "FAIL", f"{name}: a bad row of its memory could not be replaced", hard=True))
+        elif memory.replacement_waits:
+            found.append(Finding(item, "DEGRADED", f"{name}: a bad row of its memory is replaced at its next reset"))
+    return found
+
+
+def _driver(observed: Node) -> list[Finding]:
+    """GPUs on the bus of which the driver says nothing at all were not looked at."""
+    if not observed.gpus or any(gpu.uuid or gpu.fault for gpu in observed.gpus):
+        return []
+    why = next((note for note in observed.notes if "NVML" in note), "the driver did not answer")
+    return [Finding("driver", "INDETERMINATE", f"the {len(observed.gpus)} GPUs on the bus were not asked: {why}")]
+
+
+def _against_last(observed: Node, last: _Last | None) -> list[Finding]:
+    """What has become worse, or another, since the last run: no evidence by itself, for the site's file is the measure."""
+    if last is None or last.node is None:
+        return []
+    from nearfar.topology import compare
+
+    since = f"since run {last.run} of {last.ended}"
+    found = [Finding(d.item, "DEGRADED", f"{since}: {_of_run(d.sentence)}") for d in compare(last.node, observed)]
+    before = {gpu.pci: gpu.uuid for gpu in last.node.gpus}
+    for gpu in observed.gpus:
+        was = before.get(gpu.pci)
+        if was and gpu.uuid and gpu.uuid != was:
+            words = f"{since}: GPU {gpu.index} at {gpu.pci} is another one; that run's verdict does not speak of it"
+            found.append(Finding(f"g{gpu.index}.uuid", "DEGRADED", words))
+    return found
+
+
+def _of_run(sentence: str) -> str:
+    return sentence.replace("the site's file says", "it was").replace("the site's file does not have", "was not there")
+
+
+def _last(results: Path, node: str) -> _Last | None:
+    """The last believed result of this node; None where there is none or none can be read."""
+    from nearfar.slurm.results import Trust, result
+
+    try:
+        sweeps = sorted(
+            (p for p in results.iterdir() if not p.name.startswith(".")), key=lambda p: p.name, reverse=True
+        )
+        owner = results.stat().st_uid
+    except OSError:
+        return None
+    for sweep in sweeps[:_SWEEPS]:
+        places = sorted(result.folders(results, sweep.name)) if (sweep / "nodes" / node).is_dir() else []
+        for place in sorted((p for p in places if p.parent.name == node), key=lambda p: int(p.name), reverse=True):
+            try:
+                trust = Trust(results, frozenset({0, owner}))
+                found = result.read(place, trust)
+                return _Last(found.run, found.ended, found.verdict, _partition_of(found), _node(found, trust))
+            except (CouldNotJudge, OSError):
+                continue
+    return None
+
+
+def _partition_of(found: Any) -> str | None:
+    return next((str(check.raw["partition"]) for check in found.checks if check.raw.get("partition")), None)
+
+
+def _node(found: Any, trust: Any) -> Node | None:
+    from nearfar.topology import node_from_document
+
+    folder = next((check.folder.parent for check in found.checks), None)
+    if folder is None:
+        return None
+    try:
+        return node_from_document(trust.object(folder / "node.json"))
+    except NearfarError:
+        return None

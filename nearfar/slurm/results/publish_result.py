@@ -1,0 +1,170 @@
+"""A node's run directory handed over: the documents, the verdicts and ``result.json`` beside them, renamed into place."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import CouldNotJudge, cannot_write, copy_tree
+from nearfar.verdict import UNJUDGED
+
+from .evidence import findings
+from .result import RESULT, SCHEMA, Job, verdict_of
+
+#: What of a run directory stays where the node keeps its own files: ReFrame's stage and output.
+_LEFT_BEHIND = ("reframe",)
+_ELSEWHERE = "name another --results DIR"
+
+
+@dataclass(frozen=True)
+class About:
+    """What a run directory does not know of itself. ``sweep`` None: a run outside a sweep, ``job`` None: outside Slurm."""
+
+    node: str
+    hostname: str
+    pack: str
+    sweep: str | None
+    started: str
+    ended: str
+    job: Job | None
+
+
+def new_run() -> str:
+    """A run's own name."""
+    return secrets.token_hex(4)
+
+
+def leave(run_directory: Path, place: Path, about: About, run: str | None = None) -> Path:
+    """Copy what a run left to ``place`` (``result.place(…)``), with its ``result.json``; returns ``place``.
+
+    The copy is made beside it and renamed, so that a reader sees all of it or nothing. What is modelled is not copied. Raises
+    ``CouldNotJudge`` where nothing was measured, where ``place`` exists, or where it cannot be written.
+    """
+    document = _document(run_directory, about, run or new_run())
+    try:
+        with _beside(place) as beside:
+            _copy(run_directory, beside, {entry["node_folder"] for entry in document["checks"]})
+            for entry in document["checks"]:
+                del entry["node_folder"]
+            document["files"] = _sizes(beside)
+            _write(beside / RESULT, document)
+            os.rename(beside, place)
+    except FileExistsError:
+        raise CouldNotJudge(f"{place}: there is a result already; it is kept") from None
+    except OSError as error:
+        if place.exists():
+            raise CouldNotJudge(f"{place}: there is a result already; it is kept") from None
+        raise cannot_write(place, error, _ELSEWHERE) from None
+    return place
+
+
+@contextlib.contextmanager
+def _beside(place: Path) -> Iterator[Path]:
+    """A directory beside ``place``, open to readers and to no other writer; gone when it was not renamed."""
+    make_for_all(place.parent)
+    beside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    beside.chmod(0o755)
+    try:
+        yield beside
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def make_for_all(folder: Path) -> None:
+    """Make a directory and its parents so that others read and only the owner writes, whatever the umask: results below one
+    that a group can write to would not be believed."""
+    for path in reversed([folder, *folder.parents]):
+        if not path.exists():
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
+
+
+def _copy(run_directory: Path, to: Path, measured: set[str]) -> None:
+    for path in sorted(run_directory.iterdir()):
+        holds_verdicts = path.is_dir() and any(path.glob("*/verdict.json"))
+        if path.name in _LEFT_BEHIND or path.is_symlink() or (holds_verdicts and path.name not in measured):
+            continue
+        if path.is_dir():
+            copy_tree(path, to / path.name)
+        else:
+            shutil.copyfile(path, to / path.name)
+    for path in (to, *to.rglob("*")):
+        # Whatever the umask of the job: others read, and only the owner writes.
+        path.chmod(0o755 if stat.S_ISDIR(path.lstat().st_mode) else 0o644)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump(document, stream, indent=1, ensure_ascii=False, allow_nan=False)
+        stream.write("\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    path.chmod(0o644)
+
+
+def _document(run_directory: Path, about: About, run: str) -> dict[str, Any]:
+    raw = _load(run_directory / "run.json")
+    if raw is None:
+        raise CouldNotJudge(f"{run_directory}: not a whole run (no run.json); nothing is handed over")
+    checks = [entry for path in sorted(run_directory.glob("*/*/verdict.json")) if (entry := _check(path)) is not None]
+    real = [case for case in raw["missing_cases"] if not case.get("modelled")]
+    missing = [f"{case['name']}: {case.get('reason') or 'it did not run'}" for case in real]
+    if not checks and not missing:
+        raise CouldNotJudge(f"{run_directory}: nothing was measured on {about.hostname}; nothing is handed over")
+    verdict = verdict_of(about.node, (entry["verdict"] for entry in checks), bool(missing))
+    return {
+        "schema": SCHEMA, "run": run, **{k: v for k, v in asdict(about).items() if k != "job"},
+        "system": raw["system"], "slurm": None if about.job is None else asdict(about.job), "verdict": verdict,
+        "reason": _first_reason(verdict, checks, missing),
+        "interrupted": bool(raw.get("interrupted")), "checks": checks, "missing": missing,
+        "blamed": _blamed(run_directory / "report.json"),
+    }  # fmt: skip
+
+
+def _check(path: Path) -> dict[str, Any] | None:
+    """A check's entry; None where it is a modelled node's."""
+    verdict = _load(path) or {}
+    if verdict.get("kind") != "measured":
+        return None
+    found = findings(verdict, _load(path.with_name("document.json")))
+    return {"check": verdict["check"], "verdict": verdict["verdict"], "folder": f"{path.parent.parent.name}/{path.parent.name}",
+            "node_folder": path.parent.parent.name, "findings": found}  # fmt: skip
+
+
+def _first_reason(verdict: str, checks: list[dict[str, Any]], missing: list[str]) -> str | None:
+    found = [finding for entry in checks for finding in entry["findings"] if finding["verdict"] == verdict]
+    # That nothing was judged says less of a node than anything else.
+    hard_first = sorted(found, key=lambda finding: (not finding["hard"], finding["what"] == UNJUDGED))
+    words = [str(finding["words"]) for finding in hard_first] + (missing if verdict == "INDETERMINATE" else [])
+    nothing = "nothing of this node was judged" if verdict == "INDETERMINATE" else None
+    return words[0] if words else nothing
+
+
+def _blamed(report: Path) -> list[str]:
+    """The parts of a diagnosis that has one answer; none where it has several, or there is no diagnosis."""
+    nodes = [n for n in (_load(report) or {}).get("nodes", []) if n.get("kind") == "measured"]
+    sets = [s for node in nodes for s in (node.get("diagnosis") or {}).get("sets", [])]
+    return [str(blame["part"]) for blame in sets[0]] if len(sets) == 1 else []
+
+
+def _load(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CouldNotJudge(f"{path}: cannot be read ({error}); nothing is handed over") from None
+    return found if isinstance(found, dict) else None

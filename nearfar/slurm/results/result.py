@@ -1,0 +1,198 @@
+"""What one node's run leaves in the shared results directory, and how it is believed: ``nearfar-node-result/1``.
+
+``RESULTS/<sweep>/nodes/<node>/<attempt>/`` holds the run directory's documents and verdicts beside ``result.json``. It
+is renamed into place whole. A reader believes a result only if it is whole, its own node's, measured, of a trusted
+user, and says no other than its verdict files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, good, worst
+
+from .trust import Trust
+
+SCHEMA = "nearfar-node-result/1"
+RESULT = "result.json"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not PASS. ``what`` is the metric, or what was found; ``words`` are a technician's.
+
+    ``hard``: evidence that stands without a second run. ``code`` is the measurement document's word for a cell that
+    failed (``wrong_data``, ``absent``, ``hang`` …). ``value`` and ``limit`` are in ``unit``; None where there is none.
+    """
+
+    what: str
+    verdict: str
+    hard: bool
+    words: str
+    code: str | None = None
+    cell: str | None = None
+    path_class: str | None = None
+    value: float | None = None
+    limit: float | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``;
+    ``raw`` is the former."""
+
+    check: str
+    verdict: str
+    findings: tuple[Finding, ...]
+    folder: Path
+    raw: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The Slurm job that measured."""
+
+    job: int
+    partition: str | None
+    cluster: str | None
+
+
+@dataclass(frozen=True)
+class NodeResult:
+    """One node's run. ``node`` is Slurm's name, ``hostname`` the machine's own; times are UTC, as
+    2026-11-20T09:00:00Z.
+
+    ``missing``: sentences about cases that should have run and did not. ``interrupted``: its job was ended before it
+    was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any.
+    """
+
+    folder: Path
+    run: str
+    sweep: str | None
+    node: str
+    hostname: str
+    system: str
+    pack: str
+    started: str
+    ended: str
+    slurm: Job | None
+    verdict: str
+    reason: str | None
+    checks: tuple[CheckResult, ...]
+    missing: tuple[str, ...]
+    interrupted: bool
+    blamed: tuple[str, ...]
+
+    @property
+    def findings(self) -> list[tuple[CheckResult, Finding]]:
+        """All findings with their checks, worst first, hard ones before the others."""
+        pairs = [(check, finding) for check in self.checks for finding in check.findings]
+        return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
+
+
+def within_bounds(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of the figures of a verdict that were judged and are inside their bounds."""
+    return _once(m["name"] for m in metrics if good(m["verdict"]) and m.get("reference"))
+
+
+def cells(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The cells of a verdict that were measured, and the like that is no cell."""
+    return _once(str(m["cell"]) for m in metrics)
+
+
+_SETS: dict[frozenset[str], frozenset[str]] = {}
+
+
+def _once(words: Iterable[str]) -> frozenset[str]:
+    """A set that is kept once for all nodes: most have the same."""
+    found = frozenset(map(sys.intern, words))
+    return _SETS.setdefault(found, found)
+
+
+def verdict_of(node: str, checks: Iterable[str], missing: bool) -> str:
+    """A result's verdict, of its checks': a node of which nothing was judged is INDETERMINATE. What a pair (``n1+n2``) says
+    of its nodes is told by all pairs together; by itself one may be not judged."""
+    verdict = worst([*checks, *(["INDETERMINATE"] if missing else [])])
+    return "INDETERMINATE" if verdict == NOT_JUDGED and "+" not in node else verdict
+
+
+def place(results: Path, sweep: str, node: str, attempt: int) -> Path:
+    """Where a node's attempt goes."""
+    return results / sweep / "nodes" / node / str(attempt)
+
+
+def folders(results: Path, sweep: str | None = None) -> Iterator[Path]:
+    """The results of a sweep, or of all of them: those that were renamed into place, whoever wrote them."""
+    for path in sorted((results if sweep is None else results / sweep).glob("*/nodes/*/*" if sweep is None else "nodes/*/*")):  # fmt: skip
+        if path.name.isdigit() and not any(part.startswith(".") for part in path.relative_to(results).parts):
+            yield path
+
+
+def read(folder: Path, trust: Trust) -> NodeResult:
+    """The result in a folder. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short,
+    forged, another node's, modelled, NaN, or at odds with its own verdict files."""
+    trust.directory(folder)
+    path = folder / RESULT
+    raw = trust.document(path, SCHEMA, "node-result-1")
+    if raw["node"] != folder.parent.name:
+        raise CouldNotJudge(f"{path}: of node {raw['node']}, in the place of {folder.parent.name}; not counted")
+    if raw["ended"] < raw["started"]:
+        raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
+    _check_sizes(folder, raw["files"])
+    checks = tuple(_check(folder, raw, entry, trust) for entry in raw["checks"])
+    verdict = verdict_of(raw["node"], (check.verdict for check in checks), bool(raw["missing"]))
+    if verdict != raw["verdict"]:
+        raise CouldNotJudge(f"{path}: says {raw['verdict']} where its checks say {verdict}; not counted")
+    slurm = raw["slurm"]
+    return NodeResult(
+        folder=folder, checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
+        slurm=None if slurm is None else Job(slurm["job"], slurm["partition"], slurm["cluster"]),
+        **{key: raw[key] for key in ("run", "sweep", "node", "hostname", "system", "pack", "started", "ended", "verdict",
+                                     "reason", "interrupted")},
+    )  # fmt: skip
+
+
+def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
+    """A machine that dies may leave files of a renamed directory empty."""
+    for name, size in sizes.items():
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise CouldNotJudge(f"{folder / RESULT}: names a file outside its directory ({name}); not counted")
+        try:
+            found = (folder / name).lstat().st_size
+        except OSError as error:
+            raise CouldNotJudge(f"{folder / name}: {error.strerror}; half a result is not counted") from None
+        if found != size:
+            raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; half a result is not counted")
+
+
+def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckResult:
+    """A check of ``result.json``, held against its ``verdict.json``."""
+    place = folder / entry["folder"]
+    if f"{entry['folder']}/verdict.json" not in result["files"]:
+        raise CouldNotJudge(f"{folder / RESULT}: {entry['check']} has no verdict file; not counted")
+    trust.directory(place)
+    path = place / "verdict.json"
+    verdict = trust.object(path)
+    said = (verdict.get("schema"), verdict.get("check"), verdict.get("verdict"))
+    if said != ("nearfar-verdict/1", entry["check"], entry["verdict"]):
+        raise CouldNotJudge(
+            f"{path}: says {said[1]} {said[2]}, result.json {entry['check']} {entry['verdict']}; not counted"
+        )
+    if verdict.get("kind") != "measured":
+        raise CouldNotJudge(f"{path}: {verdict.get('kind')}, not measured; not counted")
+    if _short(str(verdict.get("node"))) != _short(result["hostname"]):
+        raise CouldNotJudge(f"{path}: of {verdict.get('node')}, in a result of {result['hostname']}; not counted")
+    found = tuple(Finding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
+    return CheckResult(entry["check"], entry["verdict"], found, place, verdict)
+
+
+_FINDING = ("what", "verdict", "hard", "words", "code", "cell", "value", "limit", "unit")
+
+
+def _short(hostname: str) -> str:
+    return hostname.split(".")[0]

@@ -1,0 +1,64 @@
+"""What a program that runs as root may rely on: paths that nobody but root can change."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError
+
+from .trust import Trust
+
+
+def refuse(paths: Iterable[Path], users: frozenset[int], what: str) -> None:
+    """Raise ``NearfarError`` for the first path that others than ``users`` can change: it, what it links to, or a directory
+    above it."""
+    for path in paths:
+        try:
+            real = path.resolve(strict=True)
+            Trust(Path("/"), users).directory(real if real.is_dir() else real.parent)
+            _refuse_writable(real, users)
+        except OSError as error:
+            raise NearfarError(f"{path}: {error.strerror}; {what} must be there") from None
+        except CouldNotJudge as error:
+            words = str(error).removesuffix("; not counted")
+            raise NearfarError(
+                f"{words}; as root {what} must be root's alone: mend it, or run from another place"
+            ) from None
+
+
+def refuse_tree(folder: Path, users: frozenset[int], what: str) -> None:
+    """The same of a directory, and of every directory and file below it."""
+    refuse([folder], users, what)
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            try:
+                _refuse_writable(Path(place, name), users)
+            except CouldNotJudge as error:
+                raise _error(str(error), what) from None
+
+
+def _error(words: str, what: str) -> NearfarError:
+    return NearfarError(f"{words}; as root {what} must be root's alone: mend it, or run from another place")
+
+
+def interpreter(users: frozenset[int]) -> None:
+    """Refuse a Python, a virtual environment or a path of modules that others can change."""
+    places = [sys.executable, sys.prefix, *(place for place in sys.path if place)]
+    refuse([path for path in map(Path, places) if path.exists()], users, "Python and its modules")
+
+
+def package(users: frozenset[int]) -> None:
+    """Refuse this package where others can change any file of it."""
+    refuse_tree(CHECKOUT / "nearfar", users, "nearfar")
+
+
+def _refuse_writable(path: Path, users: frozenset[int]) -> None:
+    """Raise ``CouldNotJudge`` for a path of another user, or one that its group or everybody can write to."""
+    status = path.lstat()
+    if status.st_uid not in users:
+        raise CouldNotJudge(f"{path}: belongs to user {status.st_uid}")
+    if status.st_mode & 0o022 and not path.is_symlink():
+        raise CouldNotJudge(f"{path}: others can write to it (mode {status.st_mode & 0o7777:04o})")

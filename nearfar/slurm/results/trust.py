@@ -1,0 +1,137 @@
+"""Whose files may be believed: results decide over nodes, and the directory they lie in is shared."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nearfar.base import CouldNotJudge
+
+#: So many links on the way to a directory, as Linux has it.
+_LINKS = 40
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The users whose results count, by number, and the directory above which nothing is looked at."""
+
+    root: Path
+    users: Collection[int]
+
+    def way(self) -> None:
+        """Raise ``CouldNotJudge``, in a line that names the place, where others than these users, this one and root can change a
+        directory above the root or a link on the way to it: they could put another in the root's place. What is not there yet
+        nobody can have changed.
+        """
+        users = {*self.users, 0, os.geteuid()}
+        place, links = Path("/"), 0
+        todo = list(reversed(self.root.absolute().parent.parts))
+        while todo:
+            part = todo.pop()
+            here = place.parent if part == ".." else place / part  # the parts of an absolute path begin with "/"
+            try:
+                status = os.lstat(here)
+            except FileNotFoundError:
+                return
+            except OSError as error:
+                raise CouldNotJudge(f"{here}: cannot be read: {error.strerror}; {self._instead()}") from None
+            link = stat.S_ISLNK(status.st_mode)
+            why = _whose(status, users) or ("" if link else _open(status, sticky=True))
+            links += link
+            if links > _LINKS:
+                why = "a link among too many"
+            if why:
+                raise CouldNotJudge(f"{here}: {why}; {self._instead()}")
+            if link:
+                todo += reversed(Path(os.readlink(here)).parts)
+            else:
+                place = here
+
+    def _instead(self) -> str:
+        return f"{self.root} could be another's in its place, and nothing in it counts: mend that, or name another directory"
+
+    def directory(self, path: Path) -> None:
+        """Raise ``CouldNotJudge`` unless ``path`` and every directory above it up to the root are real directories that
+        these users alone can change."""
+        try:
+            parts = path.relative_to(self.root).parts
+        except ValueError:
+            raise CouldNotJudge(f"{path}: not below {self.root}; not read") from None
+        place = self.root
+        for part in ("", *parts):
+            place = place / part
+            self._check(place, _stat(place), "directory", stat.S_ISDIR)
+
+    def object(self, path: Path) -> dict[str, Any]:
+        """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
+        with open(handle, "rb") as stream:
+            self._check(path, os.fstat(stream.fileno()), "file", stat.S_ISREG)
+            text = stream.read()
+        try:
+            found = json.loads(text, parse_constant=_no_figure)
+        except ValueError as error:
+            where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise CouldNotJudge(f"{path}{where}: not a whole JSON document ({error}); not counted") from None
+        if not isinstance(found, dict):
+            raise CouldNotJudge(f"{path}: expected a JSON object; not counted")
+        return found
+
+    def document(self, path: Path, schema: str, file: str) -> dict[str, Any]:
+        """As ``object``, of a schema: ``schema`` is what it calls itself, ``file`` the package's JSON schema of it."""
+        from nearfar.base import validator
+
+        raw = self.object(path)
+        if raw.get("schema") != schema:
+            raise CouldNotJudge(f"{path}: expected schema {schema}, found {raw.get('schema')}; not counted")
+        problem = next(validator(file).iter_errors(raw), None)
+        if problem is not None:
+            where = ".".join(map(str, problem.absolute_path))
+            raise CouldNotJudge(f"{path}: {where + ': ' if where else ''}{problem.message[:120]}; not counted")
+        return raw
+
+    def _check(self, path: Path, status: os.stat_result, what: str, right: Any) -> None:
+        if not right(status.st_mode):
+            raise CouldNotJudge(f"{path}: not a {what} (links are not followed); not counted")
+        why = _whose(status, self.users) or _open(status, sticky=what == "directory")
+        if why:
+            raise CouldNotJudge(f"{path}: {why}; not counted")
+
+
+def own(root: Path) -> Trust:
+    """This user's own results, and root's."""
+    return Trust(root, frozenset({0, os.geteuid()}))
+
+
+def _whose(status: os.stat_result, users: Collection[int]) -> str:
+    """Why it is not these users'; empty where it is."""
+    if status.st_uid in users:
+        return ""
+    return f"belongs to user {status.st_uid}, not to {', '.join(map(str, sorted(users)))}"
+
+
+def _open(status: os.stat_result, sticky: bool) -> str:
+    """Why others can change it; empty where they cannot. ``sticky``: where others may write, a sticky directory still keeps
+    them from what is not theirs."""
+    if status.st_mode & 0o022 and not (sticky and status.st_mode & stat.S_ISVTX):
+        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+    return ""
+
+
+def _stat(path: Path) -> os.stat_result:
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
+
+
+def _no_figure(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no figure")

@@ -1,0 +1,133 @@
+"""What the kernel says of PCI devices and NUMA nodes, from a ``/sys`` and ``/proc`` below any root directory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from nearfar.base import NearfarError
+from nearfar.topology import Gpu, Link, bus_order, generation, is_gpu, normal_bus_id, parse_cpu_list
+
+_DEVICES = "sys/bus/pci/devices"
+
+
+def gpu_pci_devices(root: Path = Path("/")) -> tuple[Gpu, ...]:
+    """All the machine's GPUs in PCI bus order, from sysfs alone (milliseconds, no lstopo, no driver)."""
+    try:
+        present = sorted((root / _DEVICES).iterdir())
+    except OSError:
+        return ()
+    found = [directory.name.lower() for directory in present if _is_gpu(directory)]
+    gpus = []
+    for index, pci in enumerate(sorted(found, key=bus_order)):
+        uplinks, host_bridge = bridges(root, pci)
+        gpus.append(
+            Gpu(
+                index=index,
+                pci=pci,
+                numa_node=device_numa_node(root, pci),
+                link=pci_link(root, pci, uplinks),
+                uplinks=uplinks,
+                host_bridge=host_bridge,
+            )
+        )
+    return tuple(gpus)
+
+
+def bridges(root: Path, pci: str) -> tuple[tuple[str, ...], str | None]:
+    """The bridges above a device, nearest first, and its root bus (``0000:00``), from its place in ``/sys/devices``."""
+    try:
+        parts = (root / _DEVICES / pci).resolve(strict=True).parts
+    except OSError:
+        return (), None
+    uplinks = [
+        part.lower() for part in parts[:-1] if re.fullmatch(r"[0-9a-fA-F]{4,8}(:[0-9a-fA-F]{2}){2}\.[0-7]", part)
+    ]
+    roots = [part[3:].lower() for part in parts if re.fullmatch(r"pci[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}", part)]
+    return tuple(reversed(uplinks)), roots[-1] if roots else None
+
+
+def device_numa_node(root: Path, pci: str) -> int | None:
+    """The NUMA node of a PCI device; ``None`` where the kernel says -1."""
+    text = _read(root / _DEVICES / pci / "numa_node")
+    return int(text) if re.fullmatch("[0-9]{1,6}", text) else None
+
+
+def pci_link(root: Path, pci: str, uplinks: tuple[str, ...] = ()) -> Link:
+    """The link of a PCI device, now and at most: the smaller of what the device and its slot (``uplinks[0]``) allow."""
+    link = _own_link(root, pci)
+    if uplinks:
+        slot = _own_link(root, uplinks[0])
+        link = replace(
+            link, max_gen=_smaller(link.max_gen, slot.max_gen), max_width=_smaller(link.max_width, slot.max_width)
+        )
+    return link
+
+
+def _own_link(root: Path, pci: str) -> Link:
+    directory = root / _DEVICES / pci
+    return Link(
+        "pcie",
+        gen=generation(_read(directory / "current_link_speed")),
+        width=_width(_read(directory / "current_link_width")),
+        max_gen=generation(_read(directory / "max_link_speed")),
+        max_width=_width(_read(directory / "max_link_width")),
+    )
+
+
+def numa_cpus(root: Path) -> dict[int, tuple[int, ...]]:
+    """NUMA node -> its own CPUs."""
+    found = {}
+    for path in (root / "sys/devices/system/node").glob("node*/cpulist"):
+        name = path.parent.name[len("node") :]
+        if name.isdecimal():
+            try:
+                found[int(name)] = parse_cpu_list(_read(path))
+            except NearfarError:
+                continue
+    return found
+
+
+def gpu_memory_nodes(root: Path) -> dict[int, str]:
+    """NUMA nodes that are GPU memory, by NVIDIA's driver -> the bus id of their GPU."""
+    found = {}
+    for path in (root / "proc/driver/nvidia/gpus").glob("*/numa_status"):
+        match = re.search(r"^Node:\s*([0-9]{1,6})\s*$", _read(path), re.MULTILINE)
+        if match:
+            found[int(match[1])] = normal_bus_id(path.parent.name)
+    return found
+
+
+def product_name(root: Path) -> str | None:
+    """The machine's model, from its firmware (DMI, or the device tree where there is none)."""
+    dmi = _read(root / "sys/class/dmi/id/product_name")
+    tree = _read(root / "proc/device-tree/model").rstrip("\0")
+    return dmi.strip() or tree.strip() or None
+
+
+def driver_version(root: Path) -> str | None:
+    """The NVIDIA kernel driver's version, where it is loaded."""
+    return _read(root / "sys/module/nvidia/version") or None
+
+
+def _is_gpu(directory: Path) -> bool:
+    pci_class, vendor, device = (_read(directory / name).removeprefix("0x") for name in ("class", "vendor", "device"))
+    return is_gpu(pci_class[:4], vendor, device)
+
+
+def _width(text: str) -> int | None:
+    # Linux says 0 or 255 (all bits of the field) for a link that it cannot read.
+    return int(text) if re.fullmatch("[0-9]{1,2}", text) and int(text) > 0 else None
+
+
+def _smaller(a: int | None, b: int | None) -> int | None:
+    known = [value for value in (a, b) if value is not None]
+    return min(known) if known else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,147 @@
+"""What a case leaves behind: a program's output read back, and the files of its place in the run directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nearfar import measurement
+from nearfar.base import CouldNotJudge, Finding, NearfarError, supervise, write_atomically
+from nearfar.measurement import Document, from_raw
+from nearfar.topology import Node, node_to_document
+
+#: The node as observed, in the folder of a node and (from a remote job) in the stage directory.
+NODE = "node.json"
+
+
+def run_directory() -> Path:
+    """The run that the present session belongs to (``reframe_config.py`` names one where nobody has)."""
+    return Path(os.environ["NEARFAR_RUN_DIR"])
+
+
+def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list[Finding]]:
+    """The document that a supervised program printed (None where it printed none), and what its end says."""
+    account = _account(stage)
+    attempts = account.get("attempts", [])
+    if "prevented" in account:
+        return None, [Finding("program", "INDETERMINATE", str(account["prevented"]))]
+    program = _program(account.get("command", ["the program"]))
+    hangs = [attempt for attempt in attempts if attempt["hung"]]
+    findings: list[Finding] = []
+    if hangs and (len(hangs) < len(attempts) or hangs[-1]["timed_out"]):
+        last = hangs[-1]["last_line"]
+        where = f"; the last it said: {last}" if last else "; it had said nothing"
+        if len(hangs) == len(attempts):
+            times = "once" if len(hangs) == 1 else "twice" if len(hangs) == 2 else f"{len(hangs)} times"
+            words = f"{program} did not end within {account['limit']:g} s, {times}{where}"
+            return None, [Finding("program", "FAIL", words, hard=len(hangs) > 1)]
+        words = f"{program} did not end within {account['limit']:g} s, and did when it was tried again{where}"
+        findings.append(Finding("program", "DEGRADED", words))
+    try:
+        document = measurement.loads(stdout.read_text(encoding="utf-8", errors="replace"), program)
+        if attempts and int(attempts[-1]["returncode"]) < 0:
+            words = f"{program}{_ending(attempts)}, after it had printed its document"
+            findings.append(Finding("program", "DEGRADED", words))
+        return document, findings
+    except OSError as error:
+        return None, [
+            *findings,
+            Finding("program", "INDETERMINATE", f"{program}: its output cannot be read: {error.strerror}"),
+        ]
+    except CouldNotJudge as error:
+        # The program's own last word; a launcher may have said more after it.
+        said = (attempts[-1]["last_line"] if attempts else "") or _last_line(stderr)
+        words = f"{program}{_ending(attempts)}: {said}" if said else str(error)
+        return None, [*findings, Finding("program", "INDETERMINATE", words)]
+
+
+def _program(command: Sequence[str]) -> str:
+    """The name of a command's program: ``nearfar-copy``, ``nearfar osu``."""
+    own = list(command[1:3]) == ["-m", "nearfar"]
+    return " ".join(command[2:4]) if own else Path(command[0]).name
+
+
+def _account(stage: Path) -> dict[str, Any]:
+    try:
+        account: dict[str, Any] = json.loads((stage / supervise.ACCOUNT).read_text(encoding="utf-8"))
+        return account
+    except (OSError, ValueError):
+        return {}
+
+
+def _ending(attempts: list[Mapping[str, Any]]) -> str:
+    if not attempts:
+        return " did not start"
+    code = int(attempts[-1]["returncode"])
+    return f" was ended by signal {-code}" if code < 0 else f" ended with exit code {code} and no document"
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:
+        return ""
+    return next((line for line in reversed(lines) if line), "")
+
+
+def own_words(stderr: str, program: str) -> str | None:
+    """A program's own last line among what launchers say around it; None where it said nothing."""
+    said = [line.strip() for line in stderr.splitlines() if line.startswith(f"{program}: ")]
+    return said[-1] if said else None
+
+
+def program_seconds(stage: Path) -> float:
+    """How long the program itself ran, all attempts together."""
+    return float(sum(attempt["seconds"] for attempt in _account(stage).get("attempts", [])))
+
+
+def observation(node: Node, node_type: str | None = None) -> Document:
+    """A document without figures, for a check that only looks at the node; modelled where it is of a ``node_type``."""
+    kind, program = ("measured", "nearfar detect") if node_type is None else ("modelled", "nearfar predict")
+    return from_raw({
+        "schema": "nearfar-measurement/1", "kind": kind, "program": {"name": program},
+        **({} if node_type is None else {"node_type": node_type}),
+        "node": node_to_document(node), "results": [], "skipped": [], "failed": [],
+    })  # fmt: skip
+
+
+def keep(node: Path, document: Document | None, verdict: Mapping[str, Any], stderr: Path | None) -> None:
+    """Write a case's document, standard error and verdict under its node's folder, the verdict last: where it is, all
+    is."""
+    folder = _folder(node, verdict)
+    if document is not None:
+        write_atomically(folder / "document.json", measurement.dump(document))
+    if stderr is not None and stderr.is_file():
+        write_atomically(folder / "stderr.txt", stderr.read_bytes())
+    write_atomically(folder / "verdict.json", json.dumps(verdict, indent=1, ensure_ascii=False) + "\n")
+
+
+def _folder(node: Path, verdict: Mapping[str, Any]) -> Path:
+    """``<node>/<check>``; a node that belongs to several partitions keeps the further ones beside it."""
+    folder = node / str(verdict["check"])
+    try:
+        there = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return folder
+    if all(there.get(key) == verdict[key] for key in ("system", "partition", "environ")):
+        return folder
+    return node / f"{verdict['check']}@{verdict['partition']}+{verdict['environ']}"
+
+
+def keep_node(folder: Path, node: Node) -> None:
+    """Write the node as observed, once for all its checks."""
+    if not (folder / NODE).exists():
+        write_atomically(folder / NODE, json.dumps(node_to_document(node), indent=1) + "\n")
+
+
+def read_node(stage: Path) -> Node | None:
+    """The node that a remote job observed, or None."""
+    from nearfar.topology import node_from_document
+
+    try:
+        return node_from_document(json.loads((stage / NODE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, NearfarError):
+        return None

@@ -1,0 +1,453 @@
+"""The judge: what was measured × what it should be × the past → verdicts with reasons. Pure; nothing else judges.
+
+ReFrame gets the same bounds, and pages, exit codes and drains read what this wrote.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, ORDER, Finding, good, passes, worst
+from nearfar.cells import Cell, Skip
+from nearfar.measurement import (
+    CELL_QUANTITIES,
+    EXPECTED_SKIPS,
+    MADE_OF_OTHERS,
+    RATIO_UNIT,
+    SOFT_FAILURES,
+    AnyMetric,
+    Document,
+    SubjectMetric,
+    Unmeasured,
+    consistency,
+    subject_key,
+)
+from nearfar.topology import Node
+from nearfar.verdict.references import Reference, figure, row_keys
+
+from . import plausibility
+from .baseline import Past, worse
+from .plausibility import ABOVE_LINK
+from .words import amount, bound_words, describe, interval
+
+SCHEMA = "nearfar-verdict/1"
+#: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.
+LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
+#: What a finding speaks of that says why nothing was compared with the node's past.
+HISTORY = "history"
+#: What a finding speaks of that says that nothing of a check was judged.
+UNJUDGED = "judged"
+#: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
+_HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
+
+
+@dataclass(frozen=True)
+class Known:
+    """Who says that what was asked for exists, as the end of a sentence about it. ``link``: it is a link that the site's own
+    file names, so that the device's answer that there is none is evidence."""
+
+    who: str
+    link: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose verdict it is: the names that stand in ``verdict.json``."""
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    node: str
+    time: str
+
+
+def judge(
+    document: Document | None,
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Past] | None = None,
+    *,
+    subject: Subject,
+    metrics: Sequence[AnyMetric] = (),
+    asked: Sequence[Cell | str] = (),
+    findings: Sequence[Finding] = (),
+    left_out: Sequence[Skip] = (),
+    kind: str = "measured",
+    acceptance: bool = False,
+    exists: Mapping[Cell | str, Known] | None = None,
+    quantities: Callable[[Cell | str], Sequence[str]] | None = None,
+    must_judge: bool = False,
+) -> dict[str, Any]:
+    """The verdict on one check of one node, as ``nearfar-verdict/1``.
+
+    ``asked`` are the cells (or other subjects) that should have been measured, ``findings`` what the check found out by other means,
+    ``left_out`` the cells that were never asked for, ``past`` the node's own healthy runs by metric name.
+    ``acceptance``: what cannot be judged is INDETERMINATE. ``must_judge``: a check of which nothing was judged is. ``exists`` says
+    of what was asked for that it must exist, and ``quantities`` what each of it was asked for (without it any result answers).
+    """
+    past = past or {}
+    missing = _missing(document, asked, quantities)
+    skipped = [*(document.skipped if document else ()), *(Unmeasured(str(s.cell), s.reason, s.code) for s in left_out)]
+    found = [
+        *findings, *_from_kind(document, kind), *_from_started(document, subject), *_from_document(document),
+        *_from_skips(document, left_out, exists or {}, kind), *_from_missing(document, missing),
+    ]  # fmt: skip
+    found += _from_nothing(document, asked, kind)
+    node = None if document is None else document.node
+    judged = [
+        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node)
+        for metric in metrics
+    ]
+    _doubt_what_is_made_of(metrics, judged, node)
+    if must_judge:
+        found += _from_nothing_judged(found, judged, subject.system)
+    ranked = sorted(
+        [(f.verdict, f.reason) for f in found] + [(m["verdict"], m["reason"]) for m in judged],
+        key=lambda pair: ORDER.index(pair[0]),
+    )
+    raw = {} if document is None else document.raw
+    files = sorted({r.file for r in references.values() if r is not None and r.file is not None})
+    return {
+        "schema": SCHEMA,
+        "check": subject.check,
+        "system": subject.system,
+        "partition": subject.partition,
+        "environ": subject.environ,
+        "node": subject.node,
+        "kind": kind,
+        "time": subject.time,
+        "verdict": worst(verdict for verdict, _ in ranked),
+        "reasons": [reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED)],
+        "metrics": judged,
+        "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
+        "missing": list(missing),
+        "skipped": [{"cell": skip.cell, "reason": skip.reason, "code": skip.code} for skip in skipped],
+        "provenance": {
+            "document": None if document is None else "document.json",
+            "references": files,
+            "software": raw.get("node", {}).get("software", {}),
+        },
+    }
+
+
+def needs_sanity(verdict: Mapping[str, Any]) -> bool:
+    """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say
+    it."""
+    beyond_bounds = any(not passes(f["verdict"]) for f in verdict["findings"])
+    return beyond_bounds or any(m["verdict"] == "INDETERMINATE" for m in verdict["metrics"])
+
+
+def headline(verdict: Mapping[str, Any]) -> str:
+    """The verdict and its reasons in one line, as ReFrame's report shows it."""
+    reasons = list(verdict["reasons"])
+    more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+    return f"{verdict['verdict']}: {'; '.join(reasons[:3])}{more}"
+
+
+def _missing(
+    document: Document | None, asked: Sequence[Cell | str], quantities: Callable[[Cell | str], Sequence[str]] | None
+) -> dict[str, str]:
+    """What was asked for and a document says nothing about; behind each the quantities that it lacks, where it has others."""
+    results: dict[object, set[str]] = {}
+    accounted: set[object] = set()
+    if document is not None:
+        for result in document.results:
+            results.setdefault(result.cell or result.subject, set()).add(result.quantity)
+        accounted |= {subject_key(entry.cell) for entry in (*document.skipped, *document.failed)}
+    missing = {}
+    for subject in asked:
+        key = subject_key(str(subject))
+        if key in accounted:
+            continue
+        has = results.get(key, set())
+        lacks = [] if quantities is None else [each for each in quantities(subject) if each not in has]
+        if lacks or not has:
+            missing[str(subject)] = f" ({', '.join(lacks)})" if has else ""
+    return missing
+
+
+def _from_missing(document: Document | None, missing: Mapping[str, str]) -> list[Finding]:
+    """One finding for what a document leaves out; where there is no document, why not has been said already."""
+    if not missing or document is None:
+        return []
+    named = [f"{subject}{quantities}" for subject, quantities in missing.items()]
+    shown = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+    return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
+
+
+def _from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: str) -> list[Finding]:
+    """A check that measured nothing is never green, however good the reasons of its skips."""
+    if document is None or kind != "measured" or not asked or document.results or document.failed:
+        return []
+    if any(skip.code not in EXPECTED_SKIPS for skip in document.skipped) or not document.skipped:
+        return []  # said already
+    why = document.skipped[0].reason
+    return [Finding("cells", "INDETERMINATE", f"nothing was measured: every cell was skipped; the first: {why}")]
+
+
+def _from_nothing_judged(found: Sequence[Finding], metrics: Sequence[Mapping[str, Any]], system: str) -> list[Finding]:
+    """Why a check has no answer though nothing is wrong: no figure and no comparison was judged."""
+    compared = any(good(m["verdict"]) for m in metrics) or any(f.verdict == "PASS" for f in found)
+    if compared or not passes(worst([f.verdict for f in found] + [m["verdict"] for m in metrics])):
+        return []
+    notes = [f.reason for f in found if f.verdict == NOT_JUDGED]
+    why = notes[0] if notes else "there was nothing to compare with"
+    if metrics:
+        tuned = any(m["unit"] != RATIO_UNIT for m in metrics)
+        what = (
+            f"nearfar tune --system {system} makes them from healthy runs"
+            if tuned
+            else "rows for ratios are written by hand"
+        )
+        why = f"{len(metrics)} {'figure has' if len(metrics) == 1 else 'figures have'} no reference; {what}"
+    return [Finding(UNJUDGED, "INDETERMINATE", f"nothing of it was judged: {why}")]
+
+
+def _from_kind(document: Document | None, kind: str) -> list[Finding]:
+    """A prediction says nothing of a real node, whichever program printed it."""
+    if document is None or document.kind == kind:
+        return []
+    return [Finding("document", "INDETERMINATE", f"the document is {document.kind}, where one was to be {kind}")]
+
+
+def _from_document(document: Document | None) -> list[Finding]:
+    if document is None:
+        return []
+    found = []
+    if document.aggressors:
+        words = f"measured beside an aggressor ({', '.join(document.aggressors)}): the figures are not the node's own"
+        found.append(Finding("aggressor", "INDETERMINATE", words))
+    for failure in document.failed:
+        soft = failure.code in SOFT_FAILURES
+        verdict = "INDETERMINATE" if soft else "FAIL"
+        found.append(Finding(failure.cell or "program", verdict, _of_cell(failure.cell, failure.reason), not soft))
+    for gpu in document.raw.get("gpus_under_load", []):
+        found += _from_load(gpu)
+    return found
+
+
+def _from_started(document: Document | None, subject: Subject) -> list[Finding]:
+    """A document that was not measured for this verdict is no word on the node."""
+    if document is None or document.kind != "measured" or "started" not in document.raw:
+        return []
+    text = str(document.raw["started"])
+    try:
+        started, judged = (datetime.strptime(each, "%Y-%m-%dT%H:%M:%SZ") for each in (text, subject.time))
+    except ValueError:
+        return [Finding("started", "INDETERMINATE", f"the document was started at '{text}', which is no time")]
+    if judged - LONGEST <= started <= judged + CLOCKS:
+        return []
+    words = f"the document was started at {text}, and it is judged at {subject.time}"
+    return [Finding("started", "INDETERMINATE", f"{words}: it is another run's, or the node's clock is wrong")]
+
+
+def _from_skips(
+    document: Document | None, left_out: Sequence[Skip], exists: Mapping[Cell | str, Known], kind: str
+) -> list[Finding]:
+    """One finding for each reason, however many cells share it."""
+    groups: dict[tuple[str, bool, str], list[str]] = {}
+    for skip in () if document is None else document.skipped:
+        known = _known(skip, exists)
+        unsupported = skip.code == "unsupported"
+        if (unsupported and known is None) or (kind != "measured" and skip.code in EXPECTED_SKIPS):
+            continue
+        hard = unsupported and known is not None and known.link
+        who = f" ({known.who})" if unsupported and known is not None else ""
+        groups.setdefault((f"{skip.reason}{who}", hard, skip.code), []).append(skip.cell)
+    for each in left_out:
+        if each.code != "representative":
+            groups.setdefault((each.reason, False, each.code), []).append(str(each.cell))
+    found = []
+    for (reason, hard, code), cells in groups.items():
+        named = ", ".join(cell or "all that was asked for" for cell in cells[:3]) + (
+            f" and {len(cells) - 3} more" if len(cells) > 3 else ""
+        )
+        what = "not there" if hard else "asked for, and not measured" if code == "representative" else "not measured"
+        words = f"{what}: {named}: {reason}"
+        found.append(Finding(cells[0] or "program", "FAIL" if hard else "INDETERMINATE", words, hard))
+    return found
+
+
+def _known(skip: Unmeasured, exists: Mapping[Cell | str, Known]) -> Known | None:
+    """Who says that a skipped cell exists; of a skip of all that was asked for, the first."""
+    by_key = {subject_key(str(subject)): known for subject, known in exists.items()}
+    return by_key.get(subject_key(skip.cell)) if skip.cell else next(iter(by_key.values()), None)
+
+
+def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
+    """What the driver said of a GPU while it moved data: memory errors are evidence, held-down clocks an explanation."""
+    found = []
+    name = f"GPU {gpu['index']}"
+    errors = gpu.get("uncorrected_errors") or 0
+    if errors:
+        words = f"{name}: {errors} uncorrected memory error{'s' if errors > 1 else ''} since its last reset"
+        found.append(Finding(f"g{gpu['index']}.memory", "FAIL", words, hard=True))
+    held = [reason for reason in gpu.get("throttle") or [] if reason in _HARDWARE_THROTTLES]
+    if held:
+        words = f"{name}: its hardware held the clocks down while it was measured ({', '.join(held)})"
+        found.append(Finding(f"g{gpu['index']}.clocks", "DEGRADED", words))
+    return found
+
+
+def _of_cell(cell: str, reason: str) -> str:
+    return f"{cell}: {reason}" if cell and cell not in reason else reason
+
+
+def _judge_metric(
+    metric: AnyMetric,
+    reference: Reference | None,
+    metrics: Sequence[AnyMetric],
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Past],
+    acceptance: bool,
+    node: Node | None,
+) -> dict[str, Any]:
+    verdict, reason = _beside_its_past(metric, reference, past, acceptance, node)
+    before = past.get(metric.name)
+    if verdict in ("FAIL", "DEGRADED"):
+        reason = f"{reason}{_other_direction(metric, metrics, references, past, node)}"
+    return {
+        "name": metric.name,
+        "cell": metric.subject if isinstance(metric, SubjectMetric) else str(metric.cell),
+        "flow": None if isinstance(metric, SubjectMetric) or metric.flow is None else str(metric.flow),
+        "class": metric.path_class,
+        "rows": row_keys(metric),
+        "quantity": metric.quantity,
+        "value": metric.value,
+        "unit": metric.unit,
+        "ci": None if metric.ci is None else list(metric.ci),
+        "ceiling": metric.ceiling,
+        "limited_by": list(metric.limited_by),
+        "beside": [] if isinstance(metric, SubjectMetric) else list(map(str, metric.beside)),
+        "remeasured": not isinstance(metric, SubjectMetric) and metric.remeasured,
+        "reference": None if reference is None else {
+            "value": reference.value, "lower": reference.lowest, "upper": reference.highest, "unit": reference.unit,
+            "origin": reference.origin, "note": reference.note, "stale": reference.stale,
+        },
+        "degraded_below": None if reference is None else reference.degraded_below,
+        "past": None if before is None else {"median": before.median, "n": len(before.values), "since": before.since},
+        "verdict": verdict,
+        "reason": reason,
+    }  # fmt: skip
+
+
+def _unsound(metric: AnyMetric, node: Node | None) -> str | None:
+    """Why a figure is none, whatever it should be; None where it is one."""
+    if not math.isfinite(metric.value) or (metric.value <= 0 and metric.quantity in CELL_QUANTITIES):
+        return f"{metric.value:g} is no figure"
+    # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
+    if metric.verified is False:
+        return "the data that arrived was not verified"
+    wrong = consistency.fault(metric)
+    if wrong is not None:
+        return f"{amount(metric)}: {wrong}"
+    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
+        carries = f"above what its link can carry, {figure(metric.ceiling, metric.unit)}"
+        return f"{amount(metric)}, {carries}: not all was moved, or the link is another"
+    impossible = plausibility.fault(metric, node)
+    return None if impossible is None else f"{amount(metric)}, {impossible}"
+
+
+def _doubt_what_is_made_of(metrics: Sequence[AnyMetric], judged: Sequence[dict[str, Any]], node: Node | None) -> None:
+    """Of a figure that is none nothing can be made: a far path is not slow because the near one is a thousandfold."""
+    own = [metric for metric in metrics if metric.quantity not in MADE_OF_OTHERS]
+    unsound = {part for metric in own if _unsound(metric, node) for part in _parts(metric)}
+    for metric, entry in zip(metrics, judged):
+        if metric.quantity in MADE_OF_OTHERS and not passes(entry["verdict"]) and unsound & _parts(metric):
+            reason = f"{describe(metric)}: {amount(metric)}, made of a figure that is none"
+            entry.update(verdict="INDETERMINATE", reason=reason)
+
+
+def _parts(metric: AnyMetric) -> set[object]:
+    """What the figures have in common that one is made of: a GPU; of what is no cell, the program."""
+    if isinstance(metric, SubjectMetric):
+        return {metric.subject.partition("/")[0].partition(".")[0]}
+    return {gpu for flow in metric.cell.flows for gpu in flow.gpus}
+
+
+def _verdict(
+    metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None
+) -> tuple[str, str | None]:
+    what = describe(metric)
+    unsound = _unsound(metric, node)
+    if unsound is not None:
+        return "INDETERMINATE", f"{what}: {unsound}"
+    if reference is None or reference.boundless:
+        why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
+        # Figures that are made of others, and parts of 1, explain; what they are made of is judged.
+        explains = metric.quantity in MADE_OF_OTHERS or metric.unit == RATIO_UNIT
+        word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
+        return word, f"{what}: {amount(metric)}, not judged: {why}"
+    span = None if metric.converged else consistency.span(metric)
+    for bound, below in ((reference.lowest, True), (reference.highest, False)):
+        if bound is None:
+            continue
+        outside = metric.value < bound if below else metric.value > bound
+        if span is not None and span[0] < bound < span[1]:
+            held = "interval" if metric.ci else "samples"
+            holds = "holds" if metric.ci else "hold"
+            between = interval(span, metric.unit)
+            words = f"did not settle: its {held} {between} {holds} the bound {figure(bound, metric.unit)}"
+            return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
+        if outside:
+            expected = bound_words(reference, below)
+            if below and reference.degraded_words:
+                expected = f"{reference.degraded_words}; below {figure(bound, reference.unit)} it is broken"
+            return "FAIL", f"{what}: {amount(metric)}, expected {expected}"
+    if reference.degraded_below is not None and metric.value < reference.degraded_below:
+        return (
+            "DEGRADED",
+            f"{what}: {amount(metric)}, expected {reference.degraded_words or bound_words(reference, True)}",
+        )
+    if reference.origin == "siblings" and acceptance:
+        return "INDETERMINATE", f"{what}: {amount(metric)}, like its siblings, which alone accept nothing"
+    return "PASS", None
+
+
+def _beside_its_past(
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Past], acceptance: bool, node: Node | None
+) -> tuple[str, str | None]:
+    """The verdict by the reference; what passes it may be worse than it was."""
+    verdict, reason = _verdict(metric, reference, acceptance, node)
+    before = past.get(metric.name)
+    if verdict not in ("PASS", NOT_JUDGED) or before is None or not worse(metric, before):
+        return verdict, reason
+    words = f"{amount(metric)}, worse than its own past: {before.words(metric.unit)}"
+    return "DEGRADED", f"{describe(metric)}: {words}"
+
+
+def _other_direction(
+    metric: AnyMetric,
+    metrics: Sequence[AnyMetric],
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Past],
+    node: Node | None,
+) -> str:
+    """What the opposite direction of a host path says: a direction alone points at another part than both."""
+    if isinstance(metric, SubjectMetric) or metric.quantity == "ratio" or metric.total:
+        return ""
+    flow = metric.flow or metric.cell.flows[0]
+    if flow.kind != "host":
+        return ""
+    for other in metrics:
+        if isinstance(other, SubjectMetric):
+            continue
+        beside = other.flow or other.cell.flows[0]
+        same_path = (beside.numa_node, beside.gpus, beside.options) == (flow.numa_node, flow.gpus, flow.options)
+        same_load = other.cell == metric.cell or (other.cell.lone and metric.cell.lone)
+        if (
+            same_path
+            and same_load
+            and not other.total
+            and other.quantity == metric.quantity
+            and beside.direction != flow.direction
+        ):
+            verdict, _ = _beside_its_past(other, references.get(other.name), past, False, node)
+            if verdict == NOT_JUDGED:
+                return ""
+            return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
+    return ""

@@ -1,0 +1,271 @@
+"""The one place that says what a figure should be, and how that is known.
+
+In this order: the site's tuned reference, the published value of the same node type, the prediction from nominal
+links, and siblings (the same figure of the node's other GPUs). A modelled document is compared with published values
+only.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of, split_class
+from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
+from nearfar.model import link_limits
+from nearfar.model.prediction import NodeType, predict
+from nearfar.topology import Node
+
+from .reference import Reference, figure
+from .reference_files import ReferenceFile, fastest_links
+
+#: So many siblings beside the one judged are needed before they say anything.
+LEAST_SIBLINGS = 3
+#: How far below its siblings a figure may lie: alone, and in windows; or three deviations, if more.
+SIBLING_SLACK = {True: 0.05, False: 0.10}
+#: Three times the standard deviation that a median absolute deviation stands for in normal data.
+_THREE_SIGMA_PER_MAD = 3 * 1.4826
+#: How far a measured ratio may lie from the predicted one where the package link limits.
+RATIO_SLACK = 0.15
+
+
+#: How far below its prediction what many GPUs carry at once may lie.
+AT_ONCE_SLACK = 0.10
+#: A task below this part of its fair share is starved.
+STARVED = 0.5
+FAIR_WORDS = "K tasks have 1/K each of what one alone has"
+
+
+def row_keys(metric: AnyMetric) -> list[str]:
+    """The rows that may hold a metric's reference, the most precise first: its own name, then its class's.
+
+    Cells of several GPUs' links to the host have their own name alone: what they carry depends on which GPUs they are. Of
+    exchanges between GPUs on paths of one class each flow has a class's row, and the totals of one to all and all to one:
+    those of disjoint pairs depend on how many these are.
+    """
+    if isinstance(metric, SubjectMetric):
+        return list(metric.rows) or [metric.name]
+    keys = [metric.name]
+    load = "lone" if metric.cell.lone else link_limits.host_load(metric.cell) or link_limits.peer_load(metric.cell)
+    load = load or ("exchange" if exchange_of(metric.cell) else None)
+    flow = metric.flow or metric.cell.flows[0]
+    way = link_limits.driven(flow) if flow.kind == "peer" else flow.direction
+    what = ".".join([way, *(option for option in flow.options if option != flow.kernel)])
+    if load == "lone":
+        keys.append(f"{metric.path_class}.{what}")
+    elif load == "both":
+        keys.append(f"{metric.path_class}.both.{'total' if metric.total else what}")
+    elif load == "exchange":
+        keys += _exchange_keys(metric, what)
+    elif metric.quantity == "stream":
+        keys.append(f"all.{flow.kernel}" if metric.total else f"all.{flow.kernel}.{metric.path_class}")
+    return keys
+
+
+def _exchange_keys(metric: Metric, what: str) -> list[str]:
+    exchange = exchange_of(metric.cell)
+    if exchange is None or metric.path_class == "mixed":
+        return []
+    of_flow = what if metric.flow is not None else ""
+    figure_of = "total" if metric.total and exchange.hub is not None else of_flow
+    return [f"{metric.path_class}.{exchange.pattern}.{figure_of}"] if figure_of else []
+
+
+def resolve(
+    metrics: Sequence[AnyMetric],
+    check: str,
+    files: Sequence[ReferenceFile],
+    node: Node,
+    *,
+    kind: str = "measured",
+    node_type: NodeType | None = None,
+    stamp: Mapping[str, str] | None = None,
+) -> dict[str, Reference | None]:
+    """The reference of every metric by name; None where nothing says what it should be.
+
+    ``node`` is the expected node (the site's), ``kind`` the document's. Raises ``NearfarError`` for a reference above
+    a line rate.
+    """
+    for file in files:
+        file.check_line_rates(fastest_links(node))
+    found: dict[str, Reference | None] = {}
+    siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
+    for metric in metrics:
+        reference = _from_files(metric, check, files, node, kind, stamp or {})
+        if kind == "measured" and isinstance(metric, Metric):
+            siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
+            reference = reference or _from_links(metric, node, node_type) or _from_capacities(metric, node_type)
+            reference = _stricter(reference, siblings)
+        found[metric.name] = reference
+    return found
+
+
+def _from_files(
+    metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str]
+) -> Reference | None:
+    model = model_of(metric, node)
+    for file in files:
+        if kind == "modelled" and file.origin != "published":
+            continue
+        row = file.row(check, model, row_keys(metric))
+        if row is not None and row[3] != metric.unit:
+            raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row[3]}'", check)
+        if row is not None:
+            return file.reference(row, stamp, file.place(check, model, row_keys(metric)))
+    return None
+
+
+def model_of(metric: AnyMetric, node: Node) -> str | None:
+    """The GPU model whose rows speak of a figure: that of the first GPU that takes part, else of the node's first."""
+    gpus = () if isinstance(metric, SubjectMetric) else metric.cell.flows[0].gpus
+    gpu = node.gpu(gpus[0]) if gpus else next(iter(node.gpus), None)
+    return None if gpu is None else gpu.name
+
+
+def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Reference | None:
+    if metric.path_class in link_limits.LEAST_RATIO:
+        return _ratio(metric, link_limits.least_ratio(metric, node), node_type)
+    if split_class(metric.path_class)[1] == "task_over_fair":
+        words = f"at least {figure(STARVED, metric.unit)} (prediction: {FAIR_WORDS})"
+        return Reference(1.0, None, None, metric.unit, "prediction", FAIR_WORDS, STARVED, words)
+    expected = link_limits.expectation(metric, node)
+    if expected is None:
+        return None
+    degraded = None if expected.floor is None else expected.ceiling * expected.floor
+    words = "" if degraded is None else f"at least {figure(degraded, metric.unit)} (prediction: {expected.words})"
+    return Reference(
+        expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.words, degraded, words
+    )
+
+
+def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | None:
+    """What many GPUs carry at once on this type of node, where all that limits them is published."""
+    load = None if node_type is None else load_of(node_type.node, metric.cell)
+    from_host = load is not None and len(load.gpus) > 1 and load.tasks == 1
+    if node_type is None or not (from_host or exchange_of(metric.cell)) or metric.unit != "GB/s":
+        return None
+    prediction = predict(metric.cell, node_type)
+    known = {c.name: c.published for c in (*node_type.capacities.values(), *node_type.caps.values())}
+    if prediction.unknown or not all(known.get(name) for name in prediction.limited_by):
+        return None
+    value = prediction.total if metric.flow is None else prediction.flows[metric.flow]
+    if value is None:
+        return None
+    degraded = value * (1 - AT_ONCE_SLACK)
+    note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
+    words = f"at least {figure(degraded, metric.unit)} (prediction: {figure(value, metric.unit)}, {note})"
+    return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
+
+
+def _ratio(metric: Metric, least: float | None, node_type: NodeType | None) -> Reference | None:
+    """A far path over the near one: a lower bound where any is known, an upper one only where the package link is
+    known to limit."""
+    limited = None if node_type is None else _limited_ratio(metric, node_type)
+    if limited is not None:
+        ratio, link, best_case = limited
+        note = f"limited by the package link {link}"
+        # Where the prediction is the best case it bounds from above alone.
+        lower = -RATIO_SLACK if not best_case else None if least is None else min(0.0, least / ratio - 1)
+        return Reference(ratio, lower, RATIO_SLACK, metric.unit, "prediction", note)
+    if least is None:
+        return None
+    return Reference(1.0, least - 1, None, metric.unit, "prediction", "no healthy node is known below the lower bound")
+
+
+def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str, bool] | None:
+    """The predicted ratio, the package link that limits the far path, and whether that is the best case (something else
+    may limit, and nobody knows how much); None where the prediction does not say so."""
+    gpu = node_type.node.gpu(metric.cell.flows[0].gpus[0])
+    if gpu is None or gpu.numa_node is None:
+        return None
+    far = predict(metric.cell, node_type)
+    links = [name for name in far.limited_by if re.fullmatch(r"p\d+-p\d+", name)]
+    if not links or not all(node_type.capacities[name].published for name in links):
+        return None
+    beside = {flow: _from_memory(flow, gpu.numa_node) for flow in metric.cell.flows}
+    near = predict(Cell(tuple(beside.values())), node_type)
+    over, under = (
+        (far.total, near.total) if metric.flow is None else (far.flows[metric.flow], near.flows[beside[metric.flow]])
+    )
+    return (over / under, links[0], bool(far.unknown)) if over and under and not near.unknown else None
+
+
+def _from_memory(flow: Flow, numa_node: int) -> Flow:
+    """The same host flow with the memory of another NUMA node, driven from there."""
+    memory = Endpoint("n", numa_node)
+    if flow.direction == "h2d":
+        return replace(flow, source=memory, driver=None)
+    return replace(flow, destination=memory, driver=None)
+
+
+def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Metric]]:
+    """The metrics that are alike, by the name of each; none for figures that are made of others."""
+    groups: dict[object, list[Metric]] = {}
+    for metric in metrics:
+        # Of times the least is best; siblings say only what is too little.
+        if metric.quantity not in MADE_OF_OTHERS and metric.unit == "GB/s":
+            groups.setdefault(_sibling_group(metric, node), []).append(metric)
+    return {metric.name: group for group in groups.values() for metric in group}
+
+
+def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
+    """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
+    others = [m.value for m in group if m.name != metric.name]
+    if len(others) < LEAST_SIBLINGS:
+        return None
+    middle = statistics.median(others)
+    deviation = statistics.median(abs(value - middle) for value in others)
+    slack = max(SIBLING_SLACK[_latched(metric)] * middle, _THREE_SIGMA_PER_MAD * deviation)
+    note = f"median of {len(others)} like it in this node"
+    words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
+    return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)
+
+
+def _latched(metric: Metric) -> bool:
+    """Whether a cell is measured flow by flow; others, in windows, scatter more."""
+    cell = metric.cell
+    return (
+        cell.lone
+        and not metric.beside
+        and not any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
+    )
+
+
+def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
+    """A reference with what its siblings say, where that is more: inside the bounds and clearly worse than they is
+    DEGRADED."""
+    if reference is None or siblings is None:
+        return reference or siblings
+    if siblings.degraded_below is None or siblings.degraded_below <= (reference.degraded_below or 0):
+        return reference
+    if reference.lowest is not None and siblings.degraded_below <= reference.lowest:
+        return reference
+    return replace(reference, degraded_below=siblings.degraded_below, degraded_words=siblings.degraded_words)
+
+
+def _sibling_group(metric: Metric, node: Node) -> object:
+    """What siblings have in common; the metric's own name where it can have none."""
+    keys = row_keys(metric)
+    if len(keys) == 1 or (metric.flow is not None and divided_by_the_fabric(metric.cell)):
+        return metric.name
+    flow = metric.cell.flows[0]
+    gpu = node.gpu(flow.gpus[0]) if flow.gpus else None
+    if gpu is None:
+        # STREAM: only pairs as far apart are alike, and CPU-less memory is of another kind.
+        distance = node.distances.get((flow.source.index, flow.destination.index)) if flow.kind == "stream" else None
+        return keys[1], metric.unit, distance, link_limits.knows_memory(metric.cell, node)
+    if len(flow.gpus) > 1:
+        gpus = [node.gpu(index) for each in metric.cell.flows for index in each.gpus]
+        models = tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None}))
+        return keys[1], metric.unit, len(metric.cell.flows), models
+    sharing = [len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks]
+    return (
+        keys[1],
+        metric.unit,
+        gpu.name,
+        link_limits.nominal_link(gpu),
+        tuple(sharing),
+        link_limits.knows_memory(metric.cell, node),
+    )

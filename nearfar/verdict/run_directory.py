@@ -1,0 +1,241 @@
+"""Reading a run directory: ``run.json``, and for each node and check its verdict, document and standard error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, ORDER, NearfarError, shown_verdict
+from nearfar.topology import Node, node_from_document
+
+from . import build_provenance
+
+_MODELLED_SUFFIX = "-modelled"
+#: What a node is, its memory, its GPUs one by one, then together; other checks follow by name.
+_CHECK_ORDER = (
+    "topology_check",
+    "host_memory_check",
+    "host_device_check",
+    "peer_check",
+    "saturation_check",
+    "sharing_check",
+    "size_sweep_check",
+    "latency_check",
+    "load_balance_check",
+    "quick_check",
+    "osu_check",
+    "contention_check",
+    "thread_split_check",
+)
+
+
+def worst(verdicts: list[str]) -> str:
+    """The worst of some verdicts; an unknown word counts as INDETERMINATE, and none at all too."""
+    ranks = [ORDER.index(v) if v in ORDER else ORDER.index("INDETERMINATE") for v in verdicts]
+    return ORDER[min(ranks)] if ranks else "INDETERMINATE"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check on one node. ``verdict`` and ``document`` are the files as read; None: the file is not there."""
+
+    name: str
+    folder: Path
+    verdict: dict[str, Any] | None
+    document: dict[str, Any] | None
+
+    @property
+    def word(self) -> str:
+        """The check's verdict; a check that left none could not be judged."""
+        return worst([self.verdict["verdict"]]) if self.verdict else "INDETERMINATE"
+
+    @property
+    def problem(self) -> str | None:
+        """What is missing of this check, in a sentence."""
+        if self.verdict is None:
+            return f"{self.name} left no verdict: it did not finish"
+        # A verdict without figures says itself why there is no document.
+        if self.document is None and (self.verdict["metrics"] or not self.verdict.get("reasons")):
+            return (
+                f"{self.name} has a verdict, but its measurement document is missing: no samples, no bindings, no node"
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class NodeRun:
+    """What a run found out about one node. ``node`` is what was observed or modelled, None where no file says.
+
+    ``name`` is the host's, or the node type's where the node is modelled.
+    """
+
+    folder: Path
+    name: str
+    system: str
+    modelled: bool
+    node: Node | None
+    checks: tuple[Check, ...]
+
+    @property
+    def word(self) -> str:
+        """The worst verdict of the node's checks."""
+        return worst([check.word for check in self.checks])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory as read; ``raw`` is ``run.json``."""
+
+    folder: Path
+    raw: dict[str, Any]
+    nodes: tuple[NodeRun, ...]
+    #: Where the programs of each partition and environment came from, as ``nearfar.verdict.build_provenance`` reads it.
+    programs: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The run's verdict as shown: a run in which nothing was measured is MODELLED, not PASS."""
+        word = str(self.raw["verdict"])
+        nothing_measured = bool(self.nodes) and all(node.modelled for node in self.nodes)
+        return word if word == "MODELLED" else shown_verdict(worst([word]), nothing_measured)
+
+    @property
+    def missing_cases(self) -> list[dict[str, Any]]:
+        """The cases that should have run and did not, each with its ``reason`` where one is known."""
+        return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)]
+
+
+def read(folder: Path) -> Run:
+    """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""
+    raw = _load(folder / "run.json", "nearfar-run/1", {"system": str, "verdict": str})
+    if raw is None:
+        raise NearfarError(
+            f"{folder / 'run.json'}: not there; name a run directory, as ./validate prints them, or 'latest'"
+        )
+    nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
+    # What was really measured comes first.
+    found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
+    return Run(folder, raw, tuple(found), tuple(build_provenance.read(folder)))
+
+
+def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
+    folders = sorted(
+        (each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=lambda each: check_rank(each.name)
+    )
+    checks = tuple(map(_check, folders))
+    observed = _load(place / "node.json", None, {})
+    if not checks and observed is None:
+        return None
+    verdicts = [check.verdict for check in checks if check.verdict]
+    kinds = {verdict.get("kind") for verdict in verdicts}
+    modelled = "modelled" in kinds or (not kinds and place.name.endswith(_MODELLED_SUFFIX))
+    if modelled:
+        types = (check.document.get("node_type") for check in checks if check.document)
+        bare = place.name[: -len(_MODELLED_SUFFIX)] if place.name.endswith(_MODELLED_SUFFIX) else place.name
+        name = next((str(word) for word in types if word), bare)
+    else:
+        name = next((str(verdict["node"]) for verdict in verdicts if verdict.get("node")), place.name)
+    system = next((str(verdict["system"]) for verdict in verdicts if verdict.get("system")), str(run["system"]))
+    return NodeRun(place, name, system, modelled, _machine(place, observed, checks), checks)
+
+
+def _machine(place: Path, observed: dict[str, Any] | None, checks: tuple[Check, ...]) -> Node | None:
+    """The node as observed, its GPUs numbered as the programs numbered them; else as the fullest document has it."""
+    documents = [
+        _parsed(check.folder / "document.json", check.document["node"])
+        for check in checks
+        if check.document and isinstance(check.document.get("node"), dict)
+    ]
+    fullest = max(documents, key=lambda node: len(node.gpus), default=None)
+    if observed is None:
+        return fullest
+    node = _parsed(place / "node.json", observed)
+    # Programs count the GPUs that the site's file expects, so one that is absent leaves a gap; looking alone cannot know.
+    numbers = {gpu.pci: gpu.index for gpu in fullest.gpus} if fullest else {}
+    if not all(gpu.pci in numbers for gpu in node.gpus):
+        return node
+    renamed = {gpu.index: numbers[gpu.pci] for gpu in node.gpus}
+    gpus = sorted((replace(gpu, index=numbers[gpu.pci]) for gpu in node.gpus), key=lambda gpu: gpu.index)
+    peers = {(renamed[a], renamed[b]): link for (a, b), link in node.peers.items() if a in renamed and b in renamed}
+    return replace(node, gpus=tuple(gpus), peers=peers)
+
+
+def _parsed(path: Path, document: dict[str, Any]) -> Node:
+    try:
+        return node_from_document(document)
+    except NearfarError as error:
+        raise NearfarError(f"{path}: {error}") from None
+
+
+def check_rank(name: str) -> tuple[int, str]:
+    """Sorts the names of checks as pages show them."""
+    return _CHECK_ORDER.index(name) if name in _CHECK_ORDER else len(_CHECK_ORDER), name
+
+
+def _is_check(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("verdict.json", "document.json", "stderr.txt"))
+
+
+def _check(folder: Path) -> Check:
+    verdict = _load(folder / "verdict.json", "nearfar-verdict/1", {"verdict": str, "metrics": list})
+    document = _load(folder / "document.json", "nearfar-measurement/1", {"results": list})
+    return Check(folder.name, folder, None if verdict is None else _in_todays_words(verdict), document)
+
+
+#: What findings spoke of that earlier versions called PASS, though they only inform.
+_NOTES = ("topology", "cells", "nodes", "history", "binding", "repetitions", "starved", "split")
+
+
+def _in_todays_words(verdict: dict[str, Any]) -> dict[str, Any]:
+    """A verdict as it is written today: earlier versions called PASS what nothing was held against."""
+
+    def word(entry: Any, informs: bool) -> Any:
+        return {**entry, "verdict": NOT_JUDGED} if informs and entry.get("verdict") == "PASS" else entry
+
+    metrics = [word(m, not bounded(m)) if isinstance(m, dict) else m for m in verdict["metrics"]]
+    findings = [word(f, f.get("item") in _NOTES) for f in verdict.get("findings") or []]
+    found = {**verdict, "metrics": metrics, "findings": findings}
+    if verdict["verdict"] == "PASS" and (metrics or findings):
+        words = [str(each.get("verdict")) for each in (*metrics, *findings) if isinstance(each, dict)]
+        found["verdict"] = NOT_JUDGED if set(words) == {NOT_JUDGED} else "PASS"
+    return found
+
+
+def bounded(metric: dict[str, Any]) -> bool:
+    """Whether a figure of ``verdict.json`` has a reference with a bound; without one there is nothing to pass."""
+    reference = metric.get("reference")
+    if not reference:
+        return False
+    bounds = reference.get("lower"), reference.get("upper"), metric.get("degraded_below")
+    return any(bound is not None for bound in bounds)
+
+
+def _load(path: Path, schema: str | None, needed: dict[str, type]) -> dict[str, Any] | None:
+    """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values."""
+    try:
+        data = json.loads(path.read_bytes(), parse_constant=lambda _: None)  # NaN is no figure
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise NearfarError(f"{path}{where}: not a whole JSON document; was the run interrupted? Run it again") from None
+    if not isinstance(data, dict):
+        raise NearfarError(f"{path}: expected a JSON object; this file is not nearfar's")
+    if schema is not None and data.get("schema") != schema:
+        raise NearfarError(_other_schema(path, schema, data.get("schema")))
+    for key, kind in needed.items():
+        if not isinstance(data.get(key), kind):
+            raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")
+    return data
+
+
+def _other_schema(path: Path, schema: str, found: Any) -> str:
+    name, _, version = schema.partition("/")
+    other, _, newer = str(found).partition("/")
+    if other == name and newer.isdigit() and int(newer) > int(version):
+        return f"{path}: written as {found} by a newer nearfar; this one reads up to {schema}: update it"
+    return f"{path}: expected schema {schema}, found {found}"

@@ -1,0 +1,134 @@
+"""Figures and bounds in a technician's words."""
+
+from __future__ import annotations
+
+from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty, split_class
+from nearfar.measurement import AnyMetric, SubjectMetric
+from nearfar.verdict.references import Reference, figure
+
+
+def describe(metric: AnyMetric) -> str:
+    """The figure in a technician's words: ``GPU 2, device to host from NUMA node 0``."""
+    if isinstance(metric, SubjectMetric):
+        return metric.words
+    words = _load_words(metric.cell, metric.flow, metric.total)
+    if metric.beside:
+        words += f" beside {', '.join(map(pretty, metric.beside))}"
+    if metric.remeasured:
+        words += ", measured again alone"
+    path_class, what = split_class(metric.path_class)
+    if what == "over_near":
+        return f"{words}: {path_class.replace('_', ' ')} over near"
+    return f"{words}: {_DERIVED_WORDS[what]}" if what else words
+
+
+#: What a figure that is made of others says of its cell.
+_DERIVED_WORDS = {
+    "staged_over_direct": "staged over direct",
+    "fairness": "least share over the greatest",
+    "slowest_task": "the slowest task",
+    "mean_task": "the mean task",
+    "fastest_task": "the fastest task",
+    "task_over_fair": "the slowest task over its fair share",
+    "half_bandwidth": "the size with half of the largest rate",
+    "latency_copy": "latency of a tiny copy",
+    "latency_chase": "latency of a load",
+    "latency_launch": "latency of a launch",
+}
+
+
+def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
+    if cell.lone:
+        return _flow_words(cell.flows[0])
+    if flow is not None:
+        one_pair = len(cell.flows) == 2 and (_one_path(cell) or len({frozenset(f.gpus) for f in cell.flows}) == 1)
+        many = _many_words(cell)
+        rest = "both directions at once" if one_pair else f"of {many}" if many else f"while {cell} runs"
+        return f"{_flow_words(flow)}, {rest}"
+    if _one_path(cell):
+        first = cell.flows[0]
+        return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (
+            ", together" if total else ""
+        )
+    pairs = {frozenset(f.gpus) for f in cell.flows if f.kind == "peer"}
+    if len(pairs) == 1 and len(cell.flows) == 2 and all(f.kind == "peer" for f in cell.flows):
+        one, other = sorted(pairs.pop())
+        return f"GPUs {one} and {other}, both directions at once" + (", together" if total else "")
+    many = _many_words(cell)
+    if many:
+        return many + (", together" if total else "")
+    if all(f.kind == "stream" for f in cell.flows):
+        return f"memory of all {len(cell.flows)} NUMA nodes at once, STREAM {cell.flows[0].kernel}"
+    return f"{cell}, together"
+
+
+def _many_words(cell: Cell) -> str:
+    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory, or between them; empty for other
+    cells."""
+    exchanged = _exchange_words(cell)
+    if exchanged:
+        return exchanged
+    gpus = list(dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus))
+    if len(gpus) < 2 or any(flow.kind != "host" for flow in cell.flows):
+        return ""
+    ways = {flow.direction for flow in cell.flows}
+    way = "both directions" if len(ways) > 1 else _WAYS[ways.pop()]
+    memories = sorted({flow.numa_node for flow in cell.flows if flow.numa_node is not None})
+    tasks = {flow.tasks for flow in cell.flows}
+    shared = f", {max(tasks)} tasks each" if max(tasks) > 1 else ""
+    named = ", ".join(map(str, gpus))
+    return f"GPUs {named} at once{shared}, {way}, NUMA node{'s' if len(memories) > 1 else ''} {', '.join(map(str, memories))}"
+
+
+def _exchange_words(cell: Cell) -> str:
+    """``GPU 0 to GPUs 1, 2, 3 at once``; empty where a cell is no exchange."""
+    exchange = exchange_of(cell)
+    if exchange is None:
+        return ""
+    sources, destinations = (", ".join(str(flow.gpus[end]) for flow in cell.flows) for end in (0, 1))
+    if exchange.pattern == ONE_TO_ALL:
+        return f"GPU {exchange.hub} to GPUs {destinations} at once"
+    if exchange.pattern == ALL_TO_ONE:
+        return f"GPUs {sources} to GPU {exchange.hub} at once"
+    if exchange.pattern == ONE_WAY:
+        return f"GPUs {sources} to GPUs {destinations} at once, one each"
+    return f"GPU pairs {', '.join(f'{a} and {b}' for a, b in exchange.pairs)} at once, both directions"
+
+
+_WAYS = {"h2d": "host to device", "d2h": "device to host"}
+
+
+def _one_path(cell: Cell) -> bool:
+    return all(flow.kind == "host" for flow in cell.flows) and len({(f.numa_node, f.gpus) for f in cell.flows}) == 1
+
+
+def _flow_words(flow: Flow) -> str:
+    options = [option for option in flow.options if option != flow.kernel]
+    extra = f" ({', '.join('/' + option for option in options)})" if options else ""
+    if flow.kind == "stream":
+        return (
+            f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
+        )
+    if flow.kind == "peer":
+        read = ", read" if flow.driver is not None else ""
+        return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
+    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
+
+
+def amount(metric: AnyMetric) -> str:
+    """A figure with its unit; a ratio without."""
+    return figure(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
+
+
+def interval(ci: tuple[float, float], unit: str) -> str:
+    """``54.9 to 55.6``."""
+    return f"{figure(ci[0], unit)} to {figure(ci[1], unit)}"
+
+
+def bound_words(reference: Reference, below: bool) -> str:
+    """``at least 52.6 (tuned 55.5; …)``; the origin always stands in it."""
+    bound = reference.lowest if below else reference.highest
+    least = "at least" if below else "at most"
+    amount = "" if bound is None else f"{least} {figure(bound, reference.unit)} "
+    stale = "" if not reference.stale else ", stale"
+    return f"{amount}({reference.origin}{stale}: {figure(reference.value, reference.unit)}; {reference.note})"

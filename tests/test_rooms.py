@@ -1,0 +1,156 @@
+"""The package's rooms: nothing lies loose, no import runs up, in a circle, or past a room's face."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+PACKAGE = CHECKOUT / "nearfar"
+#: From the ground up: a room imports only from those before it.
+ORDER = (
+    "base", "topology", "cells", "measurement", "model", "binding", "mpi", "question", "verdict", "site", "history",
+    "report", "run", "slurm", "commands",
+)  # fmt: skip
+LOOSE = ("__init__.py", "__main__.py", "cli.py")
+#: More files than this, and one has to search.
+MOST_FILES = 20
+
+
+class Import(NamedTuple):
+    """One name that a file imports: from ``room`` (``slurm.sweep``; empty: the package itself)."""
+
+    file: Path
+    line: int
+    room: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(CHECKOUT)}:{self.line}: from nearfar.{self.room} import {self.name}"
+
+
+def room_of(file: Path) -> str:
+    """The room that a file of the package is in; empty for those beside the rooms, and for what is no part of it."""
+    return ".".join(file.relative_to(PACKAGE).parent.parts) if file.is_relative_to(PACKAGE) else ""
+
+
+def rooms() -> list[str]:
+    """Every folder of the package."""
+    return sorted(room_of(file) for file in PACKAGE.rglob("*/__init__.py"))
+
+
+def files() -> list[Path]:
+    """All that imports from the package but for the tests, which look inside the rooms too."""
+    return [
+        *sorted(PACKAGE.rglob("*.py")),
+        *sorted((CHECKOUT / "checks").rglob("*.py")),
+        CHECKOUT / "reframe_config.py",
+    ]
+
+
+def imports(file: Path) -> Iterator[Import]:
+    """Every name that a file imports from the package: at the top, in functions, for types alone."""
+    room = room_of(file)
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.startswith("nearfar."):
+                    yield Import(file, node.lineno, name.name.partition(".")[2], "*")
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        module = node.module or ""
+        if node.level and file.is_relative_to(PACKAGE):
+            above = ["nearfar", *room.split(".")][: len(["nearfar", *room.split(".")]) - node.level + 1]
+            module = ".".join([*above, module]).strip(".")
+        if module.partition(".")[0] == "nearfar":
+            for name in node.names:
+                yield Import(file, node.lineno, module.partition(".")[2], name.name)
+
+
+def exported(room: str) -> set[str]:
+    """What a room's ``__all__`` names."""
+    tree = ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def test_nothing_lies_loose() -> None:
+    assert sorted(file.name for file in PACKAGE.glob("*.py")) == sorted(LOOSE)
+    unknown = {room.partition(".")[0] for room in rooms()} ^ set(ORDER)
+    assert not unknown, f"rooms that the order above does not know, or that are gone: {unknown}"
+
+
+def test_no_room_is_so_full_that_one_has_to_search_it() -> None:
+    full = {room: len(list((PACKAGE / room.replace(".", "/")).glob("*.py"))) for room in rooms()}
+    assert not {room: count for room, count in full.items() if count > MOST_FILES + 1}
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_room_says_what_it_is(room: str) -> None:
+    text = ast.get_docstring(ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
+    assert text and len(text) > 30, f"nearfar/{room}/__init__.py does not say what the room gives"
+
+
+def test_no_import_reaches_past_a_face() -> None:
+    faces = {room: exported(room) for room in rooms()}
+    past = []
+    for file in files():
+        here = room_of(file)
+        for one in imports(file):
+            module = one.room.rpartition(".")
+            own = one.room == here or (module[0] == here and one.room not in faces)
+            parts = one.room == "" and (one.name in faces or one.name in ("__version__", "cli"))
+            subroom = one.room in faces and f"{one.room}.{one.name}" in faces
+            if file.is_relative_to(PACKAGE) and here == "" and one.room == "cli":
+                continue
+            if not (own or parts or subroom or one.name in faces.get(one.room, ())):
+                past.append(str(one))
+    assert not past, "not exported by that room's __init__:\n" + "\n".join(past)
+
+
+def test_no_import_runs_up() -> None:
+    up = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        here = room_of(file).partition(".")[0]
+        for one in imports(file):
+            there = (one.room or one.name).partition(".")[0]
+            if here in ORDER and there in ORDER and ORDER.index(there) > ORDER.index(here):
+                up.append(f"{one}  ({there} stands above {here})")
+    assert not up, "imports that run up:\n" + "\n".join(up)
+
+
+def test_no_rooms_import_each_other() -> None:
+    arrows: dict[str, dict[str, Import]] = defaultdict(dict)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        here = room_of(file)
+        for one in imports(file):
+            below = f"{one.room}.{one.name}".strip(".")
+            there = below if below in rooms() else one.room if one.room in rooms() else one.room.rpartition(".")[0]
+            if there and there != here:
+                arrows[here].setdefault(there, one)
+    walked: list[str] = []
+    done: set[str] = set()
+
+    def walk(room: str) -> None:
+        if room in walked:
+            circle = [*walked[walked.index(room) :], room]
+            lines = [str(arrows[a][b]) for a, b in zip(circle, circle[1:])]
+            pytest.fail(f"rooms in a circle, {' → '.join(circle)}:\n" + "\n".join(lines))
+        if room in done:
+            return
+        walked.append(room)
+        for there in arrows.get(room, {}):
+            walk(there)
+        walked.pop()
+        done.add(room)
+
+    for room in rooms():
+        walk(room)
