@@ -1,6 +1,6 @@
 """Which figures each check can have on a node, without measuring: the checks' own cells, answered by imagined documents.
 
-The checks say the same to ReFrame; ``tests/test_lint_questions.py`` asks both and holds them against each other.
+The checks say the same to ReFrame; ``tests/site/test_lint_known_metrics.py`` asks both and holds them against each other.
 """
 
 from __future__ import annotations

@@ -1,0 +1,235 @@
+"""The checks under a real ReFrame: its result and verdict.json never disagree, whatever a program prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nearfar.base import site_file, supervise
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED, passes
+
+#: What the fake program does, and the verdict on it.
+CASES = {
+    "good": "PASS",
+    "broken_path": "FAIL",
+    "slower_path": "DEGRADED",
+    "far_slow": "FAIL",
+    "unsettled": "INDETERMINATE",
+    "unsettled_and_good": "PASS",
+    "unverified": "INDETERMINATE",
+    "missing_cell": "INDETERMINATE",
+    "wrong_data": "FAIL",
+    "absent": "FAIL",
+    "placement": "INDETERMINATE",
+    "denied": "INDETERMINATE",
+    "representative": "INDETERMINATE",
+    "all_but_one_unsupported": "INDETERMINATE",
+    "latencies_alone": "INDETERMINATE",
+    "of_1970": "INDETERMINATE",
+    "inverted": "INDETERMINATE",
+    "thousandfold": "INDETERMINATE",
+    "empty": "INDETERMINATE",
+    "newer_schema": "INDETERMINATE",
+    "crash": "INDETERMINATE",
+    "crash_late": "DEGRADED",
+    "garbage": "INDETERMINATE",
+    "hang": "FAIL",
+    "own_watchdog": "FAIL",
+    "hang_once": "DEGRADED",
+}
+HANGS = ("hang", "hang_once")
+SITE = "system: fake\npartitions:\n" + "".join(
+    f"  - {{name: {case}, node_type: unpublished, features: [gpu], env_vars: {{FAKE_CASE: {case}}}}}\n"
+    for case in CASES
+)
+
+
+def programs(folder: Path) -> Path:
+    """A folder that holds the fake under the programs' names."""
+    folder.mkdir()
+    for name in ("nearfar-copy", "nearfar-stream"):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {(CHECKOUT / "tests/support/fake_program.py")} "$@"\n')
+        script.chmod(0o755)
+    return folder
+
+
+def reframe(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """ReFrame by hand, as any suite is run."""
+    command = [
+        sys.executable,
+        "-c",
+        "from reframe.frontend.cli import main; main()",
+        "-C",
+        str(CHECKOUT / "reframe_config.py"),
+    ]
+    return subprocess.run(
+        [*command, "-c", str(CHECKOUT / "checks"), "--exec-policy=serial", "--nocolor", *options], cwd=folder, text=True,
+        env={**os.environ, "NEARFAR_STATE": str(folder), "NEARFAR_RUN_DIR": str(folder / "run"), **environment},
+        capture_output=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[dict[str, Any], dict[str, Any]]]]:
+    """For each case ReFrame's entry and the verdict."""
+    folder = tmp_path_factory.mktemp("checks")
+    site = folder / "site"
+    # Keeneland's node under another name, so that no published figure but the prediction judges it.
+    (site / "nodes").mkdir(parents=True)
+    shutil.copy(CHECKOUT / "site/nodes/keeneland.xml", site / "nodes")
+    described = (CHECKOUT / "site/nodes/keeneland.yaml").read_text()
+    (site / "nodes" / "unpublished.yaml").write_text(
+        described.replace("node_type: keeneland", "node_type: unpublished")
+    )
+    programs(folder / "bin")
+    # What hangs is waited for in a session beside the others': theirs have all the time that a busy machine needs.
+    others = [case for case in CASES if case not in HANGS]
+    with ThreadPoolExecutor(2) as beside:
+        waiting = beside.submit(session, folder, "hangs", HANGS, 4)
+        yield {**session(folder, "others", others, 60), **waiting.result()}
+
+
+def session(folder: Path, name: str, cases: Sequence[str], limit: int) -> dict[str, Any]:
+    """One session of ReFrame over some cases, each a partition; its entry and the verdict of each."""
+    own = folder / name
+    systems = own / "site" / "systems"
+    systems.mkdir(parents=True)
+    lines = SITE.splitlines(keepends=True)
+    (systems / "fake.yaml").write_text("".join(line for line in lines if _case_of(line) in (None, *cases)))
+    done = reframe(
+        own, "-r", "--system=fake", "-n", "^host_device_check$",
+        "-S", f"host_device_check.program_limit={limit}", "-S", "host_device_check.cell_limit=0",
+        NEARFAR_SITE=f"{own / 'site'}:{folder / 'site'}", NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(folder / "bin"),
+    )  # fmt: skip
+    report = own / "run" / "reframe-report.json"
+    assert report.exists(), done.stdout + done.stderr
+    entries = {
+        e["partition"]: e
+        for e in json.loads(report.read_text())["runs"][0]["testcases"]
+        if e["name"] == "host_device_check"
+    }
+    verdicts = [json.loads(path.read_text()) for path in (own / "run").glob("*/*/verdict.json")]
+    return {judged["partition"]: (entries[judged["partition"]], judged) for judged in verdicts}
+
+
+def _case_of(line: str) -> str | None:
+    """The partition that a line of the system file describes."""
+    return line.partition("name: ")[2].partition(",")[0] or None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> None:
+    entry, judged = outcome[case]
+    jsonschema.validate(judged, site_file.schema("verdict-1"))
+    assert judged["verdict"] == CASES[case], judged["reasons"]
+    assert (entry["result"] == "pass") == passes(judged["verdict"]), entry["fail_reason"]
+    if judged["verdict"] == "INDETERMINATE":
+        assert "INDETERMINATE: " in entry["fail_reason"]
+    # Where ReFrame came to compare, it compared the same figures with the same bounds and found the same.
+    for name, (value, reference, lower, _, unit, result) in (entry["perfvalues"] or {}).items():
+        if value is None:
+            assert entry["fail_phase"] == "sanity"
+            continue
+        figure = next(m for m in judged["metrics"] if m["name"] == name.rpartition(":")[2])
+        assert (value, unit) == (figure["value"], figure["unit"])
+        assert (result == "fail") == (figure["verdict"] == "FAIL"), name
+        bounds = figure["reference"]
+        assert (lower is None) == (bounds is None or bounds["lower"] is None)
+        if lower is not None:
+            assert reference * (1 + lower) == bounds["lower"]
+    if judged["verdict"] == "PASS":
+        assert len(entry["perfvalues"]) == len(judged["metrics"]) > 0
+
+
+@pytest.mark.parametrize(
+    "case, words",
+    [
+        ("broken_path", "GPU 2, device to host from NUMA node 1: 1.38 GB/s, expected at least"),
+        ("hang", "nearfar-copy did not end within 4 s, twice; the last it said: 7/18 n0:g2"),
+        ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
+        ("own_watchdog", "n0:g2: GPU 2: no progress within 5 s"),
+        ("crash", "nearfar-copy was ended by signal 6: nearfar-copy: CUDA error 999"),
+        ("crash_late", "nearfar-copy was ended by signal 6, after it had printed its document"),
+        ("garbage", "nearfar-copy"),
+        ("newer_schema", "nearfar-measurement/9"),
+        ("missing_cell", "not measured, though asked for: g2:n1"),
+        ("wrong_data", "g2:n1: GPU 2: wrong_data"),
+        ("representative", "asked for, and not measured: g2:n1"),
+        ("all_but_one_unsupported", "GPU 2: unsupported (the node has this memory and this GPU)"),
+        ("latencies_alone", "not measured, though asked for: n0:g0 (copy)"),
+        ("of_1970", "the document was started at 1970-01-01T00:00:00Z"),
+        ("inverted", "its interval, 6 to 5.5, is none"),
+        ("thousandfold", "more than a GPU's link to the host can be"),
+    ],
+)  # fmt: skip
+def test_the_culprit_is_named(outcome: dict[str, Any], case: str, words: str) -> None:
+    assert words in outcome[case][1]["reasons"][0]
+
+
+def test_by_hand_on_a_modelled_system(tmp_path: Path) -> None:
+    done = reframe(tmp_path, "-r", "--system=keeneland")
+    assert done.returncode == 0, done.stdout
+    assert "[  PASSED  ] Ran 7/7 test case(s)" in done.stdout
+    for check in (
+        "host_device_check",
+        "peer_check",
+        "saturation_check",
+        "sharing_check",
+        "size_sweep_check",
+        "topology_check",
+    ):
+        judged = json.loads((tmp_path / "run" / "keeneland-modelled" / check / "verdict.json").read_text())
+        assert judged["kind"] == "modelled" and passes(judged["verdict"])
+
+
+def test_a_check_without_cells_on_a_modelled_node_is_modelled_too(tmp_path: Path) -> None:
+    reframe(tmp_path, "-r", "--system=jaguarpf", "-n", "topology_check")
+    judged = json.loads((tmp_path / "run" / "jaguarpf-modelled" / "topology_check" / "verdict.json").read_text())
+    assert (judged["kind"], judged["verdict"], judged["reasons"]) == ("modelled", NOT_JUDGED, [])
+
+
+def test_listing_writes_nothing(tmp_path: Path) -> None:
+    done = reframe(tmp_path, "-l", "--system=summit")
+    assert "host_memory_check" in done.stdout
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_node_without_what_a_check_looks_at_is_skipped(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "systems").mkdir(parents=True)
+    (site / "systems" / "bare.yaml").write_text(
+        "system: bare\npartitions: [{name: p, node_type: jaguarpf, features: [gpu, modelled]}]\n"
+    )
+    done = reframe(tmp_path, "-r", "--system=bare", "-n", "host_device_check", NEARFAR_SITE=str(site))
+    assert "no GPU, or no host memory, on this node" in done.stdout
+    assert "1 skipped" in done.stdout
+
+
+def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "FAKE_CASE": "hang"}
+    command = [
+        sys.executable,
+        "-m",
+        "nearfar.base.supervise",
+        "--limit",
+        "0.6",
+        "--",
+        str(CHECKOUT / "tests/support/fake_program.py"),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20)
+    account = json.loads((tmp_path / supervise.ACCOUNT).read_text())
+    assert done.returncode == supervise.EXIT_HANG
+    assert [a["timed_out"] for a in account["attempts"]] == [True, True]
+    assert done.stdout == ""

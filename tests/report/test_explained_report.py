@@ -1,0 +1,290 @@
+"""What pages say beside verdicts: capacities found in a run, and the parts that explain slow figures."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nearfar import report
+from nearfar.report.sections import capacities, explanations, merged_document
+from nearfar.verdict import run_directory
+from nearfar.verdict.references import ReferenceFile
+from tests.data.runs import golden, modelled
+from tests.report.test_report import Page
+
+
+def built(folder: Path) -> tuple[Page, dict]:
+    page = Page(report.build(folder))
+    return page, json.loads((folder / "report.json").read_text())
+
+
+def only(folder: Path) -> explanations.Explained:
+    (one,) = explanations.explain(run_directory.read(folder)).values()
+    return one
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return golden.write(tmp_path_factory.mktemp("golden") / "run")
+
+
+@pytest.fixture(scope="module")
+def ill(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return modelled.write(tmp_path_factory.mktemp("modelled") / "run", "summit", {"g2.d2h": 0.5})
+
+
+# Capacities
+
+
+def test_the_four_h200s_and_what_limits_them(healthy: Path) -> None:
+    found = only(healthy).capacities
+    assert found is not None and found.note is None
+    g0 = dict(zip(found.ways, dict(found.links)["g0"]))
+    assert g0["H2D"] is not None and (g0["H2D"].value, g0["H2D"].detail) == ("55.5", "55.5 to 55.5")
+    assert g0["to other GPUs"] is not None and g0["to other GPUs"].value.startswith("399.")
+    assert {one.name: one.value for one in found.shared} == {
+        "n0.memory": "187.6", "n0.memory, read": "179.3", "n0.memory, written": "141.9",
+    }  # fmt: skip
+    rows = {row.cell: row for row in found.predictions}
+    three = rows["g0→n0 + g1→n0 + g2→n0"]
+    assert (round(three.measured, 1), round(three.predicted or 0, 1)) == (136.1, 141.9)
+    assert (f"{three.off:+.3f}", three.limited_by, three.unexplained) == ("+0.042", "n0.memory", ())
+    assert found.line == "17 of 17 totals are predicted within 10 %, the worst +7.3 % off."
+    # Inputs are residuals, never predictions.
+    assert not {row.cell for row in found.inputs} & set(rows)
+    assert "n0→g0 + n0→g1 + n0→g2 + n0→g3" in {row.cell for row in found.inputs}
+
+
+def test_what_is_not_explained_is_said(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run")
+    (path,) = folder.glob("*/saturation_check/document.json")
+    document = json.loads(path.read_text())
+    cell = "n0:g0+g0:n0+n0:g1+g1:n0+n0:g2+g2:n0"
+    (result,) = (one for one in document["results"] if one["cell"] == cell)
+    lost = 0.0
+    for flow in result["flows"]:
+        if flow["flow"].startswith("g"):
+            lost += 0.3 * flow["rate"]["median"]
+            flow["rate"].update(median=0.7 * flow["rate"]["median"], ci=[0.7 * end for end in flow["rate"]["ci"]])
+    result["total"].update(median=result["total"]["median"] - lost, ci=[end - lost for end in result["total"]["ci"]])
+    path.write_text(json.dumps(document))
+    found = only(folder).capacities
+    assert found is not None
+    odd = {row.cell: row.unexplained for row in found.predictions if row.unexplained}
+    assert list(odd) == ["n0→g0 + g0→n0 + n0→g1 + g1→n0 + n0→g2 + g2→n0"]
+    ((flows, total),) = odd.values()
+    assert flows.startswith("from each GPU 2") and total == "the total"
+    assert found.left_over.startswith("Not explained: in 1 of 17 cells")
+
+
+def test_the_page_shows_it_and_says_that_it_judges_nothing(healthy: Path) -> None:
+    page, digest = built(healthy)
+    assert [i for i, count in Counter(page.ids).items() if count > 1] == []
+    for words in (
+        "What limits many flows at once", "capacities calibrated from a run never judge that run", "17 of 17 totals",
+        "Once n0.memory is full, a read beside a write of its own GPU has 0.66",
+        "On n0.memory a byte read weighs 1.05 and a byte written 1.32",
+    ):  # fmt: skip
+        assert words in " ".join(page.text.split()), words
+    (node,) = digest["nodes"]
+    assert node["calibration"]["capacities"]["g0.h2d"]["kind"] == "interval"
+    assert len([cell for cell in node["calibration"]["cells"] if not cell["calibrates"]]) == 17
+    assert "diagnosis" not in node
+
+
+def test_capacities_of_a_run_judge_nothing_of_it(healthy: Path, tmp_path: Path) -> None:
+    """Whatever calibration finds, every verdict on the page is the one that the judge wrote."""
+    _, digest = built(healthy)
+    for check in digest["nodes"][0]["checks"]:
+        stored = json.loads((healthy / "vm" / check["check"] / "verdict.json").read_text())
+        assert check["verdict"] == stored["verdict"]
+        assert [m["verdict"] for m in check["metrics"]] == [m["verdict"] for m in stored["metrics"]]
+        origins = {m["reference"]["origin"] for m in stored["metrics"] if m["reference"]}
+        assert origins <= {"prediction", "siblings"}
+
+
+def test_it_takes_half_a_second_at_most(healthy: Path) -> None:
+    run = run_directory.read(healthy)
+    explanations.explain(run)  # schemas are compiled once
+    begun = time.process_time()
+    explanations.explain(run)
+    assert time.process_time() - begun < 0.5
+
+
+def test_contradictory_figures_leave_their_one_line(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run")
+    path = folder / "vm" / "host_device_check" / "document.json"
+    document = json.loads(path.read_text())
+    (lone,) = [result for result in document["results"] if result["cell"] == "n0:g1"]
+    for rate in (lone["flows"][0]["rate"], lone["total"]):
+        golden._scale(rate, 0.5)
+    path.write_text(json.dumps(document))
+    page, digest = built(folder)
+    words = "Not calibrated: contradictory figures: n0:g1 carries "
+    assert words in page.text
+    assert digest["nodes"][0]["calibration"]["note"].startswith("contradictory figures: n0:g1")
+
+
+@pytest.mark.parametrize("left_out", ["host_device_check", "saturation_check"])
+def test_without_the_documents_it_needs(tmp_path: Path, left_out: str) -> None:
+    checks = [check for check in golden.CHECKS if check not in (left_out, "sharing_check", "peer_check")]
+    found = only(golden.write(tmp_path / "run", checks)).capacities
+    if left_out == "saturation_check":
+        assert found is None  # no cell of several GPUs to explain
+    else:
+        # The ramps' first steps are single flows of GPU 0 alone: of the other links nothing but lower bounds is known.
+        assert found is not None and found.note is None
+        known = {one.name for _, row in found.links for one in row if one and not one.value.startswith("≥")}
+        assert known == {"g0.h2d", "g0.d2h", "g0.both"}
+
+
+def test_a_fault_in_an_explanation_costs_no_page(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(capacities, "calibrate", broken)
+    page, _ = built(healthy)
+    assert "Not calibrated: the calibration failed: ZeroDivisionError" in page.text
+
+
+def test_documents_of_other_nodes_leave_a_note(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run")
+    path = folder / "vm" / "peer_check" / "document.json"
+    document = json.loads(path.read_text())
+    document["node"]["hostname"] = "elsewhere"
+    path.write_text(json.dumps(document))
+    found = only(folder).capacities
+    assert found is not None and found.note is not None and "is of another node or kind" in found.note
+
+
+def test_modelled_figures_are_not_calibrated_from(ill: Path) -> None:
+    assert only(ill).capacities is None
+
+
+# What explains slow figures
+
+
+def test_a_healthy_run_is_not_looked_at(healthy: Path) -> None:
+    assert only(healthy).faults is None
+
+
+def test_a_modelled_fault_is_named_everywhere(ill: Path) -> None:
+    page, digest = built(ill)
+    words = "explained by g2.d2h at 0.500 [0.494–0.507] of healthy: 10 of 10 slow cells"
+    assert page.text.count(words) == 1  # among the reasons, with a link to what it rests on
+    assert "link from GPU 2 to host, that direction alone; now g2.d2h 22.9 GB/s." in page.text
+    assert "#s0.faults" in page.links and "s0.faults" in page.ids
+    (node,) = digest["nodes"]
+    assert node["diagnosis"]["sentence"] == words
+    assert node["diagnosis"]["sets"][0][0]["part"] == "g2.d2h"
+    said = report.summary(ill, colour=False)
+    assert f"  · {words} (modelled)" in said.splitlines()
+    assert len(said.splitlines()) <= 10
+
+
+def test_slow_cells_name_their_worst_flow(ill: Path) -> None:
+    found = only(ill).faults
+    assert found is not None
+    worst = {one.cell: one.worst for one in found.slow}
+    assert worst["g2→n0"] == "50 %", "a lone flow needs no name"
+    assert worst["g0→n0 + g1→n0 + g2→n0"] == "g2→n0 50 %"
+    page, _ = built(ill)
+    assert "Worst figure, of healthy" in page.text and "g2→n0 50 %" in page.text
+
+
+def test_a_page_of_modelled_faults_says_that_figures_differ_and_that_it_counts_for_nothing(ill: Path) -> None:
+    page, digest = built(ill)
+    verdicts = [m["verdict"] for node in digest["nodes"] for check in node["checks"] for m in check["metrics"]]
+    odd = sum(word in ("FAIL", "DEGRADED") for word in verdicts)
+    assert odd > 1
+    says = (
+        f"{odd} modelled figures differ from what a healthy node has; nothing was measured, so this counts for nothing."
+    )
+    assert says in page.text
+    assert "nothing was judged" not in page.text
+
+
+def test_a_measured_fault_is_found_by_siblings(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run", ("host_memory_check", "host_device_check"), {"g2:n0": 0.5})
+    _, digest = built(folder)
+    found = digest["nodes"][0]["diagnosis"]
+    assert found["sentence"].startswith("explained by g2.d2h at 0.")
+    assert set(found["healthy_from"]) == {"siblings"}
+    assert {one["cell"] for one in found["slow"]} == {"g2:n0", "n0:g2+g2:n0"}
+    assert "  · explained by g2.d2h" in report.summary(folder, colour=False)
+
+
+def test_what_slows_all_alike_is_not_blamed_on_a_part(tmp_path: Path) -> None:
+    slow = {f"g{gpu}:n0": 0.5 for gpu in range(4)}
+    found = only(golden.write(tmp_path / "run", ("host_device_check",), slow)).faults
+    assert found is not None
+    assert found.sentence == "no part stands out: what is slow is slow on all alike GPUs, or not compared"
+    assert any("judged slow" in detail and "--healthy" in detail for detail in found.details)
+
+
+TUNED = """provenance:
+  tuned: {date: 2026-11-20, n: 9, stamp: {driver: "580.159.04"}}
+host_memory_check:
+  local.triad: [187.6, -0.05, null, GB/s]
+host_device_check:
+  $index: [$dev.gpu.model]
+  NVIDIA H200:
+    sole.h2d: [55.5, -0.02, null, GB/s]
+    sole.both.h2d: [52.0, -0.03, null, GB/s]
+    sole.both.d2h: [50.1, -0.03, null, GB/s]
+    sole.both.total: [102.1, -0.03, null, GB/s]
+"""
+
+
+def test_tuned_references_see_what_siblings_cannot(tmp_path: Path) -> None:
+    (tmp_path / "vm.yaml").write_text(TUNED)
+    files = [ReferenceFile(tmp_path / "vm.yaml", ["host_memory_check", "host_device_check"])]
+    checks, slow = ("host_memory_check", "host_device_check"), {"c0:n0/triad": 0.5}
+    found = only(golden.write(tmp_path / "run", checks, slow, files)).faults
+    # The node's only memory has no sibling.
+    assert found is not None and found.sentence.startswith("explained by n0.memory at 0.5")
+    assert found.sentence.endswith(": 1 of 1 slow cell")
+    told = " ".join(found.details)
+    assert "9 cells with the site's tuned references" in told and "4 cells with siblings in the same run" in told
+
+
+def test_slow_pairs_alone_are_no_single_part(tmp_path: Path) -> None:
+    slow = {"g0:g1": 0.5, "g2:g3@g3": 0.6, "g3:g1/staged": 0.4}
+    found = only(golden.write(tmp_path / "run", ("host_device_check", "peer_check"), slow)).faults
+    assert found is not None and found.sentence.startswith("no single part explains this, nor two: ")
+    assert {one.cell for one in found.slow} >= {"g0→g1"}
+
+
+def test_a_summary_without_a_page_says_nothing_of_parts(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run", ("host_device_check",), {"g2:n0": 0.5})
+    assert "explained" not in report.summary(folder, colour=False)
+
+
+def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run", ("host_device_check",), {"g2:n0": 0.5})
+    (folder / "vm2").mkdir()
+    for name in ("document.json", "verdict.json"):
+        data = json.loads((folder / "vm" / "host_device_check" / name).read_text())
+        (folder / "vm2" / "host_device_check").mkdir(exist_ok=True)
+        if name == "verdict.json":
+            data["node"] = "vm2"
+        (folder / "vm2" / "host_device_check" / name).write_text(json.dumps(data))
+    report.build(folder)
+    lines = [line for line in report.summary(folder, colour=False).splitlines() if "explained by" in line]
+    assert len(lines) == 1 and lines[0].endswith("(vm); 1 more node on the page")
+
+
+def test_checks_of_other_windows_are_not_mixed_in() -> None:
+    assert not {"topology_check", "size_sweep_check", "latency_check"} & set(merged_document.CHECKS)
+
+
+def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run")
+    path = folder / "vm" / "saturation_check" / "document.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "aggressor": ["n0:g3"]}))
+    found = only(folder).capacities
+    assert found is not None and found.note == "saturation_check was measured while n0:g3 ran in the background"

@@ -1,0 +1,145 @@
+"""Pages of runs with many GPUs: maps of pairs, tables of ramps, curves; from synthetic run directories."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nearfar import report
+from nearfar.cells import host_device_matrix, parse
+from nearfar.report import terminal
+from nearfar.report.charts import curves, matrices
+from nearfar.report.figures import check_figures
+from nearfar.report.sections import peers
+from nearfar.topology import node_from_document
+from nearfar.verdict.run_directory import Check
+from tests.data.runs import many_gpus
+from tests.data.runs.synthetic import make_node
+from tests.report.test_report import Page
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Every scenario, built."""
+    place = tmp_path_factory.mktemp("runs")
+    return {name: report.build(write(place / name)) for name, write in many_gpus.SCENARIOS.items()}
+
+
+@pytest.fixture(scope="module")
+def pages(runs: dict[str, Path]) -> dict[str, Page]:
+    return {name: Page(path) for name, path in runs.items()}
+
+
+@pytest.mark.parametrize("name", many_gpus.SCENARIOS)
+def test_what_holds_of_every_page(pages: dict[str, Page], runs: dict[str, Path], name: str) -> None:
+    page = pages[name]
+    assert [i for i, count in Counter(page.ids).items() if count > 1] == []
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert all(page.places)
+    assert not page.tags["script"] and not page.loaded
+    assert len(report.summary(runs[name].parent, colour=False).splitlines()) <= terminal.MOST_LINES
+
+
+def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, Path]) -> None:
+    page = pages["virtual_machine"]
+    for words in ("written by the source", "read by the destination", "both directions at once", "peer access off",
+                  "Staged ÷ direct", "One GPU more at a time", "Tasks that share every GPU"):  # fmt: skip
+        assert words in page.text
+    assert "spread over packages" not in page.text and "Across the package link" not in page.text
+    # A broken pair, a slow one, and the direction of a pair that is slow, each in its map.
+    assert any(place.startswith("✕") and "FAIL" in place and "50 % of 400.0" in place for place in page.places)
+    assert any(place.startswith("▼") and "88 % of 400.0" in place for place in page.places)
+    assert re.search(r"← 340\.\d ▼", " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split()))
+    # Many at once: one GPU sends too little to all others; how it divides is no reason to call a total unjudged.
+    for words in ("One GPU with all others", "Disjoint pairs at once", "Half with half"):
+        assert words in page.text
+    assert any(
+        re.search(r"^▼.*310\.2.*DEGRADED.*each .*fairness 0\.95.*78 % of 400\.0", place) for place in page.places
+    )
+    assert any(re.search(r"^✓.*397\.\d.*99 % of 400\.0", place) for place in page.places)
+    assert any(re.search(r"^✓.*156\d.*98 % of 1600", place) for place in page.places)
+    # What the host side carries is shown and not judged; what each GPU had stands beside it.
+    assert any(re.search(r"196\.\d.*each .*fairness 0\.89.*% of 22\d\.\d alone", place) for place in page.places)
+    assert any("the slowest has 0.05 of 1/4" in place and "DEGRADED" in place for place in page.places)
+    said = report.summary(runs["virtual_machine"].parent, colour=False)
+    assert "one to all 310.2–397.3, all to one 397.0–397.3, 2 pairs at once 1566–1567 GB/s" in said
+    assert "NV18 write 20" in said and "(expected ≥ 380.0, prediction)" in said
+    assert re.search(r"4 GPUs at once: H2D 19\d\.\d, D2H 15\d\.\d, both 18\d\.\d GB/s in total \(not judged", said)
+    assert "up to 4 tasks a GPU: the slowest has 0.05 of its fair share" in said
+
+
+def test_two_packages(pages: dict[str, Page]) -> None:
+    page = pages["two_packages"]
+    for words in ("spread over packages", "The GPUs of one package", "Across the package link"):
+        assert words in page.text
+    assert page.text.count("GPUs at once") >= 2
+    # Writes, reads and staged over direct; pairs; a round or a half with a pair that cannot.
+    assert sum("skipped" in place for place in page.places) == 3 * 32 + 16 + 6
+    assert "SYS_off" in page.text
+    assert not any("not asked" in place for place in page.places)
+
+
+def test_a_ratio_without_a_figure_says_why_its_parts_have_none(tmp_path: Path) -> None:
+    raw = make_node("two", packages=2, gpus=[0, 1, 1])
+    node = node_from_document(raw)
+    unmeasured = ["n1:g0", "n1:g1"]  # far of GPU 0, near of GPU 1
+    asked = [cell for cell in host_device_matrix(node)[0] if not str(cell).startswith("g")]
+    made = many_gpus.document(raw, asked, lambda c: None if str(c) in unmeasured else [50.0] * len(c.flows))
+    given = many_gpus.judged(made, "host_device_check", node)
+    found = check_figures.figures(Check("host_device_check", tmp_path, given, made.raw), "")
+    maps = matrices.ratio_matrices(found, matrices.evidence(made.raw, given), [0, 1], [0, 1, 2])
+    shown = {m.key: [[(p.state, p.reason) for p in row] for row in m.places] for m in maps}
+    near = ("near", "its own near path: 1 by definition")
+    skipped = ("skipped", "peer access is refused")
+    assert shown["h2d"][0] == [near, skipped]
+    assert shown["h2d"][1] == [skipped, skipped], "what is missing is the near path of GPU 1"
+    assert shown["h2d"][2][0][0] == "figure" and shown["h2d"][2][1] == near
+    assert all(not place.anchor for m in maps for row in m.places for place in row)
+
+
+def test_a_check_that_measured_nothing_says_so(pages: dict[str, Page]) -> None:
+    page = pages["nothing_measured"]
+    assert "nothing was measured: every cell was skipped" in page.text
+    assert "? INDETERMINATE" in page.text
+    assert "✓ PASS" not in page.text.split("GPU ↔ GPU")[0]
+
+
+def test_figures_that_only_explain_are_not_counted_as_not_judged(runs: dict[str, Path]) -> None:
+    folder = runs["virtual_machine"].parent
+    every = [m for path in folder.glob("*/*/verdict.json") for m in json.loads(path.read_text())["metrics"]]
+    explaining = [m for m in every if m["quantity"] in ("ratio", "task") and m["reference"] is None]
+    assert explaining
+    shown = re.search(r"of (\d+) measured figures", Page(runs["virtual_machine"]).text)
+    assert shown is not None and int(shown.group(1)) == len(every) - len(explaining)
+
+
+@pytest.mark.parametrize(
+    "cell, pair",
+    [
+        ("g0:g1", ("write", 0, 1)),
+        ("g1:g0@g0", ("read", 1, 0)),
+        ("g1:g0+g0:g1", ("pair", 0, 1)),
+        ("g1:g0/staged", ("staged", 1, 0)),
+        ("g1:g0@g0/sm", ("sm_read", 1, 0)),
+        ("g0:g1+g2:g3", None),
+        ("g0:g1@g1+g1:g0@g0", None),
+        ("g0:g1/x2", None),
+        ("n0:g0", None),
+    ],
+)
+def test_which_pair_a_cell_is_of(cell: str, pair: tuple[str, int, int] | None) -> None:
+    assert peers.pair_of(parse(cell)) == pair
+
+
+def test_curves() -> None:
+    assert curves.totals({"h2d": [(1, 55.0, None)]}) == ""
+    drawn = curves.totals({"h2d": [(1, 55.0, 54.0), (2, 110.0, 108.0)], "both": [(1, 100.0, None), (2, 109.0, None)]})
+    assert "H2D 110.0" in drawn and "both 109.0" in drawn and 'class="series expected h2d"' in drawn
+    labels = [float(y) for y in re.findall(r'y="([\d.]+)" class="label"', drawn)]
+    assert abs(labels[0] - labels[1]) >= 14
+    assert "1/" not in curves.tasks({"h2d": [(1, 40.0, 50.0, 60.0), (4, 0.1, 12.0, 13.0)]})
+    assert curves.totals({"h2d": [(1, 0.0, None), (2, 0.0, None)]})

@@ -1,0 +1,182 @@
+"""Modelled nodes beside the published figures of their type; reasons that many cells share."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nearfar import report
+from nearfar.base.errors import NearfarError
+from nearfar.model.prediction import load_node_type
+from nearfar.report import headline, page_contents
+from nearfar.report.sections import unmeasured
+from nearfar.report.sections.explanations import Explained
+from nearfar.verdict import run_directory
+from tests.data.runs import modelled
+from tests.report.test_report import Page
+
+SYSTEMS = ("keeneland", "dl160", "summit", "sierra", "pop-a100")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    place = tmp_path_factory.mktemp("modelled")
+    return {name: modelled.write(place / name, name, noise=0.0) for name in SYSTEMS}
+
+
+@pytest.fixture(scope="module")
+def pages(runs: dict[str, Path]) -> dict[str, Page]:
+    return {name: Page(report.build(folder)) for name, folder in runs.items()}
+
+
+def section(folder: Path) -> page_contents.Section:
+    return page_contents.section(0, run_directory.read(folder).nodes[0], Explained())
+
+
+def rows(folder: Path) -> dict[str, tuple[str, str, str, str]]:
+    found = section(folder).published
+    assert found is not None
+    return {row.what: (row.published, row.modelled, row.difference, row.how) for t in found.tables for row in t.rows}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_what_holds_of_every_modelled_page(pages: dict[str, Page], name: str) -> None:
+    page = pages[name]
+    assert [i for i, count in Counter(page.ids).items() if count > 1] == []
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert all(page.places)
+    assert "Beside the published figures" in page.text
+    assert load_node_type(name, [modelled.SITE]).source in page.text
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_modelled_figure_with_a_published_counterpart_stands_beside_it(runs: dict[str, Path], name: str) -> None:
+    shown = section(runs[name])
+    figures = [f for check in shown.checks for f in check.figures if (f.reference or {}).get("origin") == "published"]
+    assert shown.published is not None
+    assert bool(figures) == (name not in ("dl160", "pop-a100"))
+    assert shown.published.line.startswith(f"{len(figures)} modelled figures" if figures else "No figure was published")
+    told = " ".join(row.published for table in shown.published.tables for row in table.rows)
+    assert all(f"{f.expected:g}" in told for f in figures)
+    # In the maps too: the published figure and the difference, in place of a share.
+    assert all(f.against.startswith(f"published {f.expected:g}, ") for f in figures)
+
+
+def test_summits_published_tables(runs: dict[str, Path]) -> None:
+    found = rows(runs["summit"])
+    assert found["near, host to device: n0→g0"] == ("45.93 GB/s", "45.93", "0.0 %", "input")
+    assert found["near, both directions, total: n0→g2 + g2→n0"] == ("77.36 GB/s", "77.36", "0.0 %", "input")
+    six = "g0→n0 + g3→n1 + g1→n0 + g4→n1 + g2→n0 + g5→n1"
+    assert found[f"near, device to host: {six}"] == ("268.05 GB/s", "274.60", "+2.4 %", "predicted")
+    # Package 1's pairs have their own mean.
+    assert found["NV2, peer access off: g3→g4 /staged, g4→g3 /staged and 4 more"][:2] == ("25.84 GB/s", "25.84")
+    assert found["Peer access off, both directions, across (mean): g0→g3 /staged + g3→g0 /staged"][2:] == (
+        "0.0 %",
+        "input",
+    )
+    line = section(runs["summit"]).published
+    assert line is not None and "are predicted, not inputs, and differ by −1.2 % to +2.4 %" in line.line
+
+
+def test_nothing_predicted_is_not_praised(pages: dict[str, Page]) -> None:
+    for name in ("keeneland", "sierra"):
+        assert "none of them predicted" in pages[name].text
+
+
+def test_what_has_no_counterpart_says_why(pages: dict[str, Page]) -> None:
+    text = " ".join(pages["keeneland"].text.split())
+    assert "figures 3 and 4" in text and "not how it grows with the size" in text
+    assert "about a third of the bandwidth each17.10, 1.90 a task, at best" in text
+    text = " ".join(pages["dl160"].text.split())
+    assert "all GPUs share the one uplink; simultaneous transfers divide it8.00, 2.00 a flow, at best" in text
+    assert "switch:0000:02:00.0.down" in text
+
+
+@pytest.mark.parametrize("name", ["dl160", "pop-a100"])
+def test_a_reason_that_all_cells_share_is_said_once_a_check(
+    pages: dict[str, Page], runs: dict[str, Path], name: str
+) -> None:
+    shown = section(runs[name])
+    assert all(check.nothing for check in shown.checks)
+    text = " ".join(pages[name].text.split())
+    (why,) = {check.nothing for check in shown.checks if check.name == "host_device_check"}
+    assert text.count(str(why).partition(":")[0]) == 1
+    # Nothing is captioned that is not there.
+    assert "On each GPU's link, in GB/s" not in text and "to the largest of its map" not in text
+    assert "No figure here" not in text
+    # Every cell is still named, and can be linked to.
+    assert all(f"row.s0.host_device.cell.n0_g{gpu}" in pages[name].ids for gpu in range(4))
+
+
+def test_reasons_are_grouped_by_what_is_not_known(runs: dict[str, Path]) -> None:
+    check = next(c for c in run_directory.read(runs["dl160"]).nodes[0].checks if c.name == "host_device_check")
+    (gap,) = unmeasured.gaps(check, "s0")
+    assert gap.state == "skipped" and len(gap.cells) == 24
+    assert (
+        gap.why
+        == "g0.h2d, n0.memory, switch:0000:02:00.0.down, g0.d2h and 12 more are not known: no figure is published"
+    )
+    assert unmeasured.nothing([gap]) == f"all 24 cells were skipped: {gap.why}"
+
+
+def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
+    document = {"failed": [{"cell": "n0:g0", "reason": "lost", "code": "lost"}], "results": [],
+                "skipped": [{"cell": "n0:g1", "reason": "busy", "code": "busy"}]}  # fmt: skip
+    check = run_directory.Check(
+        "host_device_check", tmp_path, {"metrics": [], "verdict": "FAIL", "missing": ["n0:g2"]}, document
+    )
+    found = unmeasured.gaps(check, "s0")
+    assert [(gap.state, gap.why, [what for what, _ in gap.cells]) for gap in found] == [
+        ("failed", "lost", ["n0:g0"]), ("skipped", "busy", ["n0:g1"]), ("missing", "asked for, and not reported", ["n0:g2"]),
+    ]  # fmt: skip
+    assert unmeasured.nothing(found) is None and unmeasured.nothing([]) is None
+
+
+def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -> None:
+    note = {"item": "cells", "verdict": "not judged", "reason": "one GPU: there is no pair to measure", "hard": False}
+    verdict = {"verdict": "not judged", "metrics": [], "findings": [note]}
+    check = run_directory.Check("peer_check", tmp_path, verdict, None)
+    node = run_directory.read(runs["summit"]).nodes[0]
+    assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"
+
+
+def test_skips_of_a_modelled_document_name_each_capacity(runs: dict[str, Path]) -> None:
+    document = json.loads((runs["dl160"] / "dl160-modelled" / "host_device_check" / "document.json").read_text())
+    skip = next(entry for entry in document["skipped"] if entry["cell"] == "n0:g0")
+    names = ["g0.h2d", "n0.memory", "switch:0000:02:00.0.down"]
+    assert skip["reason"] == f"{', '.join(names)} are not known: no figure is published"
+    assert [entry["capacity"] for entry in skip["unknown"]] == names
+
+
+# Site files
+
+
+NODE = """node_type: mine
+description: a node
+source: a person
+xml: keeneland.xml
+published:
+  {published}
+"""
+
+
+@pytest.mark.parametrize(
+    "published, words",
+    [
+        ("cells: [{what: all, cell: 'n0:g9', value: 1}]", "published: cell 'n0:g9': the XML has no g9"),
+        ("cells: [{what: all, cell: n0, value: 1}]", "cell 'n0', column "),
+        ("cells: [{what: all, cell: 'n0:g0'}]", "published.cells.0"),
+        ("not_modelled: [{what: HPL}]", "why"),
+        ("penalty: 13", "penalty"),
+    ],
+)
+def test_what_was_published_is_checked(tmp_path: Path, published: str, words: str) -> None:
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "mine.yaml").write_text(NODE.format(published=published))
+    (tmp_path / "nodes" / "keeneland.xml").write_text((modelled.SITE / "nodes" / "keeneland.xml").read_text())
+    with pytest.raises(NearfarError, match=r"mine\.yaml:") as raised:
+        load_node_type("mine", [tmp_path])
+    assert words in str(raised.value)

@@ -1,0 +1,115 @@
+"""``validate --with spack`` through a real ReFrame: with a fake Spack that installs the programs of this build, and with a real
+one wherever it is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearfar.base.files import CHECKOUT
+from tests.run.test_spack_installing import LOCK, SOLVE
+from tests.run.test_spack_real import left_in_checkout
+from tests.support.fake_spack import calls, fake_spack
+
+INSTALL = """'-e '*' install --only-concrete') mkdir -p "$2/.spack-env"; ln -sfn "{build}" "$2/.spack-env/view" ;;
+"""
+
+
+def validate(state: Path, *words: str, **variables: str) -> tuple[int, str, Path]:
+    """A real run of the memory check with Spack's programs: exit code, all that was said, the run directory."""
+    left_out = ("NEARFAR_PROGRAMS", "NEARFAR_SPACK_TREE", "NEARFAR_WITH")
+    environment = {k: v for k, v in os.environ.items() if k not in left_out}
+    environment.update(NEARFAR_STATE=str(state), PYTHONPATH=str(CHECKOUT), NEARFAR_SYSTEM="local", **variables)
+    run = state / "run"
+    command = [sys.executable, "-m", "nearfar", "validate", "--with", "spack", "--check", "host_memory_check"]
+    done = subprocess.run(
+        [*command, "--report-dir", str(run), *words],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr, run
+
+
+def faked(folder: Path, build: Path, install: str = INSTALL) -> dict[str, str]:
+    """The variables that lead to a fake Spack, which answers as Spack would and installs a link to ``build``."""
+    (folder / "lock").write_text(json.dumps(LOCK))
+    (folder / "there").write_text("")
+    (folder / "site").mkdir()
+    cases = (SOLVE + install).format(lock=folder / "lock", there=folder / "there", build=build)
+    root = fake_spack(folder / "spack", cases=cases)
+    return {"SPACK_ROOT": str(root), "NEARFAR_SPACK_SITE": str(folder / "site")}
+
+
+def test_reframe_builds_with_spack_and_the_run_says_so(tmp_path: Path, build_folder: Path) -> None:
+    code, said, run = validate(tmp_path, **faked(tmp_path, build_folder))
+    assert code == 0, said
+    assert "nearfar: 2 packages to build (nearfar, compiler-wrapper), 1 of the system" in said
+    document = json.loads(next(run.glob("*/host_memory_check/document.json")).read_text())
+    assert "/.spack-env/view/bin/nearfar-stream" in document["program"]["command"][0]
+    (made,) = json.loads((run / "report.json").read_text())["programs"]
+    assert (made["environ"], made["how"]) == ("spack", "spack")
+    assert made["words"].startswith("Spack 1.1.0, environment ")
+    packages = [(p["name"], p["version"], p["hash"], p["prefix"]) for p in made["packages"]]
+    assert packages == [
+        ("nearfar", "main", "aaa", ""),
+        ("openmpi", "4.1.4", "bbb", "/usr"),
+        ("compiler-wrapper", "1.1.0", "ccc", ""),
+    ]
+    page = (run / "index.html").read_text()
+    assert "How the programs were made" in page and "<code>/usr</code>" in page
+    installs = [line for line in calls(tmp_path / "spack") if " install " in line]
+    assert len(installs) == 2, (
+        f"once before ReFrame, where one sees it, and once as ReFrame's own Spack build: {installs}"
+    )
+
+
+def test_a_spack_build_that_fails_is_one_line(tmp_path: Path, build_folder: Path) -> None:
+    broken = """'-e '*' install --only-concrete') echo "==> Error: ProcessError: Command exited with status 2" >&2; exit 1 ;;
+"""
+    code, said, _ = validate(tmp_path, **faked(tmp_path, build_folder, broken))
+    assert code == 3, said
+    assert "Spack did not install the environment: " in said.splitlines()[-1] and "Traceback" not in said
+
+
+def test_dozens_of_packages_are_not_built_without_a_word(tmp_path: Path, build_folder: Path) -> None:
+    variables = faked(tmp_path, build_folder)
+    lock = json.loads((tmp_path / "lock").read_text())
+    lock["concrete_specs"].update({f"d{i}": {"name": f"p{i}", "version": "1", "hash": f"d{i}"} for i in range(40)})
+    (tmp_path / "lock").write_text(json.dumps(lock))
+    code, said, _ = validate(tmp_path, **variables)
+    assert code == 2, said
+    assert "--yes goes on" in said.splitlines()[-1]
+    code, said, _ = validate(tmp_path, "--yes", **variables)
+    assert code == 0, said
+
+
+def test_an_old_spack_is_named_before_anything_is_measured(tmp_path: Path) -> None:
+    root = fake_spack(tmp_path / "spack", version='echo "0.23.1"')
+    code, said, run = validate(tmp_path, SPACK_ROOT=str(root))
+    assert code == 2 and "is Spack 0.23.1: nearfar needs 1.0 or newer" in said
+    assert not list(run.glob("*")), "nothing of a run is left"
+
+
+def test_no_spack_at_all(tmp_path: Path) -> None:
+    code, said, _ = validate(tmp_path, SPACK_ROOT="", PATH="/usr/bin:/bin")
+    assert code == 2 and "no Spack: neither SPACK_ROOT nor the PATH has one; nearfar needs Spack 1.0 or newer" in said
+
+
+@pytest.mark.spack
+def test_with_a_real_spack(tmp_path: Path) -> None:
+    before = left_in_checkout()
+    code, said, run = validate(tmp_path)
+    if "cannot fetch" in said:
+        pytest.skip(f"needs a network or a mirror: {said.splitlines()[-1]}")
+    assert code == 0, said
+    (made,) = json.loads((run / "report.json").read_text())["programs"]
+    nearfar = next(p for p in made["packages"] if p["name"] == "nearfar")
+    assert nearfar["version"] == "main" and len(nearfar["hash"]) == 32
+    assert left_in_checkout() == before

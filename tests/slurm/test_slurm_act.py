@@ -1,0 +1,394 @@
+"""``nearfar slurm act`` against a real Slurm: findings acted on, and all that must not be."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.findings import reasons
+from tests.support.acting import Site, prepared
+from tests.support.node_results import leave, utc
+from tests.support.private_slurm import PrivateSlurm, missing
+
+pytestmark = pytest.mark.slurm
+
+NODES = 6
+
+
+@pytest.fixture(scope="module")
+def private() -> Iterator[PrivateSlurm]:
+    absent = missing()
+    if absent:
+        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    with PrivateSlurm(cpus=1, gpus=0, nodes=NODES, settings={"MessageTimeout": "2"}) as slurm:
+        yield slurm
+
+
+@pytest.fixture
+def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    with prepared(private, tmp_path, monkeypatch) as site:
+        yield site
+
+
+def test_findings_of_a_sweep_are_acted_on(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.private.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad DIMM, ticket 12"])
+    leave(site.results, "n1", "00000001", at=site.now - 60)
+    site.slow_twice("n2", "00000002", "00000003")
+    for node in ("n3", "n4"):
+        leave(
+            site.results,
+            node,
+            f"0000010{node[1]}",
+            at=site.now - 60,
+            wrong="wrong data" if node == "n3" else "wrong data in n4",
+        )
+    leave(site.results, "n5", "00000005", at=site.now - 60, speed=None, indeterminate="the GPU is busy")
+    leave(site.results, "n6", "00000006", at=site.now - 60, speed=27.0, check="saturation_check")
+
+    assert site.act("--dry-run") == 0
+    assert (
+        "n2           would drain   nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000003"
+        in capsys.readouterr().out
+    )
+    assert not site.state.exists() and not site.node("n2").drain, "a dry run leaves all as it is"
+
+    assert site.act() == 0
+    said = capsys.readouterr().out
+    assert (
+        "n4           -             FAIL host_device g2:n0 wrong_data run=00000104: it was drained by somebody else on"
+        in said
+    )
+    found = site.slurm.nodes()
+    assert {n: (s.drain, s.reason) for n, s in found.items()} == {
+        "n1": (False, None), "n5": (False, None), "n6": (False, None),
+        "n2": (True, "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000003"),
+        "n3": (True, "nearfar: FAIL host_device g2:n0 wrong_data run=00000103"),
+        "n4": (True, "bad DIMM, ticket 12"),
+    }  # fmt: skip
+    assert sorted(site.log()) == [
+        ("drain", "begun", "n2"), ("drain", "begun", "n3"), ("drain", "done", "n2"), ("drain", "done", "n3"),
+    ]  # fmt: skip
+    assert site.act() == 0 and len(site.log()) == 4, "nothing is done twice"
+
+
+def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.slow_twice("n2", "00000002", "00000003")
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    assert site.act() == 0
+    leave(site.results, "n2", "0000000a", at=time.time() + 60, check="peer_check", job=None)
+    leave(site.results, "n3", "0000010a", at=time.time() + 60, job=None)
+    assert site.act() == 0
+    assert site.node("n2").drain and site.node("n3").drain
+    leave(site.results, "n2", "0000000b", at=time.time() + 60, job=None)
+    assert site.act() == 0
+    assert not site.node("n2").drain and site.node("n3").drain
+    capsys.readouterr()
+
+    assert site.act("--explain", "n3") == 0
+    assert "once it has been seen to: nearfar slurm act --clear n3" in capsys.readouterr().out
+    assert site.act("--clear", "n3", "--because", "GPU 2 replaced") == 0
+    assert site.act() == 0 and not site.node("n3").drain, "the run was begun after the person's word"
+    assert [entry for entry in site.log() if entry[1] == "done"][2:] == [
+        ("resume", "done", "n2"), ("clear", "done", "n3"), ("resume", "done", "n3"),
+    ]  # fmt: skip
+
+
+def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """A drain that the log does not know (it was moved away), one for hard evidence, and one whose reason was edited."""
+    site.slow_twice("n2", "00000002", "00000003")
+    assert site.act() == 0
+    (site.state / "log.jsonl").unlink()
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    site.slow_twice("n4", "00000004", "00000005")
+    assert site.act() == 0
+    site.private.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=called vendor"])
+    capsys.readouterr()
+    expected = {
+        "n2": "drained for a reason that the log does not know; once it has been seen to: nearfar slurm act --clear n2 --because",
+        "n3": "hard evidence; once it has been seen to: nearfar slurm act --clear n3 --because WORDS",
+        "n4": "called vendor' (this log drained it with 'nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000005'): left alone; once",
+    }
+    assert site.act() == 0
+    said = capsys.readouterr().out
+    for node, words in expected.items():
+        assert [line for line in said.splitlines() if line.startswith(f"{node}           waits ") and words in line], (
+            said
+        )
+        assert site.act("--explain", node) == 0
+        assert "  so        nothing: " in (explained := capsys.readouterr().out) and words in explained, explained
+    assert site.act("--json") == 0
+    assert [n["node"] for n in json.loads(capsys.readouterr().out)["nodes"] if n["waits"]] == ["n2", "n3", "n4"]
+
+    assert site.act("--clear", "n2", "--because", "cable replaced") == 0
+    leave(site.results, "n2", "0000000a", at=time.time() + 60, job=None)
+    assert site.act() == 0 and not site.node("n2").drain, "one word is enough"
+
+
+@pytest.mark.parametrize(
+    ("options", "partners"),
+    [
+        (["--beside", "n2"], "--retest"), (["--partition", "zz"], "--retest"), (["--pack", "quick"], "--retest"),
+        (["--accept-delivered", "new", "--clear", "n2"], "--retest"), (["--because", "x"], "--clear or --reset-latch"),
+        (["--because", "x", "--retest", "n2"], "--clear or --reset-latch"),
+    ],
+)  # fmt: skip
+def test_an_option_without_its_partner_does_nothing(
+    site: Site, capsys: pytest.CaptureFixture[str], options: list[str], partners: str
+) -> None:
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    assert site.act(*options) == 2
+    assert capsys.readouterr().err == f"nearfar: {options[0]} goes with {partners}; nothing was done\n"
+    assert not site.node("n3").drain and not site.state.exists()
+
+
+def test_the_cap_closes_a_latch_that_a_person_opens(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    for node in range(1, 6):
+        leave(
+            site.results,
+            f"n{node}",
+            f"0000000{node}",
+            at=site.now - 60,
+            check=f"{'abcde'[node - 1]}_check",
+            wrong="wrong data",
+        )
+    assert site.act() == 3
+    assert "the latch is closed: no more than 3 drained within a day" in capsys.readouterr().out
+    assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
+    assert site.act() == 3 and not site.node("n4").drain, "it stays closed"
+    assert site.act("--reset-latch") == 2
+    assert site.act("--reset-latch", "--because", "they are really broken") == 0
+    assert site.act("--reset-latch", "--because", "again") == 2
+    assert site.act() == 3
+    assert "no more than 3 of the 6 nodes of partition all drained in all" in capsys.readouterr().out
+    assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
+
+
+def test_many_nodes_at_once_drain_nobody(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    for node in range(1, 5):
+        leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="GPU 2 is absent", code="absent")
+    assert site.act() == 3, "it waits for a person"
+    said = capsys.readouterr().out
+    assert "hard evidence on 4 of 4 nodes at once: look at the driver" in said and "held, a person decides" in said
+    assert not any(node.drain for node in site.slurm.nodes().values())
+
+
+def test_a_slurmctld_that_is_away_and_comes_back(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.slow_twice("n2", "00000002", "00000003")
+    site.private.stop_controller()
+    try:
+        began = time.monotonic()
+        assert site.act() == 3
+        assert time.monotonic() - began < 35
+        assert "Unable to contact slurm controller" in capsys.readouterr().err
+        assert not (site.state / "log.jsonl").exists(), "nothing was begun"
+    finally:
+        site.private.start_controller()
+    site.slurm.wait("n2", lambda node: node.idle, 30)
+    assert site.act() == 0 and site.node("n2").drain
+
+
+def test_a_node_that_died_and_a_reason_that_came_in_between(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.slurm.act import act
+
+    site.slow_twice("n2", "00000002", "00000003")
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    look = act.look
+
+    def meanwhile(*arguments: object) -> act.View:
+        view = look(*arguments)  # type: ignore[arg-type]
+        site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=by hand"])
+        site.private.run(["scontrol", "update", "nodename=n3", "state=down", "reason=Not responding"])
+        return view
+
+    monkeypatch.setattr(act, "look", meanwhile)
+    assert site.act() == 3
+    assert (site.node("n2").reason, site.node("n3").reason) == ("by hand", "Not responding")
+    assert [entry[1] for entry in site.log()] == ["begun", "refused", "begun", "refused"]
+
+
+def forged(place: Path) -> None:
+    os.chown(place / "result.json", 65534, 65534)
+
+
+def half(place: Path) -> None:
+    (place / "result.json").write_text((place / "result.json").read_text()[:200])
+
+
+def no_figure(place: Path) -> None:
+    (place / "result.json").write_text((place / "result.json").read_text().replace("27.1", "NaN"))
+
+
+def another_node(place: Path) -> None:
+    place.parent.rename(place.parent.with_name("n5"))
+
+
+@pytest.mark.parametrize("spoil", [forged, half, no_figure, another_node])
+def test_findings_that_are_not_believed(site: Site, spoil: object, capsys: pytest.CaptureFixture[str]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's file")
+    leave(site.results, "n2", "00000002", at=site.now - 7200, speed=27.2)
+    place = leave(site.results, "n2", "00000003", at=site.now - 60, speed=27.1)
+    spoil(place)  # type: ignore[operator]
+    assert site.act() == 3, "what it says of the node is not known"
+    said = capsys.readouterr()
+    assert "not counted" in said.err and "1 file was not believed" in said.out
+    assert not any(node.drain for node in site.slurm.nodes().values())
+
+
+def test_a_clock_ahead_another_system_and_the_same_run_twice(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leave(site.results, "n1", "00000001", at=site.now + 3600, wrong="wrong data")
+    leave(site.results, "n2", "00000002", at=site.now - 60, wrong="wrong data", system="other")
+    leave(site.results, "n3", "00000003", at=site.now - 7200, speed=27.0, sweep="a")
+    place = leave(site.results, "n3", "00000004", at=site.now - 60, speed=27.0, sweep="b")
+    subprocess.run(["cp", "-a", str(place), str(place.parent / "2")], check=True)
+    leave(site.results, "n4", "00000005", at=site.now - 60, wrong="wrong data", sweep="a")
+    (tmp_path / "b").mkdir()
+    again = leave(tmp_path / "b" / "results", "n4", "00000005", at=site.now - 60, wrong="another thing", sweep="b")
+    again.parent.rename(place.parent.parent / "n4")
+    assert site.act() == 3
+    said = capsys.readouterr().err
+    assert "which is not yet; set the node's clock" in said
+    assert "run 00000005 of node n4 is there twice, and not alike; neither is counted" in said
+    assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n3"]
+
+
+def test_hard_evidence_of_a_system_that_nobody_acts_for_is_told_of(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As results of before a system file was written, or renamed."""
+    leave(site.results, "n1", "00000001", at=site.now - 60, wrong="wrong data", system="local")
+    leave(site.results, "n2", "00000002", at=site.now - 60, wrong="wrong data", system="other")
+    (tmp_path / "site" / "systems" / "other.yaml").write_text(
+        "system: other\nhosts: [o1]\nact: {default: drain}\npartitions:\n  - name: gpu\n"
+    )
+    assert site.act("--system", "vm") == 3
+    said = capsys.readouterr().out
+    assert "n1: hard evidence of system 'local', which nothing is done about: no system file is called so" in said
+    assert "n2" not in said, "its own act looks at it"
+
+
+def test_a_results_directory_that_others_can_write(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    leave(site.results, "n1", "00000001", at=site.now - 60, wrong="wrong data")
+    site.results.chmod(0o777)
+    assert site.act() == 3
+    assert capsys.readouterr().err == f"nearfar: {site.results}: others can write to it (mode 0777); not counted\n"
+    assert not (site.state / "log.jsonl").exists(), "nothing is done"
+
+
+def test_a_comment_comes_and_goes(site: Site) -> None:
+    site.private.run(["scontrol", "update", "nodename=n5", "comment=mine"])
+    for node in ("n1", "n5"):
+        leave(site.results, node, f"0000000{node[1]}", at=site.now - 7200, speed=27.0, check="saturation_check")
+        leave(site.results, node, f"0000001{node[1]}", at=site.now - 60, speed=27.0, check="saturation_check")
+    assert site.act() == 0 and site.act() == 0
+    expected = "nearfar: FAIL saturation d2h g2 27<52.6 GB/s run=00000011"
+    assert (site.node("n1").comment, site.node("n5").comment) == (expected, "mine")
+    leave(site.results, "n1", "00000021", at=time.time() + 30, check="saturation_check")
+    assert site.act() == 0
+    assert (site.node("n1").comment, site.node("n5").comment, site.node("n1").drain) == (None, "mine", False)
+    assert [entry for entry in site.log() if entry[1] == "done"] == [
+        ("comment", "done", "n1"),
+        ("uncomment", "done", "n1"),
+    ]
+
+
+def test_without_the_right_to(site: Site) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    site.results.parent.chmod(0o755)
+    for parent in site.results.parents:
+        if parent.stat().st_uid == 0 and str(parent).startswith("/tmp/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    site.state.mkdir()
+    os.chown(site.state, 65534, 65534)
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-m", "nearfar", "slurm", "act", "--results",
+         str(site.results), "--state", str(site.state)],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2 and "needs Slurm's operator rights" in done.stderr, done.stderr + done.stdout
+    assert site.log() == [("drain", "begun", "n3"), ("drain", "refused", "n3")]
+    assert not site.node("n3").drain
+
+
+def test_a_retest_by_a_user_whose_results_do_not_count(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "site" / "systems" / "vm.yaml"
+    file.write_text('system: vm\nhosts: ["n[1-6]"]\nact: {trusted: [12345]}\npartitions:\n  - name: gpu\n')
+    assert site.act("--retest", "n1") == 2
+    assert "this user's results do not count: add it to `act: trusted` of system 'vm'" in capsys.readouterr().err
+    assert not site.state.exists()
+
+
+def test_a_state_directory_that_others_can_write(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.state.mkdir()
+    site.state.chmod(0o777)
+    assert site.act() == 2
+    assert "others can write to it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("act: {trusted: [nobody-here]}", "vm.yaml:3: act: trusted: no user 'nobody-here' on this host"),
+        ("act: {checks: {host_devise_check: drain}}", "vm.yaml:3: act: no check is called 'host_devise_check' (did you mean"),
+        ("act: {default: destroy}", "vm.yaml:3: act.default: \"destroy\": expected a step: observe, comment or drain"),
+        ("act: {cap: {per_day: {nodes: 9}}}", "vm.yaml:3: act: cap: more a day than in all"),
+        ("act: {max_age: soon}", "vm.yaml:3: act.max_age: \"soon\": expected a duration such as 36h"),
+    ],
+)  # fmt: skip
+def test_slips_in_the_policy(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
+) -> None:
+    file = tmp_path / "site" / "systems" / "vm.yaml"
+    file.write_text(f'system: vm\nhosts: ["n[1-6]"]\n{text}\npartitions:\n  - name: gpu\n')
+    assert site.act() == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_reason_in_slurm_is_read_back_by_the_parser(site: Site) -> None:
+    site.slow_twice("n2", "00000002", "00000003")
+    assert site.act() == 0
+    read = reasons.read(site.node("n2").reason)
+    assert read is not None
+    assert (read.check, read.what, read.run, read.figures) == (
+        "host_device",
+        ("d2h", "g2"),
+        "00000003",
+        ("27.1", "52.6", "GB/s"),
+    )
+
+
+def test_health_findings_count_only_as_roots(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's file")
+    health = tmp_path / "health"
+    health.mkdir()
+    for node in ("n1", "n2", "n3"):
+        finding = {"what": "g2", "verdict": "FAIL", "hard": True, "words": "GPU 2 is missing"}
+        (health / f"{node}.json").write_text(json.dumps({
+            "schema": "nearfar-health/1", "run": f"0000000{node[1]}", "node": "n3" if node == "n2" else node, "hostname": node,
+            "system": "vm", "partition": "gpu", "time": utc(site.now - 60), "boot": None, "seconds": 0.3, "verdict": "FAIL",
+            "findings": [finding], "last": None,
+        }))  # fmt: skip
+    os.chown(health / "n1.json", 65534, 65534)
+    assert site.act("--health", str(health)) == 3
+    said = capsys.readouterr().err
+    assert "n1.json: belongs to user 65534" in said and "n2.json: of node n3" in said
+    assert {n: s.reason for n, s in site.slurm.nodes().items() if s.drain} == {
+        "n3": "nearfar: FAIL health g2 run=00000003"
+    }

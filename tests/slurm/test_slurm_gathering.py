@@ -1,0 +1,152 @@
+"""What of a week's results is read: all that is new, and the older ones of nodes with a FAIL among it; and from where."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.base.errors import CouldNotJudge
+from nearfar.slurm.findings import gathering
+from nearfar.slurm.findings.gathering import Window, gather
+from tests.support.node_results import leave
+
+NOW = float(int(time.time()))
+DAY = 86400.0
+
+
+@pytest.fixture(autouse=True)
+def arrival(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a file came to be there nobody can make up, but when it was changed."""
+    monkeypatch.setattr(gathering, "_came", lambda place: place.lstat().st_mtime)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    return folder
+
+
+def left(results: Path, node: str, run: str, days_ago: float, speed: float = 55.0) -> Path:
+    """A result that came so long ago."""
+    place = leave(results, node, run, at=NOW - days_ago * DAY, speed=speed)
+    os.utime(place, (NOW - days_ago * DAY,) * 2)
+    return place
+
+
+def read(results: Path, *whole: str) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    window = Window(NOW - 8.5 * DAY, NOW - 1.5 * DAY, whole)
+    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, window)
+    return sorted((run.node, run.run) for run in found.runs), found.refused
+
+
+def test_older_results_are_read_where_they_may_decide(results: Path) -> None:
+    left(results, "n1", "00000001", 0.5)
+    left(results, "n1", "00000002", 3)
+    left(results, "n2", "00000003", 0.5, speed=27.0)
+    left(results, "n2", "00000004", 3, speed=27.0)
+    left(results, "n2", "00000005", 9, speed=27.0)
+    left(results, "n3", "00000006", 3, speed=27.0)
+    new = [("n1", "00000001"), ("n2", "00000003")]
+    assert read(results)[0] == sorted([*new, ("n2", "00000004")]), "its confirming run"
+    assert read(results, "n3")[0] == sorted([*new, ("n2", "00000004"), ("n3", "00000006")]), "as for a drained node"
+
+
+def test_a_node_whose_clock_is_behind_is_named_and_what_it_found_counts(results: Path) -> None:
+    place = leave(results, "n1", "00000001", at=NOW - 20 * DAY, wrong="wrong data")
+    os.utime(place, (NOW - 60, NOW - 60))
+    leave(results, "n2", "00000002", at=NOW - 60)
+    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, Window(NOW - 8.5 * DAY, NOW - 1.5 * DAY))
+    assert {(run.node, run.known) for run in found.runs} == {("n1", NOW - 60), ("n2", NOW - 60)}
+    assert [line[:39] for line in found.clocks] == ["n1: run 00000001 ended 20.0 days before"]
+
+
+def test_what_is_not_believed_is_told_while_it_may_decide(results: Path) -> None:
+    for days, run in ((0.5, "00000001"), (3, "00000002")):
+        place = left(results, "n1", run, days)
+        (place / "result.json").write_text("{")
+        os.utime(place, (NOW - days * DAY,) * 2)
+    found, refused = read(results)
+    assert found == [] and len(refused) == 1 and "s-00000001" in refused[0]
+    assert len(read(results, "n1")[1]) == 2
+
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's directory")
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A directory of root's, below one that a test gives to others."""
+    folder = tmp_path / "others" / "site" / "results"
+    folder.mkdir(parents=True)
+    for place in (tmp_path, folder.parents[1], folder.parent, folder):
+        place.chmod(0o755)
+    left(folder, "n1", "00000001", 0.5, speed=27.0)
+    return folder
+
+
+def refusal(folder: Path) -> str:
+    """Why nothing in a directory is believed, as results and as health findings, in a line; empty where it is."""
+    said = set()
+    for results, health in ((folder, None), (None, folder)):
+        try:
+            gather(results, health, "vm", frozenset({0}), NOW, Window(NOW - DAY))
+        except CouldNotJudge as error:
+            said.add(str(error).replace("sweeps", "looks"))
+    assert len(said) < 2 and "\n" not in "".join(said), said
+    return "".join(said)
+
+
+@root_only
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda place: os.chown(place, 65534, 65534), "belongs to user 65534"),
+        (lambda place: place.chmod(0o777), "others can write to it (mode 0777)"),
+        (lambda place: place.chmod(0o775), "others can write to it (mode 0775)"),
+    ],
+)
+def test_a_directory_that_somebody_can_put_another_in_the_place_of(shared: Path, spoil: Any, why: str) -> None:
+    others = shared.parents[1]
+    assert refusal(shared) == ""
+    spoil(others)
+    said = refusal(shared)
+    assert said.startswith(f"{others}: {why}"), f"its owner can replace {shared}, and it is believed: {said!r}"
+    assert str(shared) in said
+
+
+@root_only
+def test_a_sticky_directory_keeps_others_from_what_is_not_theirs(shared: Path) -> None:
+    shared.parents[1].chmod(0o1777)
+    assert refusal(shared) == ""
+    os.chown(shared.parent, 65534, 65534)
+    assert refusal(shared).startswith(f"{shared.parent}: belongs to user 65534")
+
+
+@root_only
+def test_links_are_followed_to_where_they_lead_and_looked_at_where_they_are(shared: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("others/../others/site")
+    assert refusal(link / "results") == ""
+    os.chown(link, 65534, 65534, follow_symlinks=False)
+    assert refusal(link / "results").startswith(f"{link}: belongs to user 65534")
+    os.chown(link, 0, 0, follow_symlinks=False)
+    os.chown(shared.parents[1], 65534, 65534)
+    assert refusal(link / "results").startswith(f"{shared.parents[1]}: belongs to user 65534")
+    link.unlink()
+    link.symlink_to("link")
+    assert "cannot be listed" in refusal(link / "results")
+
+
+@root_only
+def test_a_relative_path_is_looked_at_as_well(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shared.parent)
+    assert refusal(Path("results")) == refusal(Path("results/../results")) == ""
+    os.chown(shared.parents[1], 65534, 65534)
+    assert refusal(Path("results")).startswith(f"{shared.parents[1]}: belongs to user 65534")
+    trusted = gather(Path("results"), None, "vm", frozenset({0, 65534}), NOW, Window(NOW - DAY))
+    assert [run.run for run in trusted.runs] == ["00000001"], "a trusted user's directory may be above"

@@ -1,0 +1,320 @@
+"""Hard evidence stands until it is closed: by a person's word, or by a repair and a full passing run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import pytest
+
+from nearfar.base.errors import NearfarError
+from nearfar.site.drain_policy import HEALTH, Share, Step
+from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
+from nearfar.slurm.act.quarantine import suspects
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings.hard_evidence import drained_by_others
+from nearfar.slurm.findings.log import Entry
+from nearfar.slurm.findings.observed import CheckRun, Past, Recorded
+from nearfar.slurm.findings.replay import Shown, line_of, past, settled
+from nearfar.slurm.results.result import Finding
+from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
+
+REASON = "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
+
+
+def at(hours_ago: float) -> float:
+    return NOW - hours_ago * HOUR
+
+
+def booted(node: NodeState, hours_ago: float) -> NodeState:
+    moment = datetime.fromtimestamp(at(hours_ago), timezone.utc)
+    return replace(node, fields={"BootTime": f"{moment:%Y-%m-%dT%H:%M:%S}"})
+
+
+def busy(hours_ago: float) -> dict[str, str]:
+    """Slurm sets this when it resumes a node."""
+    return {"LastBusyTime": f"{datetime.fromtimestamp(at(hours_ago), timezone.utc):%Y-%m-%dT%H:%M:%S}"}
+
+
+def by(node: NodeState, hours_ago: float) -> NodeState:
+    return replace(node, reason_by="alice", reason_at=datetime.fromtimestamp(at(hours_ago), timezone.utc))
+
+
+def full(run: str, hours_ago: float, cells: Sequence[str] = ("g2:n0",), **more: object) -> list[CheckRun]:
+    """A full run that passes: two checks."""
+    both = [ran("n1", run, hours_ago=hours_ago, check=check) for check in ("host_device_check", "topology_check")]
+    return [replace(one, **{"cells": frozenset(cells), "pack": "nightly", **more}) for one in both]  # type: ignore[arg-type]
+
+
+class Log:
+    """Lines of a log, each at its own hour."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def line(self, action: str, hours_ago: float, outcome: str = "done", **more: object) -> Log:
+        number = str(len(self.entries))
+        self.entries.append(Entry(action, outcome, at(hours_ago), number, "n1", more))
+        return self
+
+    def evidence(self, run: CheckRun, hours_ago: float) -> Log:
+        return self.line("evidence", hours_ago, **line_of(Recorded("", run, run.failures[0])))
+
+    def drain(self, hours_ago: float, outcome: str = "done") -> Log:
+        more = {"reason": REASON, "check": "host_device_check", "what": None, "hard": True, "run": "r1"}
+        return self.line("drain", hours_ago, outcome, **more)
+
+    @property
+    def past(self) -> Past:
+        return past(self.entries)
+
+
+FOUND = ran("n1", "r1", WRONG, hours_ago=50)
+
+
+def decided(node: NodeState, before: Past, *runs: CheckRun) -> tuple[str, str]:
+    nodes = cluster(n1=node)
+    return of(decide(runs, nodes, POLICY, settled(before, Shown(nodes, lambda: None)), NOW), "n1")
+
+
+def test_it_never_grows_too_old() -> None:
+    assert decided(state("n1"), Past(), FOUND) == (DRAIN, "hard evidence stands at once")
+    assert decided(state("n1"), Log().evidence(FOUND, 49).past)[0] == DRAIN, "nor does it need its result any more"
+
+
+@pytest.mark.parametrize("outcome", ["begun", "unclear"])
+def test_a_drain_that_was_begun_uses_nothing_up_unless_the_node_shows_it(outcome: str) -> None:
+    log = Log().evidence(FOUND, 49).drain(48, outcome)
+    assert decided(state("n1"), log.past, FOUND)[0] == DRAIN
+    assert decided(state("n1"), Log().drain(48, outcome).past)[0] == DRAIN, (
+        "a log from before evidence had its own lines"
+    )
+    action, why = decided(state("n1", "DRAIN", reason=REASON), log.past, FOUND)
+    assert action == NOTHING and "--clear n1" in why
+
+
+def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
+    nodes, before = cluster(), Log().evidence(FOUND, 49).drain(48).past
+    lost = settled(before, Shown(nodes, lambda: at(40)))
+    assert of(decide([], nodes, POLICY, lost, NOW), "n1")[0] == DRAIN, (
+        "it was started hours later, and does not know of it"
+    )
+    kept = settled(before, Shown(nodes, lambda: at(60)))
+    assert of(decide([], nodes, POLICY, kept, NOW), "n1")[0] == NOTHING, (
+        "it ran all the time: somebody has resumed the node"
+    )
+    seen = settled(Log().evidence(FOUND, 49).drain(48).line("drain_seen", 47).past, Shown(nodes, lambda: at(40)))
+    assert of(decide([], nodes, POLICY, seen, NOW), "n1")[0] == NOTHING, "and so they have where it was seen drained"
+
+
+@pytest.mark.parametrize("kept", [None, FOREIGN, OURS], ids=["dropped", "kept, another's", "kept, ours"])
+def test_a_reason_means_nothing_on_a_node_in_use(kept: str | None) -> None:
+    """From Slurm 25 on a resumed node keeps it."""
+    node = by(state("n1", reason=kept), 60)
+    assert decided(node, Past(), FOUND)[0] == DRAIN
+
+
+def test_a_passing_run_alone_closes_nothing() -> None:
+    assert decided(state("n1"), Log().evidence(FOUND, 49).past, *full("r2", 2))[0] == DRAIN
+
+
+def test_a_persons_word_closes_it_on_any_node() -> None:
+    log = Log().evidence(FOUND, 49).line("clear", 5)
+    assert decided(state("n1"), log.past, FOUND)[0] == NOTHING
+    assert decided(state("n1"), Log().line("clear", 5).past, FOUND)[0] == NOTHING, "also what the log did not hold yet"
+    again = ran("n1", "r3", WRONG, hours_ago=2)
+    assert decided(state("n1"), log.past, FOUND, again)[0] == DRAIN, "what is found afterwards counts"
+
+
+def test_a_persons_word_counts_though_the_logs_clock_was_ahead() -> None:
+    log = Log().evidence(FOUND, -30).drain(-30).line("clear", 5)
+    node = state("n1", "DRAIN", reason=REASON)
+    assert decided(node, log.past, *full("r2", 2)) == (RESUME, "host_device_check passed in run r2")
+    ahead = Log().evidence(FOUND, 49).line("clear", -30).line("reset_latch", 20)
+    later = ran("n1", "r3", WRONG, hours_ago=2)
+    assert decided(state("n1"), ahead.past, FOUND, later)[0] == DRAIN, "it closes nothing that came after it"
+
+
+def test_a_reboot_and_a_full_passing_run_close_it() -> None:
+    log = Log().evidence(FOUND, 49).past
+    rebooted = booted(state("n1"), 20)
+    assert decided(rebooted, log)[0] == DRAIN, "a reboot alone does not"
+    assert decided(booted(state("n1"), 60), log, *full("r2", 2))[0] == DRAIN, "nor one from before the finding"
+    assert decided(rebooted, log, *full("r2", 25))[0] == DRAIN, "nor with a run from before the reboot"
+    assert decided(rebooted, log, *full("r2", 2, cells=["g1:n0"]))[0] == DRAIN, "nor with one that left the part out"
+    assert decided(rebooted, log, *full("r2", 2, pack="quick"))[0] == DRAIN, "nor with a quick look"
+    first, second = full("r2", 2)
+    assert decided(rebooted, log, first, replace(second, verdict="INDETERMINATE"))[0] == DRAIN, "nor with half a run"
+    assert decided(rebooted, log, first, second)[0] == NOTHING
+
+
+def test_a_drained_node_is_released_by_a_reboot_and_a_full_passing_run() -> None:
+    log = Log().evidence(FOUND, 49).drain(48).past
+    node = booted(state("n1", "DRAIN", reason=f"{REASON} : reboot issued"), 20)
+    action, why = decided(node, log)
+    assert action == NOTHING and "it was rebooted since: a full run that passes releases it" in why
+    assert decided(node, log, *full("r2", 2))[0] == RESUME
+    assert decided(booted(node, 60), log, *full("r2", 2))[0] == NOTHING
+
+
+def test_what_somebody_has_resumed_is_not_drained_again_for_it() -> None:
+    log = Log().evidence(FOUND, 49).drain(48)
+    action, why = decided(state("n1"), log.past, FOUND)
+    assert action == NOTHING and "somebody has resumed it since it was drained on" in why
+    assert "a full run that passes closes it" in why, "it is listed until then"
+    closed = decide(full("r2", 2, job=True), cluster(), POLICY, log.past, NOW)
+    assert of(closed, "n1") == (NOTHING, "no FAIL that counts")
+    assert [each.passed.run for each in closed.hard["n1"].closed] == ["r2"]
+    again = replace(ran("n1", "r3", WRONG, hours_ago=2), job=True)
+    assert decided(state("n1"), log.past, FOUND, again)[0] == DRAIN, "what is found afterwards counts"
+    outside = ran("n1", "r3", WRONG, hours_ago=30)
+    seen = log.line("resumed_by_others", 20).past
+    assert decided(state("n1"), seen, FOUND, outside)[0] == NOTHING, "not what was measured during the repair"
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["its reason is kept", "the log has seen it"])
+def test_what_somebody_else_has_drained_and_resumed(kept: bool) -> None:
+    """The latch held it, so that we never drained it."""
+    log = Log().evidence(FOUND, 49)
+    node = replace(by(state("n1", reason=FOREIGN), 30), fields=busy(28)) if kept else state("n1")
+    before = log.past if kept else log.line("drained_by_others", 29, since=at(30)).past
+    action, why = decided(node, before)
+    assert action == NOTHING and ("it was drained by somebody else on" if kept else "and it is in use again") in why
+    assert decided(node, before, *full("r2", 2, job=True)) == (NOTHING, "no FAIL that counts")
+    note = by(state("n1", reason="rack move planned"), 30)
+    assert decided(note, Log().evidence(FOUND, 49).past)[0] == DRAIN, "a note on a node in use is no drain"
+    slurms = replace(by(state("n1", reason="Not responding"), 30), fields=busy(28))
+    assert decided(slurms, Log().evidence(FOUND, 49).past)[0] == DRAIN, "a reason that Slurm gave by itself is nobody's"
+
+
+def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
+    looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((9, 8.9, 8.8, 3))]
+    nodes = cluster()
+    first = decide(looks, nodes, POLICY, Past(), NOW)
+    assert [one.found.run for one in first.hard["n1"].new] == ["h0"]
+    rebooted = cluster(n1=booted(state("n1"), 5))
+    after = decide(looks, rebooted, POLICY, Log().evidence(looks[0], 9).past, NOW)
+    assert [one.found.run for one in after.hard["n1"].new] == ["h3"], "still absent after the reboot"
+    closed = Log().evidence(looks[0], 9).line("closed", 4, evidence=["0"], until=at(4)).past
+    assert [one.found.run for one in decide(looks, nodes, POLICY, closed, NOW).hard["n1"].new] == ["h3"]
+
+
+def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_together() -> None:
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
+    apart = decide(absent, cluster(), POLICY, Past(), NOW)
+    assert apart.blamed == () and [d.action for d in apart.nodes].count(DRAIN) == 2
+    together = [replace(run, started=at(400), ended=at(400)) for run in absent]
+    assert [blame.nodes for blame in decide(together, cluster(), POLICY, Past(), NOW).blamed] == [("n1", "n2", "n3")]
+
+
+def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
+    """Else a word about two of four would drain the other two, which the same driver made look sick."""
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
+    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", line_of(Recorded("", run, run.failures[0])))
+             for i, run in enumerate(absent, 1)]  # fmt: skip
+    lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
+    decisions = decide(absent, cluster(), POLICY, past(lines), NOW)
+    assert {d.node: d.action for d in decisions.nodes} == dict.fromkeys(("n1", "n2", "n3", "n4"), NOTHING)
+    assert "nearfar slurm act --clear n3 --because WORDS, or drain it" in of(decisions, "n3")[1]
+    lines += [Entry("clear", "done", at(0.5), f"d{i}", f"n{i}", {}) for i in (3, 4)]
+    assert decide(absent, cluster(), POLICY, past(lines), NOW).blamed == (), "nobody is blamed for what is closed"
+
+
+def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:
+    log = Log().evidence(FOUND, 49).drain(1, "begun")
+    wrong = ran("n2", "r2", replace(WRONG, what="g3:n0"))
+    policy = replace(POLICY, per_day=Share(2, 1.0), in_all=Share(2, 1.0))
+    decisions = decide([wrong], cluster(), policy, settled(log.past, Shown(cluster(), lambda: None)), NOW)
+    assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.latch is None
+
+
+def test_a_drain_by_others_from_before_the_finding_and_their_resume_after_it() -> None:
+    log = Log().evidence(FOUND, 49)
+    bad_fan = by(state("n1", "DRAIN", reason=FOREIGN), 60)
+    nodes = cluster(n1=bad_fan)
+    assert list(drained_by_others(nodes, decide([], nodes, POLICY, log.past, NOW).hard, log.past)) == ["n1"]
+    noted = log.line("drained_by_others", 40, since=at(40)).past
+    assert list(drained_by_others(nodes, decide([], nodes, POLICY, noted, NOW).hard, noted)) == [], "once is enough"
+    action, why = decided(state("n1"), noted)
+    assert action == NOTHING and "somebody else had drained it by" in why and "it is in use again" in why
+    assert decided(state("n1"), noted, *full("r2", 30))[1] == why, "a run of before the resume closes nothing"
+    assert decided(replace(state("n1"), fields=busy(35)), noted, *full("r2", 30)) == (NOTHING, "no FAIL that counts")
+
+
+def test_what_health_found_is_answered_by_the_topology_check() -> None:
+    absent = ran("n1", "h1", ABSENT, hours_ago=50, check=HEALTH)
+    log = Log().evidence(absent, 49)
+    log.line(
+        "drain", 48, reason="nearfar: FAIL health g2 absent run=h1", check=HEALTH, what=None, hard=True, run="h1"
+    ).line("clear", 5)
+    node = state("n1", "DRAIN", reason="nearfar: FAIL health g2 absent run=h1")
+    assert decided(node, log.past, *full("r2", 2)) == (RESUME, "topology_check passed in run r2")
+
+
+def test_a_run_of_before_the_repair_closes_nothing_though_its_clock_was_ahead() -> None:
+    """Measured an hour before the finding, by a clock that is seven hours ahead."""
+    log = Log().evidence(FOUND, 49).past
+    ahead = [replace(run, came=at(51)) for run in full("r2", 44)]
+    assert ahead[0].started > at(46) and ahead[0].began < at(51)
+    assert decided(booted(state("n1"), 46), log, *ahead)[0] == DRAIN
+
+
+def test_a_run_of_before_the_resume_closes_nothing() -> None:
+    """Measured outside Slurm on the drained node, well for once, and then somebody resumed it."""
+    log = Log().evidence(FOUND, 49).drain(48).line("resumed_by_others", 20).past
+    action, why = decided(state("n1"), log, *full("r2", 30))
+    assert action == NOTHING and "a full run that passes closes it" in why
+    assert decided(state("n1"), log, *full("r3", 10)) == (NOTHING, "no FAIL that counts")
+
+
+def test_what_is_found_again_after_a_resume_drains_again() -> None:
+    """Slurm sets the time that a node was busy last when it is resumed: what was found later is new, before act came too."""
+    looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((50, 21, 2))]
+    log = Log().evidence(looks[0], 49)
+    log.line("drain", 48, reason="nearfar: FAIL health g2 absent run=h0", check=HEALTH, what=None, hard=True, run="h0")
+    node = replace(state("n1"), fields=busy(20))
+    assert decided(node, log.past, *looks[:2])[0] == NOTHING, "during the repair"
+    decisions = decide(looks, cluster(n1=node), POLICY, log.past, NOW)
+    assert of(decisions, "n1")[0] == DRAIN and "run=h2" in str(decisions.nodes[0].reason)
+
+
+def test_a_resume_closes_no_evidence_that_is_only_observed() -> None:
+    policy = replace(POLICY, checks={"peer_check": Step("observe", "observe")})
+    seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
+    log = Log().evidence(seen, 9)
+    log.line("drain", 8, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    passed = ran("n1", "r6", passed=["sole.g2_n0"])
+    assert of(decide([passed], nodes, policy, log.past, NOW), "n1")[0] == RESUME
+    after = log.line("resume", 0.5).past
+    assert "peer_check is only observed" in of(decide([passed], cluster(), policy, after, NOW), "n1")[1], "it is listed"
+
+
+def test_a_drained_node_with_other_open_evidence_waits_for_a_word_about_it() -> None:
+    seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
+    log = Log().line("drain", 12, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
+    log.evidence(seen, 9)
+    nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    with pytest.raises(NearfarError, match="hard evidence; once it has been seen to: nearfar slurm act --clear n1"):
+        suspects(["n1"], {"n1": replace(nodes["n1"], fields={"CPUAlloc": "0"})}, log.past, POLICY, None)
+    new = replace(nodes["n1"], reason="new", fields={"CPUAlloc": "0"})
+    with pytest.raises(NearfarError, match="hard evidence of it is open"):
+        suspects(["n1"], {"n1": new}, log.past, POLICY, "new")
+
+
+def test_a_cleared_finding_stays_so_when_its_clock_was_ahead() -> None:
+    """Its result was refused as one of the future when the person spoke; it came before."""
+    found = replace(ran("n1", "r3", WRONG, hours_ago=1), came=at(9))
+    assert decided(state("n1"), Log().line("clear", 5).past, found)[0] == NOTHING
+
+
+def test_two_systems_in_one_log_do_not_act_on_each_others_evidence() -> None:
+    log = Log().evidence(FOUND, 49)
+    log.entries[0] = replace(log.entries[0], more={**log.entries[0].more, "system": "b"})
+    assert set(past(log.entries, "b").evidence) == {"n1"} and past(log.entries, "a").evidence == {}
+
+
+def test_evidence_of_a_node_that_slurm_has_no_more() -> None:
+    named = replace(FOUND, node="zz", failures=(Finding("g2:n0", "FAIL", True, "wrong data", "wrong_data"),))
+    assert of(decide([named], cluster(), POLICY, Past(), NOW), "zz")[1].startswith("FAIL host_device g2:n0 wrong_data")

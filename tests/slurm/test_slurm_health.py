@@ -1,0 +1,317 @@
+"""The health check: what it finds, that it ends, that it is alone, and whom it trusts; run by a real slurmd as well."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import cli
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.controller import templates
+from nearfar.slurm.controller.scontrol import Slurm
+from nearfar.slurm.findings.gathering import Window, gather
+from nearfar.slurm.health import check
+from nearfar.slurm.health import look as health_look
+from nearfar.topology.inventory.gpu_memory import GpuMemory
+from tests.support.fake_nvml import FakeGpu, FakeNvml
+from tests.support.node_results import leave
+from tests.support.private_slurm import PrivateSlurm, missing
+
+NODE = CHECKOUT / "site" / "nodes" / "h200-x4-vm.xml"
+SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact: {default: drain}\npartitions:\n  - name: gpu\n    node_type: h200-x4-vm\n'
+
+
+def hardware(path: Path, *, without: str | None = None) -> Path:
+    """A hardware file of four GPUs that the driver names, or of three."""
+    text = NODE.read_text()
+    for bus in ("06", "07", "08", "09"):
+        device = re.search(rf'<object type="PCIDev"[^>]*0000:00:{bus}\.0[^>]*/>', text)
+        assert device is not None
+        told = f'<info name="NVIDIAUUID" value="GPU-{bus}"/><info name="GPUModel" value="NVIDIA H200"/>'
+        named = f'{device[0][:-2]}><object type="OSDev" name="nvml{int(bus) - 6}" subtype="NVML" osdev_type="1">{told}</object></object>'
+        text = text.replace(device[0], "" if bus == without else named)
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "site" / "systems").mkdir(parents=True)
+    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(tmp_path / "n1.xml")))
+    return tmp_path
+
+
+def looked(folder: Path, *options: str) -> dict[str, Any]:
+    assert cli.main(["slurm", "health", "--output", str(folder / "health"), *options]) == 0
+    found: dict[str, Any] = json.loads((folder / "health" / "n1.json").read_text())
+    return found
+
+
+def findings(found: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    return [(f["what"], f["verdict"], f["hard"]) for f in found["findings"]]
+
+
+def test_a_node_as_the_site_describes_it(site: Path) -> None:
+    found = looked(site)
+    assert (found["verdict"], found["findings"], found["system"], found["partition"]) == ("PASS", [], "vm", "gpu")
+    assert (site / "health" / "n1.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_gpu_that_is_not_there(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
+    found = looked(site)
+    assert findings(found) == [("gpus.count", "FAIL", True), ("g2", "FAIL", True)]
+    assert "GPU 2 (NVIDIA H200) is missing at 0000:00:08.0" in found["findings"][1]["words"]
+
+
+def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("health findings count as root's alone")
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
+    absent = looked(site)
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml")))
+    back = looked(site)
+    assert (absent["verdict"], back["verdict"]) == ("FAIL", "PASS")
+    found = gather(None, site / "health", "vm", frozenset(), time.time(), Window(0.0))
+    assert not found.refused
+    assert {(run.run, run.verdict) for run in found.runs} == {(absent["run"], "FAIL"), (back["run"], "PASS")}, (
+        "the next look replaced the only account of the absent GPU"
+    )
+
+
+def test_a_finding_that_cannot_be_kept(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It replaces nothing, it is said all the same, and the look does not end as if all were well."""
+    looked(site)
+    (site / "health" / "kept").write_text("in the way")
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
+    assert cli.main(["slurm", "health", "--output", str(site / "health")]) == 3
+    said = capsys.readouterr()
+    assert "health/kept/n1: cannot be written" in said.err and len(said.err.splitlines()) == 1, said.err
+    assert "GPU 2 (NVIDIA H200) is missing" in said.out, "slurmd's log is where it is left to be found"
+    assert json.loads((site / "health" / "n1.json").read_text())["verdict"] == "PASS"
+
+
+def test_never_green_for_what_was_not_looked_at(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWLOC_XMLFILE", str(NODE))
+    assert findings(looked(site)) == [("driver", "INDETERMINATE", False)]
+    (site / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("hosts", "unreviewed: true\nhosts"))
+    assert ("site", "INDETERMINATE", False) in findings(looked(site))
+    (site / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("n[1-9]", "k[1-9]"))
+    assert ("site", "INDETERMINATE", False) in findings(looked(site))
+    (site / "site" / "systems" / "vm.yaml").write_text("system: [")
+    found = looked(site)
+    assert ("site", "INDETERMINATE", False) in findings(found) and "vm.yaml:2" in found["findings"][0]["words"]
+
+
+def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.topology import inventory, node_to_document
+
+    place = leave(site / "results", "n1", "0000000a", at=time.time() - 3600)
+    node = place / "n1" / "node.json"
+    node.write_text(json.dumps(node_to_document(inventory.observe())))
+    node.chmod(0o644)
+    found = looked(site, "--results", str(site / "results"))
+    assert found["verdict"] == "PASS" and found["last"]["run"] == "0000000a" and found["last"]["verdict"] == "PASS"
+    text = (site / "n1.xml").read_text()
+    (site / "n1.xml").write_text(text.replace("GPU-07", "GPU-ff"))
+    found = looked(site, "--results", str(site / "results"))
+    assert findings(found) == [("g1.uuid", "DEGRADED", False)]
+    assert "since run 0000000a" in found["findings"][0]["words"]
+
+
+def test_memory_that_the_driver_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.topology import inventory, parse_hwloc_xml
+    from nearfar.topology.inventory import gpu_memory
+
+    assert gpu_memory.read_gpu_memory(["0000:00:06.0"], FakeNvml([FakeGpu("0000:00:06.0")])) == [
+        GpuMemory("0000:00:06.0")
+    ]
+    counts = {"06": (0, False, False), "07": (3, False, True), "08": (0, True, False), "09": (0, False, True)}
+    told = [GpuMemory(f"0000:00:{bus}.0", *each) for bus, each in counts.items()]
+    monkeypatch.setattr(inventory, "read_gpu_memory", lambda known: told)
+    assert inventory is not None
+    found = health_look._memory(parse_hwloc_xml(NODE.read_text()))
+    assert [(f.item, f.verdict, f.hard) for f in found] == [
+        ("g1.memory", "FAIL", True), ("g1.memory", "DEGRADED", False), ("g2.memory", "FAIL", True), ("g3.memory", "DEGRADED", False),
+    ]  # fmt: skip
+
+
+def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:
+    (site / "tools").mkdir()
+    (site / "tools" / "lstopo").write_text("#!/bin/sh\necho hang >&2; exec sleep 60\n")
+    (site / "tools" / "lstopo").chmod(0o755)
+    (site / "tools" / "lstopo-no-graphics").symlink_to("lstopo")
+    began = time.monotonic()
+    found = looked(site, "--tools", str(site / "tools"), "--limit", "0.7")
+    assert time.monotonic() - began < 10
+    assert findings(found) == [("look", "INDETERMINATE", False)]
+    assert found["findings"][0]["words"] == "the look did not end within 0.7 s: it hung while the node's parts are read"
+    assert subprocess.run(["pgrep", "-f", str(site / "tools")], capture_output=True).returncode == 1, (
+        "nothing is left running"
+    )
+
+
+def test_slurmctld_is_never_asked(site: Path) -> None:
+    """Nothing that could is even loaded."""
+    code = (
+        "import sys; from nearfar.slurm.health.look import look; look('n1', None, None, None, lambda words: None);"
+        "print(sorted(m for m in sys.modules if m.startswith('nearfar.slurm.') and m.count('.') == 2))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "['nearfar.slurm.health', 'nearfar.slurm.results']", done.stderr
+
+
+def test_a_second_look_ends_at_once(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    looked(site)
+    before = (site / "health" / "n1.json").stat().st_mtime_ns
+    with open(site / "health" / ".n1.lock") as held:
+        assert held.fileno() and os.fstat(held.fileno()).st_mode & 0o777 == 0o600, "nobody else may hold it"
+        fcntl.flock(held, fcntl.LOCK_EX)
+        looked(site)
+    assert "another look is under way" in capsys.readouterr().out
+    assert (site / "health" / "n1.json").stat().st_mtime_ns == before
+
+
+def test_what_root_does_not_rely_on(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("these refusals are root's")
+    file, output = site / "site" / "systems" / "vm.yaml", site / "health"
+    output.mkdir()
+
+    def refused(path: Path, words: str) -> None:
+        assert cli.main(["slurm", "health", "--output", str(output)]) == 2
+        said = capsys.readouterr().err
+        assert str(path) in said and words in said, said
+        assert not (output / "n1.json").exists()
+
+    file.chmod(0o666)
+    refused(file, "others can write to it (mode 0666); as root the site's directory must be root's alone")
+    file.chmod(0o644)
+    os.chown(file.parent, 65534, 65534)
+    refused(file.parent, "belongs to user 65534")
+    os.chown(file.parent, 0, 0)
+    output.chmod(0o1777)
+    refused(output, "others can write to it (mode 1777); as root the output directory")
+    output.chmod(0o755)
+    os.chown(site, 65534, 65534)
+    refused(site, "belongs to user 65534")
+    os.chown(site, 0, 0)
+    assert cli.main(["slurm", "health", "--output", str(output)]) == 0
+
+
+@pytest.mark.parametrize("place", ["file", "file/x", "/proc/x"])
+def test_an_output_that_is_no_directory(site: Path, capsys: pytest.CaptureFixture[str], place: str) -> None:
+    (site / "file").write_text("mine")
+    assert cli.main(["slurm", "health", "--output", str(site / place)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and str(site / place) in said[0] and "name another --output DIR" in said[0], said
+    assert (site / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["../n1", "n1;id", "", "n 1", "$(id)"])
+def test_a_node_name_that_is_none(site: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SLURMD_NODENAME", name)
+    code = cli.main(["slurm", "health", "--output", str(site / "health")])
+    assert code == (2 if name else 0)  # an empty one: this host's own name
+    assert not (site / "n1.json").exists()
+
+
+def test_as_another_user(site: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    look = [sys.executable, "-m", "nearfar", "slurm", "health", "--output", "/var/lib/nearfar-none"]
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", *look], env={"PYTHONPATH": str(CHECKOUT)}, capture_output=True,
+        text=True, cwd="/",
+    )  # fmt: skip
+    assert done.returncode == 2 and "/var/lib/nearfar-none" in done.stderr and "Traceback" not in done.stderr, (
+        done.stderr
+    )
+
+
+@pytest.mark.slurm
+def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
+    """slurmd runs it with its bare environment, at its start and every second; a broken node is found, and drained by act."""
+    absent = missing()
+    if absent or os.geteuid() != 0:
+        pytest.skip(absent or "only root gives each node files of its own")
+    script = tmp_path / "health-check"
+    folder = tmp_path / "health"
+    (tmp_path / "site" / "systems").mkdir(parents=True)
+    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM)
+    settings = {"HealthCheckProgram": str(script), "HealthCheckInterval": "1", "HealthCheckNodeState": "ANY"}
+    private = PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings)
+    values = {
+        "python": sys.executable, "checkout": str(CHECKOUT), "order": {"output": str(folder)},
+        "environment": {"HWLOC_XMLFILE": str(private.node / "topo.xml"), "NEARFAR_SITE": str(tmp_path / "site")},
+    }  # fmt: skip
+    script.write_text(templates.render("health", values, [CHECKOUT / "site"]))
+    script.chmod(0o755)
+    for name in private.names:
+        private.own(name).mkdir(parents=True)
+        hardware(private.own(name) / "topo.xml", without="08" if name == "n2" else None)
+    with private:
+        found = {name: _waited(folder / f"{name}.json", private) for name in private.names}
+        assert [f["verdict"] for f in found.values()] == ["PASS", "FAIL"], found
+        assert all(f["seconds"] < 10 for f in found.values())
+        first = found["n1"]["run"]
+        _until(lambda: _waited(folder / "n1.json", private)["run"] != first, "a second look")
+        with open(folder / ".n1.lock") as lock:  # as a look that takes longer than the interval holds it
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held, other = (_waited(folder / f"{name}.json", private)["run"] for name in private.names)
+            _until(lambda: _waited(folder / "n2.json", private)["run"] != other, "a further look beside")
+            assert _waited(folder / "n1.json", private)["run"] == held
+        _until(lambda: _waited(folder / "n1.json", private)["run"] != held, "a look after it")
+        slurm = Slurm(private.environment)
+        assert not slurm.node("n2").drain, "a health check drains nothing"
+        environment = {**private.environment, "NEARFAR_SITE": str(tmp_path / "site"), "PYTHONPATH": str(CHECKOUT)}
+        act = [
+            sys.executable,
+            "-m",
+            "nearfar",
+            "slurm",
+            "act",
+            "--health",
+            str(folder),
+            "--state",
+            str(tmp_path / "act"),
+        ]
+        done = subprocess.run(act, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        reason = slurm.node("n2").reason or ""
+        assert re.fullmatch(r"nearfar: FAIL health (g2|gpus\.count) run=[0-9a-f]{8}", reason), reason
+        assert slurm.node("n1").reason is None
+
+
+def _waited(path: Path, private: PrivateSlurm) -> dict[str, Any]:
+    _until(path.exists, f"{path}; slurmd: {[p.read_text()[-300:] for p in private.folder.glob('*slurmd*.out')]}")
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def _until(done: Any, what: str) -> None:
+    end = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < end, f"no {what}"
+        time.sleep(0.05)
+
+
+def test_the_default_limit_is_well_inside_slurms() -> None:
+    assert check.LIMIT + 4 < 15

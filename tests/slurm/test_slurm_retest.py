@@ -1,0 +1,345 @@
+"""Drained nodes tested again in quarantine, on a real Slurm: at no moment can others use them, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from nearfar.slurm.act import quarantine, retest
+from nearfar.slurm.controller import reservations
+from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.gathering import of_sweep
+from nearfar.slurm.findings.observed import CheckRun
+from tests.support import sweeping
+from tests.support.acting import Site, prepared
+from tests.support.node_results import leave
+from tests.support.pair_results import figure
+from tests.support.pair_results import leave as pairs
+from tests.support.private_slurm import PrivateSlurm, missing
+
+pytestmark = pytest.mark.slurm
+#: Leaves the results of a retest: given the site, the nodes and the reservation.
+Measured = Callable[[Site, Sequence[str], str], None]
+
+
+@pytest.fixture(scope="module")
+def private() -> Iterator[PrivateSlurm]:
+    absent = missing()
+    if absent:
+        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    if os.geteuid() != 0:
+        pytest.skip("only root gives each node a host name of its own")
+    with PrivateSlurm(cpus=2, gpus=2, nodes=4, settings={"MessageTimeout": "2"}) as slurm:
+        yield slurm
+
+
+@pytest.fixture
+def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    with prepared(private, tmp_path, monkeypatch) as site:
+        yield site
+
+
+def measuring(site: Site, monkeypatch: pytest.MonkeyPatch, measured: Measured) -> None:
+    """Let a retest measure with a function in place of a sweep."""
+
+    def sweep(
+        pack: str, partition: str, names: Sequence[str], reservation: str, order: object, tell: object
+    ) -> Sequence[CheckRun]:
+        assert (pack, partition) == ("accept", "all")
+        measured(site, names, reservation)
+        return of_sweep(site.results, "again", "vm", frozenset({os.geteuid()}), time.time()).runs
+
+    monkeypatch.setattr(retest, "_sweep", sweep)
+
+
+def left(site: Site, node: str, run: str, **found: object) -> None:
+    leave(site.results, node, run, at=time.time(), sweep="again", **found)  # type: ignore[arg-type]
+
+
+def drained_for_speed(site: Site, node: str) -> str:
+    site.slow_twice(node, "00000002", "00000003")
+    assert site.act() == 0
+    reason = site.node(node).reason
+    assert reasons.read(reason) is not None and reason is not None
+    return reason
+
+
+def job(site: Site, node: str, *options: str) -> int:
+    return site.private.run(["srun", "-w", node, "--immediate=1", "--quiet", *options, "true"]).returncode
+
+
+def test_in_use_again_only_after_it_passed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drained_for_speed(site, "n2")
+    inside = []
+
+    def slow(site: Site, names: Sequence[str], reservation: str) -> None:
+        site.slurm.wait("n2", lambda node: not node.down, 20)
+        inside.extend([job(site, "n2"), job(site, "n2", f"--reservation={reservation}")])
+        left(site, "n2", "00000010", speed=28.5)
+
+    measuring(site, monkeypatch, slow)
+    assert site.act("--retest", "n2") == 1
+    assert "n2           drained       drained again: GPU 2, device to host" in capsys.readouterr().out
+    assert inside[0] != 0 and inside[1] == 0, "only jobs inside the reservation run"
+    assert site.node("n2").reason == "nearfar: FAIL host_device d2h g2 28.5<52.6 GB/s run=00000010"
+    assert reservations.show(site.slurm) == []
+    site.slurm.wait("n2", lambda node: node.free_of_jobs, 20)
+
+    for path in (site.results / "again" / "nodes" / "n2").iterdir():
+        subprocess.run(["rm", "-r", str(path)], check=True)
+    measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
+    assert site.act("--retest", "n2") == 0
+    assert "released      host_device_check passed in run 00000011" in capsys.readouterr().out
+    assert not site.node("n2").drain and reservations.show(site.slurm) == []
+    assert site.act() == 0 and not site.node("n2").drain, "what was found before has been answered"
+
+
+@pytest.mark.parametrize(
+    "trouble", ["no result", "not judged", "an interrupt", "by hand", "a power cut", "known to be down"]
+)
+def test_whatever_happens_it_is_drained_again(site: Site, monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+    reason = drained_for_speed(site, "n2")
+
+    def measured(site: Site, names: Sequence[str], reservation: str) -> None:
+        assert not site.node("n2").drain
+        if trouble == "not judged":
+            left(site, "n2", "00000010", speed=None, indeterminate="the GPU is busy")
+        if trouble == "an interrupt":
+            site.private.run(
+                ["sbatch", "-w", "n2", f"--reservation={reservation}", "--output=/dev/null", "--wrap", "sleep 100"]
+            )
+            raise KeyboardInterrupt
+        if trouble in ("a power cut", "known to be down"):
+            site.private.kill_node("n2")
+        if trouble == "known to be down":
+            site.private.run(["scontrol", "update", "nodename=n2", "state=down", "reason=Not responding"])
+        if trouble == "by hand":
+            site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=I am looking at it"])
+
+    measuring(site, monkeypatch, measured)
+    assert site.act("--retest", "n2") == {"an interrupt": 130}.get(trouble, 1)
+    expected = {"by hand": "I am looking at it", "known to be down": "Not responding"}.get(trouble, reason)
+    assert (site.node("n2").drain, site.node("n2").reason) == (True, expected)
+    assert reservations.show(site.slurm) == []
+    assert site.private.run(["squeue", "-h", "-t", "PD,R"]).stdout == ""
+    if trouble in ("a power cut", "known to be down"):
+        site.private.start_node("n2")
+        site.slurm.wait("n2", lambda node: "NOT_RESPONDING" not in node.flags, 30)
+        assert site.node("n2").drain, "it is up again, and still nobody's"
+
+
+@pytest.mark.parametrize("reserved", [True, False], ids=["still reserved", "somebody freed it"])
+def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch, reserved: bool) -> None:
+    reason = drained_for_speed(site, "n2")
+
+    def killed(site: Site, names: Sequence[str], reservation: str) -> None:
+        raise KeyboardInterrupt
+
+    measuring(site, monkeypatch, killed)
+    with monkeypatch.context() as patch:
+        patch.setattr(quarantine, "close", lambda *_: None)  # as SIGKILL leaves it
+        assert site.act("--retest", "n2") == 130
+    assert not site.node("n2").drain
+    site.slurm.wait("n2", lambda node: not node.down, 20)
+    if reserved:
+        assert job(site, "n2") != 0, "the reservation keeps jobs off"
+    else:
+        site.private.run(["scontrol", "delete", f"reservationname={reservations.show(site.slurm)[0].name}"])
+    assert site.act() == 0
+    assert (site.node("n2").drain, site.node("n2").reason) == (True, reason)
+    assert reservations.show(site.slurm) == []
+
+
+def test_a_delivered_node_whose_retest_died_is_drained_as_it_was(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Slurm 25 on it keeps others' reason while it is in use: that is no reason to leave it reserved for a year."""
+    site.private.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=new"])
+
+    def killed(site: Site, names: Sequence[str], reservation: str) -> None:
+        raise KeyboardInterrupt
+
+    measuring(site, monkeypatch, killed)
+    with monkeypatch.context() as patch:
+        patch.setattr(quarantine, "close", lambda *_: None)  # as SIGKILL leaves it
+        assert site.act("--retest", "n3", "--accept-delivered", "new") == 130
+    assert not site.node("n3").drain
+    assert site.act() == 0
+    assert (site.node("n3").drain, site.node("n3").reason) == (True, "new")
+    assert reservations.show(site.slurm) == []
+
+
+def test_a_slurmctld_that_goes_away_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = drained_for_speed(site, "n2")
+
+    def measured(site: Site, names: Sequence[str], reservation: str) -> None:
+        left(site, "n2", "00000010", speed=28.5)
+        site.private.stop_controller()
+
+    measuring(site, monkeypatch, measured)
+    assert site.act("--retest", "n2") == 3
+    site.private.start_controller()
+    assert not site.node("n2").drain and len(reservations.show(site.slurm)) == 1, "reserved until it can be drained"
+    assert site.act() == 0
+    assert (site.node("n2").drain, site.node("n2").reason) == (True, reason)
+    assert reservations.show(site.slurm) == []
+
+
+def test_delivered_nodes_are_accepted_alike(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for node in ("n1", "n2", "n3"):
+        site.private.run(["scontrol", "update", f"nodename={node}", "state=drain", "reason=new, not accepted"])
+
+    def measured(site: Site, names: Sequence[str], reservation: str) -> None:
+        assert list(names) == ["n1", "n2", "n3"]
+        left(site, "n1", "00000011")
+        left(site, "n2", "00000012", wrong="wrong data")
+        left(site, "n3", "00000013", speed=None, indeterminate="no reference")
+
+    measuring(site, monkeypatch, measured)
+    assert site.act("--retest", "n[1-3]", "--accept-delivered", "new") == 2
+    assert site.act("--retest", "n[1-3]") == 2
+    assert "n1: drained by others with 'new, not accepted'; theirs to resume" in capsys.readouterr().err
+    assert site.act("--retest", "n[1-3]", "--accept-delivered", "new, not accepted") == 1
+    assert {name: node.why_out for name, node in site.slurm.nodes().items()} == {
+        "n1": None, "n2": "nearfar: FAIL host_device g2:n0 wrong_data run=00000012", "n3": "new, not accepted", "n4": None,
+    }  # fmt: skip
+    assert reservations.show(site.slurm) == []
+    assert site.act("--retest", "n2") == 2
+    assert "hard evidence; once it has been seen to: nearfar slurm act --clear n2" in capsys.readouterr().err
+
+
+def test_a_clock_that_is_days_behind_accepts_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.private.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=new"])
+
+    def behind(site: Site, names: Sequence[str], reservation: str) -> None:
+        leave(site.results, "n3", "00000013", at=time.time() - 9 * 86400, sweep="again", wrong="wrong data")
+
+    measuring(site, monkeypatch, behind)
+    assert site.act("--retest", "n3", "--accept-delivered", "new") == 1
+    assert site.node("n3").reason == "nearfar: FAIL host_device g2:n0 wrong_data run=00000013"
+
+
+def test_a_persons_word_outlasts_a_retest_that_said_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(site.results, "n2", "00000103", at=site.now - 60, wrong="wrong data")
+    assert site.act() == 0
+    assert site.act("--clear", "n2", "--because", "GPU 2 replaced") == 0
+    measuring(site, monkeypatch, lambda site, names, reservation: None)
+    assert site.act("--retest", "n2") == 1 and site.node("n2").drain
+    measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
+    assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
+
+
+def test_one_word_is_enough_where_the_log_is_new(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drained_for_speed(site, "n2")
+    (site.state / "log.jsonl").unlink()
+    assert site.act("--retest", "n2") == 2
+    assert "n2: drained for a reason that the log does not know; once it has been seen to:" in capsys.readouterr().err
+    assert site.act("--clear", "n2", "--because", "cable replaced") == 0
+    measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
+    assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
+
+
+def test_nodes_that_are_not_resumed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(site: Site, names: Sequence[str], reservation: str) -> None:
+        raise AssertionError("nothing may be measured")
+
+    def refused(words: str, nodes: str = "n2") -> None:
+        before = {name: (node.drain, node.reason) for name, node in site.slurm.nodes().items()}
+        assert site.act("--retest", nodes) in (2, 3)
+        said = capsys.readouterr().err
+        assert words in said and "Traceback" not in said, said
+        assert {name: (node.drain, node.reason) for name, node in site.slurm.nodes().items()} == before
+        assert not [r for r in reservations.show(site.slurm) if r.name.startswith(quarantine.PREFIX)]
+
+    measuring(site, monkeypatch, never)
+    refused("n9: Slurm has no such node", "n9")
+    site.slurm.wait("n1", lambda node: node.idle, 20)
+    refused("n1: it is IDLE, not drained", "n1")
+    refused("'n[1-': not a node list", "n[1-")
+    drained_for_speed(site, "n2")
+    assert site.act("--retest", "n2", "--pack", "quick") == 2
+    said = capsys.readouterr().err
+    assert (
+        "--pack quick: n2 was drained for host_device_check, which it does not ask; packs that do: accept, nightly"
+        in said
+    )
+    make = [
+        "scontrol",
+        "create",
+        "reservation",
+        "reservationname=others",
+        "nodes=n2",
+        "users=daemon",
+        "starttime=now",
+        "duration=60",
+    ]
+    site.private.run([*make, "flags=maint,ignore_jobs"])
+    refused("n2: also in reservation others, whose users could run there; not resumed")
+    site.private.run(["scontrol", "delete", "reservationname=others"])
+    site.private.run(["scontrol", "update", "nodename=n2", "state=resume"])
+    site.slurm.wait("n2", lambda node: node.idle, 20)
+    site.private.run(["sbatch", "-w", "n2", "--output=/dev/null", "--wrap", "sleep 100"])
+    site.slurm.wait("n2", lambda node: node.base in ("MIXED", "ALLOCATED"), 20)
+    site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=by hand"])
+    refused("jobs still run on it")
+    site.private.run(["scancel", "--me", "--partition=all"])
+    site.slurm.wait("n2", lambda node: node.free_of_jobs, 20)
+    refused("n2: drained by others with 'by hand'")
+
+
+def test_mpi_between_nodes_is_tested_again_beside_an_idle_node(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow, good = {"metrics": [figure(9.0)]}, {"metrics": [figure(1.5)]}
+    pairs(site.results, "before", site.now - 60, [{"n1+n3": good, "n4+n2": slow}, {"n1+n2": slow, "n3+n4": good}])
+    assert site.act() == 0 and "mpi_pairs" in str(site.node("n2").reason)
+    inside = []
+
+    def measured(site: Site, names: Sequence[str], reservation: str) -> None:
+        inside.extend([list(names), reservations.show(site.slurm)[0].nodes])
+        if len(names) > 1:
+            pairs(site.results, "again", time.time(), [{"+".join(names): good}])
+
+    measuring(site, monkeypatch, measured)
+    assert site.act("--retest", "n2") == 1, "alone it can have no pair"
+    assert "left no result that counts" in capsys.readouterr().out
+    assert site.act("--retest", "n2", "--beside", "n2") == 2
+    assert "--beside n2: it is to be tested again itself; name an idle node" in capsys.readouterr().err
+    assert site.act("--retest", "n2", "--beside", "n4") == 0
+    assert inside[-2:] == [["n2", "n4"], frozenset({"n2", "n4"})]
+    assert not any(node.drain for node in site.slurm.nodes().values()) and reservations.show(site.slurm) == []
+
+
+def test_with_a_real_sweep_inside_the_reservation(private: PrivateSlurm, tmp_path: Path) -> None:
+    """Delivered, drained: n3 is good and n4 slow."""
+    variables = {**private.environment, **sweeping.site(tmp_path / "mine", private)}
+    system = tmp_path / "mine" / "site" / "systems" / "mine.yaml"
+    system.write_text(system.read_text() + "act: {default: drain}\n")
+    sweeping.build(private, "n4", "slow")
+    private.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=new"])
+    done = subprocess.run(
+        [sys.executable, "-m", "nearfar", "slurm", "act", f"--results={tmp_path}", f"--state={tmp_path}/state", "--retest=n[3-4]",
+         "--accept-delivered=new", "--pack=quick"],
+        env=variables, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "n3           released      accepted: every check passed" in done.stdout
+    from nearfar.slurm.controller.scontrol import Slurm
+
+    slurm = Slurm(private.environment)
+    reason = slurm.node("n4").reason or ""
+    assert reason.startswith("nearfar: FAIL quick NV18.g2_g3 352<376 GB/s run="), reason
+    assert not slurm.node("n3").drain and reservations.show(slurm) == []
+    private.run(["scontrol", "update", "nodename=n4", "state=resume"])

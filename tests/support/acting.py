@@ -1,0 +1,85 @@
+"""What tests of ``nearfar slurm act`` share: a site that lets it drain, and its command against a private Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nearfar import cli
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.controller.scontrol import Slurm
+from tests.support.node_results import leave
+from tests.support.private_slurm import PrivateSlurm
+
+SYSTEM = """\
+system: vm
+hosts: ["n[1-6]"]
+act:
+  trusted: [root, {user}]
+  default: drain
+  checks: {{peer_check: observe, saturation_check: comment}}
+  cap:
+    per_day: {{nodes: 3, share: 0.5}}
+    in_all: {{nodes: 4, share: 0.6}}
+partitions:
+  - name: gpu
+"""
+
+
+#: What the log keeps of what was seen.
+NOTED = ("evidence", "closed", "drained_by_others", "resumed_by_others")
+
+
+class Site:
+    """A Slurm, a site that lets drain, and a results directory."""
+
+    def __init__(self, private: PrivateSlurm, folder: Path) -> None:
+        self.private, self.slurm = private, Slurm(private.environment)
+        self.results, self.state = folder / "results", folder / "state"
+        self.results.mkdir()
+        self.now = time.time()
+
+    def act(self, *options: str) -> int:
+        looks = [] if {"--clear", "--reset-latch"} & set(options) else ["--results", str(self.results)]
+        return cli.main(["slurm", "act", "--state", str(self.state), *looks, *options])
+
+    def slow_twice(self, node: str, first: str, second: str) -> None:
+        leave(self.results, node, first, at=self.now - 7200, speed=27.2)
+        leave(self.results, node, second, at=self.now - 60, speed=27.1)
+
+    def node(self, name: str) -> NodeState:
+        return self.slurm.node(name)
+
+    def log(self, *noted: str) -> list[tuple[str, str, str | None]]:
+        """What was done, and of what was only noted the actions that are named."""
+        text = (self.state / "log.jsonl").read_text()
+        lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+        found = [(line["action"], line["outcome"], line.get("node")) for line in lines]
+        return [line for line in found if line[0] not in NOTED or line[0] in noted]
+
+
+@contextmanager
+def prepared(private: PrivateSlurm, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """The site in ``folder``, and this process' environment on the private Slurm; afterwards all nodes are as they were."""
+    (folder / "site" / "systems").mkdir(parents=True)
+    (folder / "site" / "systems" / "vm.yaml").write_text(SYSTEM.format(user=os.geteuid()))
+    monkeypatch.setenv("NEARFAR_SITE", str(folder / "site"))
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, private.environment[name])
+    site = Site(private, folder)
+    for name in private.names:
+        site.slurm.wait(name, lambda node: node.base == "IDLE", 30)
+    yield site
+    for name, node in site.slurm.nodes().items():
+        if node.drain or node.base == "DOWN":
+            private.run(["scontrol", "update", f"nodename={name}", "state=resume"])
+        if node.reason:  # Slurm 25 keeps it until a job has run
+            private.run(["scontrol", "update", f"nodename={name}", "reason="])
+        if node.comment:
+            private.run(["scontrol", "update", f"nodename={name}", "comment="])

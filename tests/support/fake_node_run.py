@@ -1,0 +1,36 @@
+"""Stands in for `nearfar slurm node` in tests: leaves a result at once. ``FAKE_SLOW`` names nodes that are slow in pairs,
+``FAKE_SLOW_PAIR`` one pair that is slow though its nodes are well."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
+from tests.support.node_results import utc
+from tests.support.pair_results import figure, verdict_of
+
+
+def main(results: str, sweep: str, pack: str, node: str, attempt: str) -> None:
+    """Write a run with one verdict, and hand it over."""
+    suspects = set(os.environ.get("FAKE_SLOW", "").split())
+    slow = suspects & set(node.split("+")) or node == os.environ.get("FAKE_SLOW_PAIR")
+    host, now = socket.gethostname(), utc(time.time())
+    metrics = [figure(9.0 if slow else 1.5)] if "+" in node else []
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder)
+        (run / host / "osu_check").mkdir(parents=True)
+        (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, metrics, system="mine")))
+        (run / "run.json").write_text(json.dumps({"system": "mine", "missing_cases": [], "interrupted": False}))
+        about = About(node, host, pack, sweep, now, now, None)
+        publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Stands in for nearfar-copy and nearfar-stream in tests: prints a measured document that ``FAKE_CASE`` bends in one way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from nearfar.base.files import CHECKOUT
+from nearfar.cells import parse_lines
+from nearfar.model.prediction import load_node_type, modelled_document
+
+Document = dict[str, Any]
+#: Of the fake node: every flow at this part of what its PCIe 2 link carries.
+GOOD, AGED, SLOWER, BROKEN = 0.85, 0.81, 0.70, 0.20
+CEILING = 6.9
+
+
+def document(cells: list[Any]) -> Document:
+    """A healthy measured document of the Keeneland node type."""
+    node_type = load_node_type("keeneland", [CHECKOUT / "site"])
+    made = modelled_document(node_type, [cell for cell in cells if cell.lone and cell.flows[0].kind == "host"])
+    made.update(kind="measured", program={"name": "nearfar-copy"})
+    made["node"].update(hostname=os.environ.get("FAKE_HOST", "fake"), software={"driver": "1.0"})
+    for gpu in made["node"]["gpus"]:
+        gpu["uuid"] = f"GPU-{gpu['index']}"
+    for result in made["results"]:
+        rescale(result, GOOD)
+    made["results"] += [both_ways(cell) for cell in cells if not cell.lone]
+    return made
+
+
+def both_ways(cell: Any) -> Document:
+    """A result of several flows, each with what both directions at once leave it."""
+    flows = [{"flow": str(flow), "rate": rate_of(GOOD * CEILING * 0.95)} for flow in cell.flows]
+    total = rate_of(GOOD * CEILING * 0.95 * len(flows))
+    return {"quantity": "copy", "cell": str(cell), "converged": True, "verified": True, "flows": flows, "total": total}
+
+
+def rate_of(value: float, spread: float = 0.0) -> Document:
+    low, high = value * (1 - spread), value * (1 + spread)
+    return {"unit": "GB/s", "median": value, "mad": 0, "ci": [low, high], "min": low, "max": high, "n": 9}
+
+
+def rescale(result: Document, part: float, *, spread: float = 0.0) -> None:
+    """Set a lone result's rate."""
+    result["flows"][0]["rate"] = rate_of(part * CEILING, spread)
+
+
+def find(made: Document, cell: str) -> Document:
+    return next(r for r in made["results"] if r["cell"] == cell)
+
+
+def without(made: Document, *cells: str) -> None:
+    made["results"] = [r for r in made["results"] if r["cell"] not in cells]
+
+
+def fail(made: Document, cell: str, code: str) -> None:
+    without(made, cell)
+    made["failed"].append({"cell": cell, "reason": f"GPU 2: {code}", "code": code})
+
+
+def skip(made: Document, cell: str, code: str) -> None:
+    without(made, cell)
+    made["skipped"].append({"cell": cell, "reason": f"GPU 2: {code}", "code": code})
+
+
+def all_but_one(made: Document) -> None:
+    for result in list(made["results"][1:]):
+        skip(made, result["cell"], "unsupported")
+
+
+def latencies_alone(made: Document) -> None:
+    for result in made["results"]:
+        result["quantity"] = "latency.copy"
+        for each in [*result["flows"], *([{"rate": result["total"]}] if "total" in result else [])]:
+            each["rate"].update(unit="us")
+
+
+def nothing(made: Document) -> None:
+    made.update(results=[], skipped=[], failed=[])
+
+
+BENDS: dict[str, Callable[[Document], Any]] = {
+    "good": lambda made: None,
+    "broken_path": lambda made: rescale(find(made, "g2:n1"), BROKEN),
+    "aged_path": lambda made: rescale(find(made, "g2:n1"), AGED),
+    "slower_path": lambda made: rescale(find(made, "g2:n1"), SLOWER),
+    "far_slow": lambda made: rescale(find(made, "n0:g2"), 0.35),
+    "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.58, spread=0.1), find(made, "g2:n1").update(converged=False)),
+    "unsettled_and_good": lambda made: find(made, "g2:n1").update(converged=False),
+    "unverified": lambda made: find(made, "g2:n1").update(verified=False),
+    "missing_cell": lambda made: without(made, "g2:n1"),
+    "wrong_data": lambda made: fail(made, "g2:n1", "wrong_data"),
+    "absent": lambda made: fail(made, "g2:n1", "absent"),
+    "placement": lambda made: fail(made, "g2:n1", "placement"),
+    "denied": lambda made: skip(made, "g2:n1", "denied"),
+    "representative": lambda made: skip(made, "g2:n1", "representative"),
+    "all_but_one_unsupported": all_but_one,
+    "latencies_alone": latencies_alone,
+    "of_1970": lambda made: made.update(started="1970-01-01T00:00:00Z"),
+    "inverted": lambda made: find(made, "g2:n1")["flows"][0]["rate"].update(ci=[6.0, 5.5]),
+    "thousandfold": lambda made: (rescale(find(made, "g2:n1"), 1000 * GOOD), find(made, "g2:n1")["flows"][0].pop("ceiling", None)),
+    "empty": nothing,
+    "newer_schema": lambda made: made.update(schema="nearfar-measurement/9"),
+}  # fmt: skip
+
+
+def main() -> int:
+    """Print what the case asks for."""
+    case = os.environ.get("FAKE_CASE", "good")
+    if case == "hang" or (case == "hang_once" and not Path("hung").exists()):
+        Path("hung").touch()
+        print("7/18 n0:g2", file=sys.stderr, flush=True)
+        time.sleep(60)
+    if case == "own_watchdog":
+        made = document([])
+        made["failed"].append({"cell": "n0:g2", "reason": "GPU 2: no progress within 5 s", "code": "hang"})
+        print(json.dumps(made))
+        print("hang: n0:g2", file=sys.stderr, flush=True)
+        return 1
+    if case == "crash":
+        print("nearfar-copy: CUDA error 999", file=sys.stderr, flush=True)
+        os.abort()
+    if case == "garbage":
+        print("Hello")
+        return 0
+    made = document(parse_lines(sys.argv[sys.argv.index("--cells") + 1]))
+    BENDS.get(case, BENDS["good"])(made)
+    print(json.dumps(made), flush=True)
+    if case == "crash_late":
+        os.abort()
+    return 3 if made["skipped"] else 1 if made["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""A sweep's second stage as it lies in a results directory, made up: what each pair of nodes measured between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.sweep import pairing
+from nearfar.slurm.sweep.state_file import Journal, Plan, Task
+from tests.support.node_results import SYSTEM, utc
+
+#: Between two nodes, and within one.
+BETWEEN, WITHIN = "osu_latency/H-H/near/mlx5_0", "osu_latency/H-H/same_numa_node"
+LATENCY = "near.osu_latency.H_H.mlx5_0.8B"
+
+
+def figure(value: float, cell: str = BETWEEN, name: str = LATENCY) -> dict[str, Any]:
+    """A latency in us, of which 2.0 is the most."""
+    return {
+        "name": name, "cell": cell, "flow": None, "class": "near", "quantity": "mpi.latency", "value": value, "unit": "us",
+        "ci": None, "ceiling": None, "limited_by": [], "verdict": "FAIL" if value > 2 else "PASS",
+        "reason": f"latency between nodes: {value} us, expected at most 2.0" if value > 2 else None,
+        "reference": {"value": 1.7, "lower": None, "upper": 2.0, "unit": "us", "origin": "tuned", "note": "", "stale": False},
+    }  # fmt: skip
+
+
+def verdict_of(
+    host: str, metrics: Sequence[Mapping[str, Any]], wrong: str = "", unclear: str = "", system: str = SYSTEM
+) -> dict[str, Any]:  # fmt: skip
+    """``verdict.json`` of ``osu_check``."""
+    findings = [{"item": BETWEEN, "verdict": "FAIL", "reason": wrong, "hard": True}] if wrong else []
+    findings += [{"item": BETWEEN, "verdict": "INDETERMINATE", "reason": unclear, "hard": False}] if unclear else []
+    words = [entry["verdict"] for entry in (*metrics, *findings)]
+    worst = next((word for word in ("FAIL", "INDETERMINATE") if word in words), "PASS")
+    return {"schema": "nearfar-verdict/1", "check": "osu_check", "system": system, "node": host, "kind": "measured",
+            "verdict": worst, "metrics": list(metrics), "findings": findings}  # fmt: skip
+
+
+def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
+    """Rounds of pairs (``n1+n2``: what ``verdict_of`` takes), an hour apart, the last ending at ``at``."""
+    for number, pairs in enumerate(rounds, 1):
+        folder = results / sweep / pairing.ROUNDS[number - 1]
+        ended = at - 3600 * (len(rounds) - number)
+        publish_result.make_for_all(folder)
+        plan = Plan(folder.name, "mpi-pair", "all", tuple(pairs), {}, 10, 8, ended - 900, ended + 900, part_of=sweep)
+        tasks = {name: Task(name, 1, 1, "COMPLETED", "", True, True, pair=tuple(name.split("+"))) for name in pairs}
+        Journal(folder, plan, tasks).save()
+        for name, measured in pairs.items():
+            host = name.split("+")[0]
+            run = results.parent / f"run-{sweep}-{number}-{name}"
+            (run / host / "osu_check").mkdir(parents=True)
+            (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, **measured)))
+            failed = (
+                [{"cell": BETWEEN, "reason": measured["wrong"], "code": "wrong_data"}] if "wrong" in measured else []
+            )
+            (run / host / "osu_check/document.json").write_text(json.dumps({"failed": failed}))
+            (run / "run.json").write_text(json.dumps({"system": SYSTEM, "missing_cases": [], "interrupted": False}))
+            about = About(name, host, "mpi-pair", folder.name, utc(ended - 600), utc(ended), None)
+            place = result.place(folder.parent, folder.name, name, 1)
+            one, other = (node[1:] for node in name.split("+"))
+            publish_result.leave(run, place, about, f"{ord(sweep[0]):02x}{number:02x}{one:0>2}{other:0>2}")
