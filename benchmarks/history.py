@@ -3,7 +3,7 @@
 
 The real documents of tests/data/h200-x4 go through `record`, which gives the rows of one night of one node. These rows are
 then written under 1,000 names and 365 dates, with noise, by the function that compaction writes with, two nights in a
-file: what `record` every night and `nearfar history --compact` after it leave (docs/history.md). Then `nearfar history` is
+file: what `record` every night and `nearfar history --compact` after it leave (docs/reference/history.md). Then `nearfar history` is
 asked as a user asks it, in a process of its own.
 
 Aims: 146 million rows; a node's history within 5 s and 4 GiB.

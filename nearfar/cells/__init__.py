@@ -1,4 +1,4 @@
-"""Cells: the notation, the standard sets, path classes, and the names that cells have as metrics (docs/notation.md)."""
+"""Cells: the notation, the standard sets, path classes, and the names that cells have as metrics (docs/reference/notation.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     cell = flow {'+' flow}      flow = endpoint ':' endpoint ['@' endpoint] {'/' option}
 
-``docs/notation.md`` explains it; ``tests/vectors/cells.txt`` pins it down for this parser and the one in C++.
+``docs/reference/notation.md`` explains it; ``tests/vectors/cells.txt`` pins it down for this parser and the one in C++.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ examples:
   nearfar bind --numa-nodes 0,1 --threads-per-rank 1 --for mpich ./osu_latency >run.sh
 
 Every form is a bash script. Its ranks read the binding in effect back before they become the program, and refuse to run
-(exit code 2) where it is not the one that was made here. docs/bind.md has the forms and their traps.
+(exit code 2) where it is not the one that was made here. docs/guide/bind.md has the forms and their traps.
 """
 
 

@@ -26,7 +26,7 @@ examples:
   nearfar diagnose --node summit ill.json --healthy well.json
 
 A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory,
-p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). docs/diagnosis.md has more.
+p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). docs/method/diagnosis.md has more.
 
 exit codes: 0 nothing is slow, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use, 3 it could not be judged (short
 of its siblings alone, with no part that explains it), a cell could not be measured, or a document cannot be read

@@ -28,7 +28,7 @@ examples:
   nearfar history --compact                               merge the small files of many nights
 
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
-nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/history.md has the columns.
+nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/reference/history.md has the columns.
 
 exit codes: 0 shown, 2 wrong use (a name that nothing has), 3 there is no history of what is asked, or it cannot be read
 """

@@ -23,7 +23,7 @@ examples:
   nearfar osu --list
 
 OSU comes from NEARFAR_OSU=/its/prefix, or from the PATH (a module, a Spack environment); its MPI's mpirun is found beside the
-library, NEARFAR_MPIRUN names another. docs/mpi.md says what a case is. Another run that measures on this node is waited for,
+library, NEARFAR_MPIRUN names another. docs/method/mpi.md says what a case is. Another run that measures on this node is waited for,
 NEARFAR_WAIT seconds (60).
 """
 

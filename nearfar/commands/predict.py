@@ -23,7 +23,7 @@ examples:
 
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that hangs on a capacity
 nobody knows is marked "at best"; a modelled document lists its cell as skipped. Node types are the files of site/nodes/;
-docs/prediction.md states the rules.
+docs/method/prediction.md states the rules.
 """
 
 

@@ -24,7 +24,7 @@ examples:
 
 CUDA is part of every plan unless --no-cuda leaves it out: nothing is left out because this machine happens to have no GPU.
 Spack is that of SPACK_ROOT or of the PATH (1.0 or newer). Nothing is written into the checkout's files or ~/.spack: environments go to
-build/spack/ (NEARFAR_STATE moves it), packages to build/spack/tree (NEARFAR_SPACK_TREE moves it). docs/spack.md has the rest.
+build/spack/ (NEARFAR_STATE moves it), packages to build/spack/tree (NEARFAR_SPACK_TREE moves it). docs/guide/spack.md has the rest.
 """
 
 

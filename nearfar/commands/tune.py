@@ -41,7 +41,7 @@ examples:
   nearfar tune --system redwood --coverage 0.999 --allow-looser --json
 
 From the history (nearfar history), pooled by GPU model, node type, path class and software. A limit is the lower of
-median × (1 − slack) and the one-sided tolerance limit of the nodes' medians; of times the mirrored. docs/tuning.md has
+median × (1 − slack) and the one-sided tolerance limit of the nodes' medians; of times the mirrored. docs/guide/tuning.md has
 the statistics. The diff goes to standard output, all that is said about it to standard error.
 
 The site as it would be is looked at as nearfar lint does: with an error nothing is written.

@@ -1,4 +1,4 @@
-"""What a row of the history says: one figure of one run of one node (docs/history.md has the columns)."""
+"""What a row of the history says: one figure of one run of one node (docs/reference/history.md has the columns)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measurement document: reading, validating, merging, and the metrics it holds. See docs/document.md."""
+"""The measurement document: reading, validating, merging, and the metrics it holds. See docs/reference/document.md."""
 
 from __future__ import annotations
 

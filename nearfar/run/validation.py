@@ -41,7 +41,7 @@ from .progress import Progress
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
 #: How a machine comes by what a check asks for, where it can be installed.
-_WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/mpi.md"}
+_WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/method/mpi.md"}
 _EXIT_CODES = {
     "PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, NOT_JUDGED: EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
 }  # fmt: skip

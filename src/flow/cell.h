@@ -1,4 +1,4 @@
-// The notation of cells: flows that run at the same time. docs/notation.md defines it, tests/vectors/cells.txt holds
+// The notation of cells: flows that run at the same time. docs/reference/notation.md defines it, tests/vectors/cells.txt holds
 // what this parser and the Python one must agree on.
 #pragma once
 

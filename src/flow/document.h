@@ -1,4 +1,4 @@
-// The measurement document: what every program prints with --json. docs/document.md defines it.
+// The measurement document: what every program prints with --json. docs/reference/document.md defines it.
 #pragma once
 
 #include <functional>

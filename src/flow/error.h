@@ -11,7 +11,7 @@ struct WrongUse : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Measuring was prevented: the cell is `skipped` with this code (see docs/document.md) and reason.
+// Measuring was prevented: the cell is `skipped` with this code (see docs/reference/document.md) and reason.
 struct Prevented : std::runtime_error {
     Prevented(std::string code_, const std::string& reason) : std::runtime_error(reason), code(std::move(code_)) {}
     std::string code;

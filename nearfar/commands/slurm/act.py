@@ -22,7 +22,7 @@ _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --retest 'n[5-8]' --accept-delivered "new, not accepted"
   nearfar slurm act --reset-latch --because "reference was wrong"
 
-Only the system file's `act` allows more than looking: docs/slurm-act.md.
+Only the system file's `act` allows more than looking: docs/guide/slurm-act.md.
 exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 wrong use or no rights,
 3 something is unclear or waits for a person (the latch, hard evidence on many nodes at once)
 """

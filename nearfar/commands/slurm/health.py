@@ -13,7 +13,7 @@ _EPILOG = """examples:
   nearfar slurm health --output /shared/nearfar-health      where `nearfar slurm act` finds those of all nodes
   nearfar slurm health --output /tmp/mine                   by hand, not as root
 
-It drains nothing, and never calls slurmctld. docs/slurm-act.md has the lines for slurm.conf.
+It drains nothing, and never calls slurmctld. docs/guide/slurm-act.md has the lines for slurm.conf.
 A look that found a FAIL is kept below DIR/kept as well, until `nearfar slurm act` has read it.
 exit codes: 0 a finding was written, whatever it says, or another look was under way; 2 refused: nothing was written;
 3 it could not be written. slurmd does nothing about any but log the latter two.

@@ -12,7 +12,7 @@ from nearfar.slurm.sweep import PACKS, node_run, plan
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
-  nearfar slurm node --outside-slurm --results /shared/nearfar --sweep after-repair --node n1      docs/slurm-act.md
+  nearfar slurm node --outside-slurm --results /shared/nearfar --sweep after-repair --node n1      docs/guide/slurm-act.md
 
 exit codes: 0 a result was left, whatever its verdict; 2 wrong use; 3 none was left
 """

@@ -1,4 +1,4 @@
-"""A node's capacities from measured cells (docs/calibration.md)."""
+"""A node's capacities from measured cells (docs/method/calibration.md)."""
 
 from __future__ import annotations
 

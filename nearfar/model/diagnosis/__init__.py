@@ -1,4 +1,4 @@
-"""Which degraded parts explain a node's slow figures (docs/diagnosis.md)."""
+"""Which degraded parts explain a node's slow figures (docs/method/diagnosis.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a node's paths should carry: capacities, max-min shares and what limits them; physical ceilings of links.
 
-``docs/prediction.md`` states the rules; ``site/nodes/`` holds the node types.
+``docs/method/prediction.md`` states the rules; ``site/nodes/`` holds the node types.
 """
 
 from __future__ import annotations

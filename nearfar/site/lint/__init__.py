@@ -1,4 +1,4 @@
-"""A site's files against their schemas, the checks, the hardware's limits and each other. See docs/lint.md.
+"""A site's files against their schemas, the checks, the hardware's limits and each other. See docs/reference/lint.md.
 
 Nothing is measured and nothing written. ``lint`` looks at everything, ``before_measuring`` at what one run uses,
 ``with_references`` at a site as it would be.

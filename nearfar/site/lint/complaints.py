@@ -15,7 +15,7 @@ ERROR, WARNING, INFO = LEVELS = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Complaint:
-    """One complaint. ``where`` is set where ``line`` is one of the rendered text; ``rule`` is one of docs/lint.md's."""
+    """One complaint. ``where`` is set where ``line`` is one of the rendered text; ``rule`` is one of docs/reference/lint.md's."""
 
     file: Path
     line: int

@@ -90,7 +90,7 @@ def read_policy(name: str | None) -> Policy:
     if name is not None and not opened:
         raise NearfarError(f"--system: no system file called '{name}'{nearest(name, list(found))}")
     if len(opened) != 1:
-        which = f"{', '.join(opened)} have one" if opened else "none has one; docs/slurm-act.md shows it"
+        which = f"{', '.join(opened)} have one" if opened else "none has one; docs/guide/slurm-act.md shows it"
         raise NearfarError(f"which system's `act`? {which}; name the system: --system NAME")
     file = next(iter(opened.values()))
     file.check("system-1")

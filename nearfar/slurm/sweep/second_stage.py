@@ -43,6 +43,6 @@ def _lacks(nodes: Sequence[str], partition: str, wanted: str | None) -> str | No
     if lacking:
         plural = "s" if len(lacking) > 1 else ""
         return (
-            f"{system.name}:{name} lacks the feature{plural} {' and '.join(lacking)} in the site's file (docs/mpi.md)"
+            f"{system.name}:{name} lacks the feature{plural} {' and '.join(lacking)} in the site's file (docs/method/mpi.md)"
         )
     return None

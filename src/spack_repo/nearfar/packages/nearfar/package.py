@@ -11,7 +11,7 @@ class Nearfar(CMakePackage, CudaPackage):
     GPUs, and of MPI beside them. The pack itself (checks, site files, reports) runs from a checkout."""
 
     # The project names no host that publishes it, so no version here has a url or a checksum. Sources come from a
-    # checkout or an unpacked release, by `develop:` or `spack develop --path`; docs/spack.md shows both.
+    # checkout or an unpacked release, by `develop:` or `spack develop --path`; docs/guide/spack.md shows both.
     license("Apache-2.0")
 
     version("main")
