@@ -33,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--check", metavar="NAME", nargs="+", default=[], action="extend", help="only these checks")
     parser.add_argument(
-        "--quick", action="store_true", help="one quick look at every path instead of the checks: docs/method/many-gpus.md"
+        "--quick",
+        action="store_true",
+        help="one quick look at every path instead of the checks: docs/method/many-gpus.md",
     )
     parser.add_argument(
         "--with", dest="way", choices=environments.WAYS, metavar="spack|system",

@@ -42,7 +42,5 @@ def _lacks(nodes: Sequence[str], partition: str, wanted: str | None) -> str | No
     lacking = [feature for feature in FEATURES if feature not in system.partitions[name].features]
     if lacking:
         plural = "s" if len(lacking) > 1 else ""
-        return (
-            f"{system.name}:{name} lacks the feature{plural} {' and '.join(lacking)} in the site's file (docs/method/mpi.md)"
-        )
+        return f"{system.name}:{name} lacks the feature{plural} {' and '.join(lacking)} in the site's file (docs/method/mpi.md)"
     return None
