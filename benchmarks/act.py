@@ -20,12 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.site.drain_policy import Policy, Step
+from nearfar.site.drain_policy import DrainSteps, Policy
 from nearfar.slurm.act.decide import DRAIN, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import gathering
-from nearfar.slurm.findings.gathering import Window, gather
-from nearfar.slurm.findings.observed import Past
+from nearfar.slurm.findings.gathering import TimeRange, gather
+from nearfar.slurm.findings.observed import LogSummary
 from nearfar.slurm.results import result
 
 
@@ -53,14 +53,14 @@ def main() -> None:
     first = next(result.folders(results))
     system = json.loads((first / result.RESULT).read_text(encoding="utf-8"))["system"]
     # As `act` reads with its default policy: what came in the last 36 h, and what is older of nodes with a FAIL.
-    window = Window(0.0, time.time() - Policy.max_age)
+    window = TimeRange(0.0, time.time() - Policy.max_age)
     began, worked = time.perf_counter(), time.process_time()
     found = gather(results, None, system, frozenset({0, os.geteuid()}), time.time(), window)
     read, worked = time.perf_counter() - began, time.process_time() - worked
     nodes = {run.node: NodeState(run.node, "IDLE", partitions=("gpu",)) for run in found.runs}
     began = time.perf_counter()
-    policy = Policy(system, default=Step(DRAIN, DRAIN), max_age=time.time())
-    decided = decide(found.runs, nodes, policy, Past(), time.time())
+    policy = Policy(system, default=DrainSteps(DRAIN, DRAIN), max_age=time.time())
+    decided = decide(found.runs, nodes, policy, LogSummary(), time.time())
     seconds = time.perf_counter() - began
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     figures = sum(len(run.passed) + len(run.failures) for run in found.runs)

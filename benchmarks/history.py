@@ -34,7 +34,7 @@ from nearfar.history.compaction import write_sorted
 from nearfar.history.places import VERSION
 from nearfar.history.schema import COLUMNS
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = CHECKOUT / "tests" / "data" / "h200-x4"
@@ -64,7 +64,7 @@ def leave_run(run: Path) -> None:
         document = measurement.load(DOCUMENTS / f"{check}.json")
         metrics = measurement.metrics(document)
         found = references.resolve(metrics, check, [], document.node)
-        subject = Subject(check, SYSTEM, "gpu", "system", "vm", document.raw["started"])
+        subject = CaseInfo(check, SYSTEM, "gpu", "system", "vm", document.raw["started"])
         place = run / "vm" / check
         place.mkdir(parents=True)
         (place / "verdict.json").write_text(

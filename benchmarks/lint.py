@@ -31,8 +31,8 @@ CHECKS = ("host_device_check", "host_memory_check", "latency_check", "peer_check
 _TIMED = """
 import json, time
 import nearfar.run.validation
-from nearfar import lint
-from nearfar.sitefile import site_directories
+from nearfar.site import lint
+from nearfar.base import site_directories
 nearfar.run.validation.systems.site()
 wall, processor = time.perf_counter(), time.process_time()
 LOOK

@@ -25,7 +25,7 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from nearfar.model.diagnosis.trials import BANDS, Trials, completed, kind_of, wilson  # noqa: E402
+from benchmarks.fault_trials import BANDS, Trials, completed, kind_of, wilson  # noqa: E402
 from nearfar.model.prediction import NodeType, load_node_type  # noqa: E402
 from nearfar.model.prediction.node_types import implied_capacities  # noqa: E402
 from nearfar.topology import parse_hwloc_xml  # noqa: E402

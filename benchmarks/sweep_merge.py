@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.base.verdicts import NOT_JUDGED, worst
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.publish_result import RunInfo
 from nearfar.slurm.results.result import Job
 from nearfar.slurm.sweep import merge
-from nearfar.slurm.sweep.levels import PACKS
-from nearfar.slurm.sweep.state_file import Journal, Plan, Task
+from nearfar.slurm.sweep.levels import LEVELS
+from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
 
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97
@@ -38,12 +38,12 @@ _CHECKS = (
 )  # fmt: skip
 
 
-def journal(results: Path, nodes: list[str]) -> Journal:
+def journal(results: Path, nodes: list[str]) -> SweepState:
     """A sweep that is through."""
     now = time.time()
-    plan = Plan("bench", "accept", "gpu", tuple(nodes), {}, PACKS["accept"].minutes, 32, now, now + 3600)
-    tasks = {n: Task(n, 1, 100 + i, "COMPLETED", "", True, True) for i, n in enumerate(nodes)}
-    made = Journal(results / plan.sweep, plan, tasks)
+    plan = SweepPlan("bench", "accept", "gpu", tuple(nodes), {}, LEVELS["accept"].minutes, 32, now, now + 3600)
+    tasks = {n: SweepJob(n, 1, 100 + i, "COMPLETED", "", True, True) for i, n in enumerate(nodes)}
+    made = SweepState(results / plan.sweep, plan, tasks)
     made.folder.mkdir(parents=True)
     made.save()
     return made
@@ -55,7 +55,7 @@ def template(folder: Path) -> tuple[Path, dict[str, dict[str, Any]]]:
     run = golden.write(folder / "run", checks=_CHECKS)
     place = result.place(folder / "template", "bench", "vm", 1)
     times = ("2026-11-20T09:00:00Z", "2026-11-20T09:05:00Z")
-    publish_result.leave(run, place, About("vm", "vm", "accept", "bench", *times, Job(1, "gpu", "private")))
+    publish_result.leave(run, place, RunInfo("vm", "vm", "accept", "bench", *times, Job(1, "gpu", "private")))
     return place, {str(p.relative_to(place)): json.loads(p.read_text()) for p in place.glob("*/*/verdict.json")}
 
 

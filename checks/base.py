@@ -24,7 +24,7 @@ from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.site.lint import known_metrics
 from nearfar.topology import inventory
-from nearfar.verdict import Subject, case_files, references, unused_references
+from nearfar.verdict import CaseInfo, case_files, references, unused_references
 
 from .programs import programs
 
@@ -309,7 +309,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     @property
     def subject(self):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return Subject(
+        return CaseInfo(
             self.name,
             self.current_system.name,
             self.current_partition.name,

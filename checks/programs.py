@@ -19,7 +19,7 @@ from nearfar.base import CHECKOUT, NearfarError
 from nearfar.run import spack
 from nearfar.run.spack import agreement, for_partition
 from nearfar.site import systems
-from nearfar.verdict import Origin, Package, build_provenance, case_files
+from nearfar.verdict import BuildProvenance, SoftwarePackage, build_provenance, case_files
 
 
 class programs(rfm.CompileOnlyRegressionTest):
@@ -115,19 +115,23 @@ class programs(rfm.CompileOnlyRegressionTest):
     def _from_spack(self):
         self.path = self.installed.path
         words = f"Spack {self.spack.version}, environment {self.installed.folder}"
-        packages = [Package(p.name, p.version, p.hash, str(p.external_prefix or "")) for p in self.installed.packages]
-        return Origin("spack", words, str(self.installed.programs), tuple(packages))
+        packages = [
+            SoftwarePackage(p.name, p.version, p.hash, str(p.external_prefix or "")) for p in self.installed.packages
+        ]
+        return BuildProvenance("spack", words, str(self.installed.programs), tuple(packages))
 
     def _from_output(self):
         folders = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()
         folder = str(folders[0]) if folders else ""
         if self._named:
-            return Origin("named", f"NEARFAR_PROGRAMS: {self._named}", folder)
+            return BuildProvenance("named", f"NEARFAR_PROGRAMS: {self._named}", folder)
         if self.environment.prefix:
             self.path = (folder,)
-            return Origin("prefix", f"prefix {self.environment.prefix} of the site's file", folder)
+            return BuildProvenance("prefix", f"prefix {self.environment.prefix} of the site's file", folder)
         if self.container:
-            return Origin("container", f"image {self.container.image}, run by {self.container.runtime}", folder)
+            return BuildProvenance(
+                "container", f"image {self.container.image}, run by {self.container.runtime}", folder
+            )
         built = build_provenance.of_build(Path(folder))
         modules = self.environment.reframe.get("modules", [])
         return replace(built, words=f"{built.words}, modules {', '.join(modules)}") if modules else built

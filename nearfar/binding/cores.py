@@ -14,7 +14,7 @@ Core = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Wish:
+class CoreRequest:
     """``count`` cores for ``rank`` (``None``: as many as all ranks can have) on the NUMA nodes ``homes``, for ``what``."""
 
     rank: int
@@ -31,7 +31,7 @@ class CorePool:
         self.all = {n.index: cores_of(node, n.index) for n in node.numa_nodes if n.cpus}
         self.free = {index: list(cores) for index, cores in self.all.items()}
 
-    def allot(self, wishes: Sequence[Wish], oversubscribe: bool) -> dict[Wish, list[Core]]:
+    def allot(self, wishes: Sequence[CoreRequest], oversubscribe: bool) -> dict[CoreRequest, list[Core]]:
         """The cores of each wish. Raises ``NearfarError`` for a wished NUMA node that the cpuset hides, and for too few
         cores unless they may be shared."""
         for wish in wishes:
@@ -50,7 +50,7 @@ class CorePool:
             return self._shared(first, counts)
         return {wish: self._take(wish, counts[wish]) for wish in first}
 
-    def _refuse_hidden(self, wish: Wish) -> None:
+    def _refuse_hidden(self, wish: CoreRequest) -> None:
         if any(self.all[home] for home in wish.homes):
             return
         names = " and ".join(f"n{home}" for home in wish.homes)
@@ -61,7 +61,7 @@ class CorePool:
             f"{', '.join(left) or 'no NUMA node'}); ask for the whole node, or leave that device out"
         )
 
-    def _share(self, wish: Wish, wishes: Sequence[Wish]) -> int:
+    def _share(self, wish: CoreRequest, wishes: Sequence[CoreRequest]) -> int:
         """The largest number of cores that all the wishes without a number can have on their own NUMA nodes."""
         shares = []
         for homes in {other.homes for other in wishes}:
@@ -72,7 +72,7 @@ class CorePool:
                 shares.append(there // open_ones)
         return max(1, min(shares))
 
-    def _take(self, wish: Wish, count: int) -> list[Core]:
+    def _take(self, wish: CoreRequest, count: int) -> list[Core]:
         """From the wish's own NUMA nodes; else from the nearest one that has enough; else from several, nearest first."""
         order = [n.index for n in nearest(self.node, wish.homes[0], self.node.numa_nodes) if n.index in self.free]
         own = [index for index in order if index in wish.homes]
@@ -86,9 +86,9 @@ class CorePool:
             del self.free[index][:wanted]
         return taken
 
-    def _shared(self, wishes: Sequence[Wish], counts: dict[Wish, int]) -> dict[Wish, list[Core]]:
+    def _shared(self, wishes: Sequence[CoreRequest], counts: dict[CoreRequest, int]) -> dict[CoreRequest, list[Core]]:
         """Every wish stays at home; where its NUMA nodes have too few cores, their cores go round."""
-        given: dict[Wish, list[Core]] = {}
+        given: dict[CoreRequest, list[Core]] = {}
         next_core: dict[tuple[int, ...], int] = {}
         for wish in wishes:
             cores = [core for home in wish.homes for core in self.all[home]]

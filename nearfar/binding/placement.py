@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from nearfar.base import NearfarError
 from nearfar.topology import Gpu, Nic, Node, host_class, nic_class
 
-from .cores import Core, CorePool, Wish
+from .cores import Core, CorePool, CoreRequest
 from .layout import Layout
 from .locality import fabric_nics, gpu_home, memory_of, named_nic, nearest_nics, nic_home
 
@@ -107,13 +107,15 @@ def _gpus(node: Node, layout: Layout) -> list[Gpu]:
     return chosen
 
 
-def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[Wish]:
+def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[CoreRequest]:
     """One wish, or of a split rank two: the MPI thread's core first."""
     count = layout.threads_per_rank
     if rank.gpu is None:
         assert layout.numa_nodes is not None
-        return [Wish(rank.index, (_host_node(node, layout.numa_nodes[rank.index]),), count, "where a rank is wished")]
-    beside_gpu = Wish(rank.index, gpu_home(node, rank.gpu), count, f"which g{rank.gpu.index} hangs on")
+        return [
+            CoreRequest(rank.index, (_host_node(node, layout.numa_nodes[rank.index]),), count, "where a rank is wished")
+        ]
+    beside_gpu = CoreRequest(rank.index, gpu_home(node, rank.gpu), count, f"which g{rank.gpu.index} hangs on")
     if layout.near == "gpu":
         return [beside_gpu]
     if rank.nic is None:
@@ -123,11 +125,11 @@ def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[Wish]:
         )
     what = f"which {rank.nic.name} hangs on"
     if layout.near == "nic":
-        return [Wish(rank.index, nic_home(node, rank.nic), count, what)]
+        return [CoreRequest(rank.index, nic_home(node, rank.nic), count, what)]
     rest = None if count is None else count - 1
     return [
-        Wish(rank.index, nic_home(node, rank.nic), 1, what),
-        Wish(rank.index, beside_gpu.homes, rest, beside_gpu.what),
+        CoreRequest(rank.index, nic_home(node, rank.nic), 1, what),
+        CoreRequest(rank.index, beside_gpu.homes, rest, beside_gpu.what),
     ]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
-from nearfar.model.calibration import Measured, measured_cells
-from nearfar.model.diagnosis import ORIGINS, Blame, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
+from nearfar.model.calibration import MeasuredCell, measured_cells
+from nearfar.model.diagnosis import ORIGINS, DegradedPart, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
 from nearfar.model.prediction import NodeType
 
 from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
@@ -94,7 +94,7 @@ def _refuse_unlike(healthy: Document, document: Document) -> None:
             raise CouldNotJudge(f"{healthy.source}: {words}: a healthy run has the same GPUs")
 
 
-def _diagnosis(node_type: NodeType, document: Document, healthy_run: Sequence[Measured], gaps: Gaps) -> Diagnosis:
+def _diagnosis(node_type: NodeType, document: Document, healthy_run: Sequence[MeasuredCell], gaps: Gaps) -> Diagnosis:
     """The diagnosis; of nothing at all where no figure can be compared and the gaps say why."""
     try:
         return diagnose(node_type, measured_cells(document), healthy_run)
@@ -154,7 +154,7 @@ def _nothing(diagnosis: Diagnosis, gaps: Gaps) -> str | None:
     return "nothing is slow of what was compared" if diagnosis.compared else "nothing could be compared"
 
 
-def _set(blames: tuple[Blame, ...]) -> Iterator[str]:
+def _set(blames: tuple[DegradedPart, ...]) -> Iterator[str]:
     for blame in blames:
         now = ", ".join(f"{name} {value:.1f} of {blame.healthy[name]:.1f} GB/s" for name, value in blame.now.items())
         factor = f"{blame.factor:.3f} ({blame.low:.3f} to {blame.high:.3f})"

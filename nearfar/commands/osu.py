@@ -10,7 +10,18 @@ from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock
 from nearfar.measurement import EXPECTED_SKIPS, dump, loads
-from nearfar.mpi.osu import BENCHMARKS, Case, Interrupted, Options, cases, disturbances, figures, hosts, measure, parse
+from nearfar.mpi.osu import (
+    BENCHMARKS,
+    Interrupted,
+    MpiCase,
+    Options,
+    cases,
+    disturbances,
+    figures,
+    hosts,
+    measure,
+    parse,
+)
 from nearfar.topology import inventory
 
 from .numbers import positive
@@ -87,7 +98,7 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _read(path: str) -> list[Case]:
+def _read(path: str) -> list[MpiCase]:
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
     except OSError as error:

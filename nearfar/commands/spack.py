@@ -99,7 +99,7 @@ def _site(found: spack.Spack, system: str | None) -> Path:
     return spack.site_of() or detected.folder(found, say)
 
 
-def _show_plan(found: spack.Spack, plan: spack.Plan, args: argparse.Namespace) -> int:
+def _show_plan(found: spack.Spack, plan: spack.InstallPlan, args: argparse.Namespace) -> int:
     doubts = agreement.doubts(plan)
     if args.json:
         content = {"spack": found.version, "cuda": args.cuda, "doubts": doubts, "packages": _packages(plan.packages)}
@@ -119,12 +119,12 @@ def _show_installed(found: spack.Spack, installed: spack.Installed, args: argpar
     elif args.quiet:
         print(installed.programs)
     else:
-        print(agreement.describe(spack.Plan(installed.view, installed.packages)), end="")
+        print(agreement.describe(spack.InstallPlan(installed.view, installed.packages)), end="")
         print(f"{'unchanged' if installed.kept else 'installed'}: {installed.view}")
     return EXIT_GOOD
 
 
-def _packages(packages: list[spack.Package]) -> list[dict[str, Any]]:
+def _packages(packages: list[spack.SpackPackage]) -> list[dict[str, Any]]:
     return [
         {
             "name": package.name,

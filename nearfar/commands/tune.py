@@ -27,7 +27,7 @@ from nearfar.base import (
     write_atomically,
 )
 from nearfar.history import History, Question
-from nearfar.history.tuning import Chosen, How, Proposal, proposal, reference_text, samples, tolerance
+from nearfar.history.tuning import ChosenSamples, Proposal, TuneOptions, proposal, reference_text, samples, tolerance
 from nearfar.history.tuning import text as shown
 from nearfar.model.prediction import NodeType
 from nearfar.site import Partition, System, drain_policy, lint, systems
@@ -85,8 +85,10 @@ def run(args: argparse.Namespace) -> int:
     question = _question(args, store)
     known = _known_runs(store, question)
     runs = None if args.runs is None else _runs(args.runs, known)
-    how = How(args.coverage, args.confidence, args.allow_looser, _command(args), _may_drain(args.system, directories))
-    found: list[tuple[Proposal, Chosen]] = []
+    how = TuneOptions(
+        args.coverage, args.confidence, args.allow_looser, _command(args), _may_drain(args.system, directories)
+    )
+    found: list[tuple[Proposal, ChosenSamples]] = []
     with contextlib.ExitStack() as held:
         for name, partitions in sorted(files.items()):
             today, into = _places(name, directories)
@@ -122,7 +124,7 @@ def _look_at(new: Mapping[Path, str], system: System, directories: Sequence[Path
         _say(each)
 
 
-def _show(args: argparse.Namespace, found: Sequence[tuple[Proposal, Chosen]]) -> None:
+def _show(args: argparse.Namespace, found: Sequence[tuple[Proposal, ChosenSamples]]) -> None:
     if not args.json:
         for made, chosen in found:
             shown.show(made, chosen, args.apply, _say)
@@ -249,7 +251,12 @@ def _alone(path: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def _proposal(
-    today: Path, into: Path, chosen: Chosen, partitions: Sequence[Partition], directories: Sequence[Path], how: How
+    today: Path,
+    into: Path,
+    chosen: ChosenSamples,
+    partitions: Sequence[Partition],
+    directories: Sequence[Path],
+    how: TuneOptions,
 ) -> Proposal:
     node_types: dict[str, NodeType] = {}
     for partition in partitions:
@@ -262,7 +269,9 @@ def _proposal(
     return proposal.propose(chosen, reference_text.read(today, into), published, list(node_types.values()), how)
 
 
-def _nothing(name: str, chosen: Chosen | None, partitions: Sequence[Partition], directory: Path, files: int) -> None:
+def _nothing(
+    name: str, chosen: ChosenSamples | None, partitions: Sequence[Partition], directory: Path, files: int
+) -> None:
     """Why nothing is left that a file could be tuned from; an error where it is the only one."""
     words = f"{directory}: no figure that {name}.yaml could be tuned from"
     if chosen is None:

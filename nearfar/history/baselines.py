@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge
-from nearfar.verdict import Past, plausibility
+from nearfar.verdict import Baseline, plausibility
 
 from . import rows
 from .places import VERSION, directory, word
@@ -49,7 +49,7 @@ class OwnPast:
 
     def of(
         self, verdict: Mapping[str, Any], document: Mapping[str, Any], observed: Mapping[str, Any]
-    ) -> dict[str, Past]:
+    ) -> dict[str, Baseline]:
         """By metric name, for the figures of a measured document and its first verdict; ``observed`` as for
         ``rows.of_document``. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
         system, node = str(verdict["system"]), rows.short_name(str(verdict["node"]))
@@ -95,7 +95,7 @@ class OwnPast:
         )
 
 
-def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str, Past]:
+def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str, Baseline]:
     """The values of each figure of now in the runs that compare with it."""
     names = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, "gpus", "gpu_uuid", "gpu_serial")
     figures = pl.DataFrame({n: [row.get(n) for row in now] for n in names}, {n: COLUMNS[n] for n in names})
@@ -109,7 +109,7 @@ def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str,
     runs = pairs.filter(way & software.fill_null(False) & _same_boards())
     last = runs.group_by("metric", maintain_order=True).agg(pl.col("value", "started").tail(RUNS))
     return {
-        str(metric): Past(tuple(values), f"{min(started):%Y-%m-%d}")
+        str(metric): Baseline(tuple(values), f"{min(started):%Y-%m-%d}")
         for metric, values, started in last.select("metric", "value", "started").rows()
     }
 

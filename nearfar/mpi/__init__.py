@@ -6,8 +6,8 @@ Gives the figures of their documents and what is found besides. Needs: base, top
 from __future__ import annotations
 
 from . import contention, load_balance, rank_deaths
-from .contention import TRAFFICS, Subject
+from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
 from .rank_deaths import death
 
-__all__ = ["BINDINGS", "TRAFFICS", "Subject", "contention", "death", "load_balance", "rank_deaths"]
+__all__ = ["BINDINGS", "TRAFFICS", "ContentionSubject", "contention", "death", "load_balance", "rank_deaths"]

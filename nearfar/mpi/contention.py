@@ -38,7 +38,7 @@ _PENALTIES = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class ContentionSubject:
     """What a result is about: where the pairs are, which arrangement, how many movers (MPI alone: pairs), which messages."""
 
     place: str
@@ -56,13 +56,13 @@ class Subject:
         return f"{_WORDS.get(self.word, self.word)} ({self.count} {many}{'s' if self.count != 1 else ''}{across}), {size} {messages}"
 
 
-def subject(text: str) -> Subject | None:
+def subject(text: str) -> ContentionSubject | None:
     """``within.per_task.4.pingpong_8B``; None for what is not of this program."""
     found = _SUBJECT.fullmatch(text)
-    return None if found is None else Subject(found[1], found[2], int(found[3]), found[4])
+    return None if found is None else ContentionSubject(found[1], found[2], int(found[3]), found[4])
 
 
-def results(document: Mapping[str, Any]) -> Iterator[tuple[Subject, Mapping[str, Any]]]:
+def results(document: Mapping[str, Any]) -> Iterator[tuple[ContentionSubject, Mapping[str, Any]]]:
     """The results of a raw document that are of this program."""
     for result in document.get("results") or []:
         about = subject(str(result.get("cell")))
@@ -121,7 +121,7 @@ def figures(document: Document) -> list[SubjectMetric]:
 
 
 def _figure(
-    about: Subject, result: Mapping[str, Any], rate: Mapping[str, Any], what: str, words: str, quantity: str
+    about: ContentionSubject, result: Mapping[str, Any], rate: Mapping[str, Any], what: str, words: str, quantity: str
 ) -> SubjectMetric:
     ci = rate.get("ci")
     return SubjectMetric(

@@ -14,14 +14,14 @@ _DEATHS = (
 
 
 @dataclass(frozen=True)
-class Death:
+class RankDeath:
     """The rank (None: nobody knows which), and a sentence: ``rank 1 on n was ended by signal 9``."""
 
     rank: int | None
     words: str
 
 
-def death(text: str, processes: Mapping[int, int]) -> Death | None:
+def death(text: str, processes: Mapping[int, int]) -> RankDeath | None:
     """The first death that a launcher tells of (Open MPI, Hydra, srun); None where it tells of none. ``processes`` are the
     ranks by process number, which is all that Hydra says."""
     for pattern in _DEATHS:
@@ -33,7 +33,7 @@ def death(text: str, processes: Mapping[int, int]) -> Death | None:
         rank = int(words["rank"]) if words.get("rank") else known
         who = "a rank" if rank is None else f"rank {rank}"
         where = f" on {words['host']}" if words.get("host") else ""
-        return Death(rank, f"{who}{where} {_how(words, text)}")
+        return RankDeath(rank, f"{who}{where} {_how(words, text)}")
     return None
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from nearfar.base import shown_verdict
 from nearfar.report.figures import coverage
 from nearfar.report.sections import Explained
-from nearfar.verdict import Check, NodeRun, Run
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 SCHEMA = "nearfar-report/1"
 
 
-def digest(run: Run, explained: Mapping[str, Explained]) -> dict[str, Any]:
+def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, Any]:
     """System, nodes, verdicts and metrics of a run; ``shown`` is MODELLED where a modelled document would pass.
 
     ``explained``, by the nodes' folders, is for readers: nothing of it went into a verdict.
@@ -39,7 +39,7 @@ def _node(node: NodeRun, explained: Explained) -> dict[str, Any]:
             **explained.as_json()}  # fmt: skip
 
 
-def _check(node: NodeRun, check: Check) -> dict[str, Any]:
+def _check(node: NodeRun, check: CheckRecord) -> dict[str, Any]:
     verdict = check.verdict or {}
     wanted = (
         "name",

@@ -10,7 +10,7 @@ from nearfar.base import NOT_JUDGED, ORDER, shown_verdict
 from nearfar.report.charts import cell_anchor, load_of
 from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
 from nearfar.report.sections import balance, contention, gaps, latencies, many_gpus, mpi, nothing, peers, size_curves
-from nearfar.verdict import Check, NodeRun, Run
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 _TITLES = {
     "topology_check": "Topology",
@@ -34,13 +34,13 @@ _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
 
 @dataclass(frozen=True)
-class Reason:
+class VerdictReason:
     """A sentence of a verdict, and what it speaks of. ``anchor`` is the place on the page, if the sentence has one."""
 
     verdict: str
     text: str
     node: NodeRun | None
-    check: Check | None
+    check: CheckRecord | None
     anchor: str | None = None
     hard: bool = False
 
@@ -60,7 +60,7 @@ def short_name(check: str) -> str:
     return check[: -len("_check")] if check.endswith("_check") else check
 
 
-def check_line(check: Check, node: NodeRun) -> str:
+def check_line(check: CheckRecord, node: NodeRun) -> str:
     """Best and worst figures of a check in one line, with where its expectation comes from."""
     if check.verdict is None:
         return "left no verdict: it did not finish"
@@ -144,7 +144,7 @@ def _host_memory(streams: list[Figure]) -> str:
     return "no figures"
 
 
-def _topology(check: Check, node: NodeRun) -> str:
+def _topology(check: CheckRecord, node: NodeRun) -> str:
     machine = node.node
     findings = (check.verdict or {}).get("findings") or []
     words = []
@@ -185,9 +185,9 @@ def _names(letter: str, numbers: list[int]) -> str:
     return ",".join(f"{letter}{n}" for n in numbers)
 
 
-def reasons(run: Run) -> list[Reason]:
+def reasons(run: RunDirectory) -> list[VerdictReason]:
     """Every reason of a run: worst first, hard evidence before slowness; what is modelled after all that is measured."""
-    found = [Reason("INDETERMINATE", missing_words(case), None, None) for case in run.missing_cases]
+    found = [VerdictReason("INDETERMINATE", missing_words(case), None, None) for case in run.missing_cases]
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
@@ -201,7 +201,7 @@ def missing_words(case: dict[str, object]) -> str:
     return f"{title(str(case.get('check')))}{where} should have run and did not{why}"
 
 
-def anchor_prefix(node_number: int, check: Check) -> str:
+def anchor_prefix(node_number: int, check: CheckRecord) -> str:
     """What the anchors of a check's figures begin with."""
     return f"s{node_number}.{short_name(check.name)}"
 
@@ -212,26 +212,26 @@ def finding_anchor(prefix: str, position: int, finding: dict[str, Any]) -> str:
     return cell_anchor(prefix, cell) if cell is not None else f"{prefix}.finding-{position}"
 
 
-def _check_reasons(node: NodeRun, check: Check, prefix: str) -> list[Reason]:
+def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[VerdictReason]:
     if check.problem is not None:
-        lost = Reason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)
+        lost = VerdictReason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)
         if check.verdict is None:
             return [lost]
     else:
         lost = None
     verdict = check.verdict or {}
-    places: dict[str, Reason] = {}
+    places: dict[str, VerdictReason] = {}
     for figure in figures(check, prefix):
         if figure.reason:
-            places.setdefault(figure.reason, Reason(figure.verdict, figure.reason, node, check, figure.anchor))
+            places.setdefault(figure.reason, VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor))
     for position, finding in enumerate(verdict.get("findings") or []):
         text, word = str(finding.get("reason")), str(finding.get("verdict"))
         known = word if word in ORDER else "INDETERMINATE"
         anchor = finding_anchor(prefix, position, finding)
-        places.setdefault(text, Reason(known, text, node, check, anchor, bool(finding.get("hard"))))
+        places.setdefault(text, VerdictReason(known, text, node, check, anchor, bool(finding.get("hard"))))
     items = {str(f.get("reason")): str(f.get("item")) for f in verdict.get("findings") or []}
     found = [
-        replace(places.get(first, Reason(check.word, first, node, check, prefix)), text=words)
+        replace(places.get(first, VerdictReason(check.word, first, node, check, prefix)), text=words)
         for first, words in _merged([str(text) for text in verdict.get("reasons") or []], items)
     ]
     return found + ([lost] if lost else [])
@@ -252,7 +252,7 @@ def _merged(texts: list[str], items: dict[str, str]) -> list[tuple[str, str]]:
     return found
 
 
-def modelled_notice(run: Run) -> str | None:
+def modelled_notice(run: RunDirectory) -> str | None:
     """The sentence that must not be missed where any part is modelled."""
     modelled = [node for node in run.nodes if node.modelled]
     names = ", ".join(dict.fromkeys(node.name for node in modelled)) or ", ".join(
@@ -268,7 +268,7 @@ def modelled_notice(run: Run) -> str | None:
     return f"Part of this is MODELLED ({names} node): those figures were not measured and count for nothing in the verdict."
 
 
-def lead(run: Run, found: list[Reason]) -> str:
+def lead(run: RunDirectory, found: list[VerdictReason]) -> str:
     """The run in a sentence: the worst reason, or that all is well."""
     if run.raw.get("interrupted"):
         return "This run was interrupted: what is shown here is not all that was asked for."
@@ -298,7 +298,7 @@ def lead(run: Run, found: list[Reason]) -> str:
     ) + aside
 
 
-def _modelled_lead(run: Run, found: list[Reason]) -> str:
+def _modelled_lead(run: RunDirectory, found: list[VerdictReason]) -> str:
     """A run of modelled nodes alone in a sentence."""
     if not found:
         return "Every check ran on the modelled node; nothing was measured, so nothing was judged."

@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ET
 from nearfar.base import NOT_JUDGED
 from nearfar.report.charts import element, printable
 from nearfar.report.figures import coverage, plural
-from nearfar.verdict import Check, NodeRun, Run
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 from .headline import check_line, missing_words
 
 
-def document(run: Run) -> bytes:
+def document(run: RunDirectory) -> bytes:
     """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED and what was not judged skipped, DEGRADED passes
     with what it has to say, PASS with how many figures had no reference."""
     cases = [_case(node, check) for node in run.nodes for check in node.checks] + [
@@ -34,7 +34,7 @@ def document(run: Run) -> bytes:
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
-def _case(node: NodeRun, check: Check) -> ET.Element:
+def _case(node: NodeRun, check: CheckRecord) -> ET.Element:
     verdict = check.verdict or {}
     seconds = (check.document or {}).get("seconds")
     case = element("testcase", name=printable(check.name), classname=printable(f"nearfar.{node.system}.{node.name}"))

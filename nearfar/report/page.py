@@ -15,15 +15,15 @@ from nearfar.base import NearfarError, site_directories
 from nearfar.report.charts import Matrix, strips
 from nearfar.report.figures import coverage, wording
 from nearfar.report.sections import Explained, balance, provenance
-from nearfar.verdict import Run
+from nearfar.verdict import RunDirectory
 
-from .headline import Reason, lead, missing_words, modelled_notice, reasons, title
+from .headline import VerdictReason, lead, missing_words, modelled_notice, reasons, title
 from .page_contents import section
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-def render(run: Run, explained: Mapping[str, Explained]) -> str:
+def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     """The page of a run, one self-contained HTML document. ``explained`` is by the nodes' folders."""
     found = reasons(run)
     sections = [section(number, node, explained[node.folder.name]) for number, node in enumerate(run.nodes)]
@@ -35,7 +35,7 @@ def render(run: Run, explained: Mapping[str, Explained]) -> str:
         anchor for check in checks for gap in check.gaps for _, anchor in gap.cells
     }
 
-    def href(reason: Reason) -> str | None:
+    def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
         return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
 

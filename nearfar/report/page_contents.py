@@ -9,7 +9,7 @@ from typing import Any
 from nearfar.base import ORDER, shown_verdict
 from nearfar.report.charts import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
 from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
-from nearfar.report.node_drawing import Findings, Lane, draw
+from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
     Balance,
     ContentionTable,
@@ -18,7 +18,7 @@ from nearfar.report.sections import (
     MpiTable,
     Published,
     Ramp,
-    Sweep,
+    SizeCurves,
     balances,
     beside,
     contention_tables,
@@ -33,7 +33,7 @@ from nearfar.report.sections import (
     staged_ratios,
     sweeps,
 )
-from nearfar.verdict import Check, NodeRun
+from nearfar.verdict import CheckRecord, NodeRun
 
 from .headline import anchor_prefix, check_line, finding_anchor, title
 
@@ -52,7 +52,7 @@ class CheckView:
     matrices: list[Matrix]
     ratios: list[Matrix]
     ramps: list[Ramp]
-    sweeps: list[Sweep]
+    sweeps: list[SizeCurves]
     mpi: list[MpiTable]
     balances: list[Balance]
     contention: list[ContentionTable]
@@ -121,7 +121,7 @@ def _summary(node: NodeRun) -> str:
     return " · ".join(parts)
 
 
-def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: list[int]) -> CheckView:
+def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpus: list[int]) -> CheckView:
     prefix = anchor_prefix(number, check)
     found = figures(check, prefix)
     why = evidence(check.document, check.verdict, prefix)
@@ -154,7 +154,7 @@ def _check(number: int, node: NodeRun, check: Check, hosts: list[int], gpus: lis
 
 def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     """What the drawing says beside the node itself."""
-    lanes: dict[int, dict[str, Lane]] = {}
+    lanes: dict[int, dict[str, LinkDirection]] = {}
     limits: Counter[str] = Counter()
     for figure in everything:
         place = load_of(figure.cell)
@@ -169,7 +169,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
             continue
         ends = lanes.setdefault(place[1], {})
         if place[0] not in ends or _worse(figure, ends[place[0]].figure):
-            ends[place[0]] = Lane(figure)
+            ends[place[0]] = LinkDirection(figure)
     links: dict[int, str] = {}
     absent: dict[int, str] = {}
     faults: dict[int, tuple[str, str]] = {}

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from nearfar.base import ORDER, shown_verdict
 from nearfar.report.figures import coverage, plural
-from nearfar.verdict import Run
+from nearfar.verdict import RunDirectory
 
-from .headline import Reason, check_line, modelled_notice, reasons, short_name
+from .headline import VerdictReason, check_line, modelled_notice, reasons, short_name
 
 MOST_LINES = 10
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
 
 
-def summarise(run: Run, colour: bool = False, explained: Mapping[str, str] | None = None) -> str:
+def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, str] | None = None) -> str:
     """How much was judged, verdict and figures of each check, the worst reasons, what explains them (by node folder), what
     is modelled, and where the page is."""
 
@@ -52,7 +52,7 @@ def summarise(run: Run, colour: bool = False, explained: Mapping[str, str] | Non
     return "\n".join([*head, *lines, *_told(found, room - len(lines)), *tail])
 
 
-def _answers(run: Run, explained: Mapping[str, str], several: bool) -> list[str]:
+def _answers(run: RunDirectory, explained: Mapping[str, str], several: bool) -> list[str]:
     """A line for the first node with slow figures: what explains them; of more nodes the page tells."""
     lines = []
     for node in run.nodes:
@@ -70,7 +70,7 @@ def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
     return [lines[i] for i in kept] + [f"… and {plural(len(lines) - len(kept), 'more check')}, none worse"]
 
 
-def _told(found: list[Reason], room: int) -> list[str]:
+def _told(found: list[VerdictReason], room: int) -> list[str]:
     if len(found) <= room:
         return [f"  · {_plain(reason.text)}" for reason in found]
     return [f"  · {_plain(reason.text)}" for reason in found[: room - 1]] + [

@@ -14,7 +14,7 @@ from nearfar.site import Partition, System
 
 
 @dataclass(frozen=True)
-class Case:
+class ExpectedCase:
     """One check on one partition and environment. ``node``: a modelled one's type. ``problem``: why it cannot run,
     where that is known beforehand."""
 
@@ -38,7 +38,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Ran:
+class RanCase:
     """A case as ReFrame's report has it. ``seconds`` is what the program took of it, ``build_seconds`` what its
     compile stage did."""
 
@@ -53,10 +53,10 @@ class Ran:
     build_seconds: float = 0.0
 
 
-def expected(checks: Iterable[Check], system: System) -> list[Case]:
+def expected(checks: Iterable[Check], system: System) -> list[ExpectedCase]:
     """The cases that ReFrame should run on a system."""
     return [
-        Case(c.name, system.name, p.name, environ, p.modelled, _node(p), f"{c.file}:{c.line}", c.problem)
+        ExpectedCase(c.name, system.name, p.name, environ, p.modelled, _node(p), f"{c.file}:{c.line}", c.problem)
         for c in checks
         for p in system.partitions.values()
         if catalogue.fits(c, system.name, p.name, p.features)
@@ -71,7 +71,7 @@ def _node(partition: Partition) -> str | None:
     return socket.gethostname() if partition.scheduler == "local" else None
 
 
-def ran(report: Path) -> list[Ran]:
+def ran(report: Path) -> list[RanCase]:
     """The cases in ReFrame's report; none where there is no report. Fixtures' cases are among them."""
     try:
         runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
@@ -80,16 +80,16 @@ def ran(report: Path) -> list[Ran]:
     return [_ran(entry) for run in runs[-1:] for entry in run["testcases"]]
 
 
-def _ran(entry: dict[str, Any]) -> Ran:
+def _ran(entry: dict[str, Any]) -> RanCase:
     nodes = entry.get("job_nodelist") or entry.get("nodelist") or []
-    return Ran(
+    return RanCase(
         check=entry["name"].split(" ")[0], system=entry["system"].split(":")[0], partition=entry["partition"],
         environ=entry["environ"], result=entry["result"], reason=(entry.get("fail_reason") or "").strip(),
         node=nodes[0] if nodes else None, seconds=float(entry.get("seconds") or 0.0), build_seconds=float(entry.get("time_compile") or 0.0),
     )  # fmt: skip
 
 
-def missing(cases: Sequence[Case], those_that_ran: Sequence[Ran]) -> list[Case]:
+def missing(cases: Sequence[ExpectedCase], those_that_ran: Sequence[RanCase]) -> list[ExpectedCase]:
     """The cases that should have run and did not."""
     did = {(r.check, r.system, r.partition, r.environ) for r in those_that_ran if r.result not in ("abort", "aborted")}
     return [case for case in cases if (case.check, case.system, case.partition, case.environ) not in did]
@@ -100,6 +100,6 @@ def verdicts(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*/verdict.json"))]
 
 
-def belongs(verdict: Mapping[str, Any], case: Case) -> bool:
+def belongs(verdict: Mapping[str, Any], case: ExpectedCase) -> bool:
     """Whether a verdict is of a case."""
     return all(verdict[key] == getattr(case, key) for key in ("check", "system", "partition", "environ"))

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from nearfar.base import NOT_JUDGED
 
-from .expected_cases import Case, belongs, verdicts
+from .expected_cases import ExpectedCase, belongs, verdicts
 
 #: What ReFrame says of a case as it begins and ends.
 _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+).*?@(\w[\w-]*):([\w-]+)\+([\w-]+)")
 
 
-class Progress:
+class RunProgress:
     """A line for each case that begins or ends, from what ReFrame prints; ``verbose``: all that it prints."""
 
-    def __init__(self, cases: Sequence[Case], folder: Path, verbose: bool) -> None:
+    def __init__(self, cases: Sequence[ExpectedCase], folder: Path, verbose: bool) -> None:
         self._verbose = verbose
         self._cases = {(c.check, c.partition, c.environ): c for c in cases}
         self._places = len({(c.partition, c.environ) for c in cases if not c.modelled})
@@ -50,7 +50,7 @@ class Progress:
             return
         self.say(f"{check}{on}: {self._word(case, status)}")
 
-    def _word(self, case: Case, status: str) -> str:
+    def _word(self, case: ExpectedCase, status: str) -> str:
         if status == "SKIP":
             return "skipped"
         verdict = next((v for v in verdicts(self._folder) if belongs(v, case)), None)

@@ -35,8 +35,8 @@ from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
 from . import expected_cases, spack
-from .expected_cases import Case, Ran
-from .progress import Progress
+from .expected_cases import ExpectedCase, RanCase
+from .progress import RunProgress
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
@@ -67,7 +67,7 @@ class Request:
     wait: float | None = None
 
 
-def plan(request: Request) -> tuple[System, list[Case]]:
+def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
     if request.system is not None:
         os.environ["NEARFAR_SYSTEM"] = request.system
@@ -127,7 +127,7 @@ def run(request: Request) -> tuple[int, Path]:
         return _measured(request, system, cases)
 
 
-def _measured(request: Request, system: System, cases: Sequence[Case]) -> tuple[int, Path]:
+def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -> tuple[int, Path]:
     started = time.time()
     parent = request.report_directory or files.reports_directory()
     if any(letter.isspace() for letter in str(parent.absolute())):
@@ -139,7 +139,7 @@ def _measured(request: Request, system: System, cases: Sequence[Case]) -> tuple[
         folder = files.make_directory(request.report_directory.absolute())
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
-    progress = Progress(cases, folder, request.verbose)
+    progress = RunProgress(cases, folder, request.verbose)
     try:
         done = _reframe(request, system, folder, progress)
     except KeyboardInterrupt:
@@ -154,7 +154,7 @@ def build(request: Request) -> list[Path]:
     return _install(request, *plan(request))
 
 
-def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Path]:
+def _install(request: Request, system: System, cases: Sequence[ExpectedCase]) -> list[Path]:
     """Let Spack build what the cases' environments want of it, with the plan told first: within ReFrame nobody would see
     what takes so long. ReFrame's own build then finds all of it there."""
     if os.environ.get("NEARFAR_PROGRAMS"):
@@ -176,7 +176,7 @@ def _install(request: Request, system: System, cases: Sequence[Case]) -> list[Pa
     ]
 
 
-def _reframe(request: Request, system: System, folder: Path, progress: Progress) -> process.Finished:
+def _reframe(request: Request, system: System, folder: Path, progress: RunProgress) -> process.Finished:
     command = [
         sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(files.CHECKOUT / "reframe_config.py"),
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
@@ -197,7 +197,7 @@ def _reframe(request: Request, system: System, folder: Path, progress: Progress)
 def _finish(
     request: Request,
     system: System,
-    cases: Sequence[Case],
+    cases: Sequence[ExpectedCase],
     folder: Path,
     started: float,
     said: str,
@@ -244,7 +244,7 @@ def adopt(folder: Path) -> None:
         return
     modelled = {(v["check"], v["partition"]) for v in found if v["kind"] == "modelled"}
     cases = [
-        Case(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
+        ExpectedCase(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
         for r in ran
     ]
     session = json.loads(report.read_text(encoding="utf-8"))["session_info"]
@@ -259,7 +259,7 @@ def adopt(folder: Path) -> None:
 
 
 def _account(
-    folder: Path, cases: Sequence[Case], about: Mapping[str, Any], started: float, seconds: float, said: str,
+    folder: Path, cases: Sequence[ExpectedCase], about: Mapping[str, Any], started: float, seconds: float, said: str,
     must_judge: bool = False,
 ) -> str:  # fmt: skip
     """Count, merge and write ``run.json``; returns the run's verdict."""
@@ -298,11 +298,11 @@ def _account(
     return verdict
 
 
-def _entry(case: Ran) -> dict[str, Any]:
+def _entry(case: RanCase) -> dict[str, Any]:
     return {"name": f"{case.check} @{case.system}:{case.partition}+{case.environ}", **vars(case)}
 
 
-def _why(case: Case, said: str, interrupted: bool) -> str:
+def _why(case: ExpectedCase, said: str, interrupted: bool) -> str:
     """Why a case did not run: what its file, the build or ReFrame says."""
     if interrupted:
         return "the run was interrupted"
@@ -319,7 +319,7 @@ def _why(case: Case, said: str, interrupted: bool) -> str:
     return f"{ours[-1] if ours else case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
 
 
-def _failed_build(case: Case, ran: Sequence[Ran]) -> str | None:
+def _failed_build(case: ExpectedCase, ran: Sequence[RanCase]) -> str | None:
     """What the build of a case's programs died of, if it did."""
     for each in ran:
         if each.check == "programs" and each.partition == case.partition and each.result == "fail":
@@ -332,7 +332,7 @@ def _first_line(text: str) -> str:
 
 
 def _without_verdict(
-    cases: Sequence[Case], ran: Sequence[Ran], found: Sequence[Mapping[str, Any]]
+    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], found: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never
     green."""
@@ -353,13 +353,15 @@ def _without_verdict(
     return left
 
 
-def _is(ran: Ran, case: Case) -> bool:
+def _is(ran: RanCase, case: ExpectedCase) -> bool:
     return (ran.check, ran.system, ran.partition, ran.environ) == (
         case.check, case.system, case.partition, case.environ,
     )  # fmt: skip
 
 
-def merged(cases: Sequence[Case], found: Sequence[Mapping[str, Any]], missing: bool, must_judge: bool = False) -> str:
+def merged(
+    cases: Sequence[ExpectedCase], found: Sequence[Mapping[str, Any]], missing: bool, must_judge: bool = False
+) -> str:
     """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
     judged, and where nothing of it was though something had to be (``must_judge``).
 

@@ -24,7 +24,7 @@ _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True)
-class Share:
+class DrainCap:
     """At most ``nodes`` of all nodes and ``share`` of each Slurm partition (at least one node of each)."""
 
     nodes: int
@@ -36,7 +36,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Step:
+class DrainSteps:
     """What a check may lead to: for hard evidence, and for speed."""
 
     evidence: str = "observe"
@@ -50,13 +50,13 @@ class Policy:
 
     system: str
     trusted: frozenset[int] = frozenset({0})
-    default: Step = Step()
-    checks: Mapping[str, Step] = field(default_factory=dict)
+    default: DrainSteps = DrainSteps()
+    checks: Mapping[str, DrainSteps] = field(default_factory=dict)
     max_age: float = 36 * 3600.0
     confirm_within: float = 7 * 86400.0
-    per_day: Share = Share(2, 0.05)
-    in_all: Share = Share(8, 0.1)
-    same_metric: Share = Share(3, 0.2)
+    per_day: DrainCap = DrainCap(2, 0.05)
+    in_all: DrainCap = DrainCap(8, 0.1)
+    same_metric: DrainCap = DrainCap(3, 0.2)
 
     def step(self, check: str, hard: bool) -> str:
         """The step of the ladder that a finding of a check may lead to."""
@@ -111,18 +111,18 @@ def seconds(words: str) -> float:
     return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([mhd])", words))
 
 
-def step_of(value: str | Mapping[str, str]) -> Step:
+def step_of(value: str | Mapping[str, str]) -> DrainSteps:
     """What ``drain`` or ``{evidence: drain, speed: comment}`` says."""
-    return Step(value, value) if isinstance(value, str) else Step(**value)
+    return DrainSteps(value, value) if isinstance(value, str) else DrainSteps(**value)
 
 
-def _caps(data: Mapping[str, Any]) -> dict[str, Share]:
+def _caps(data: Mapping[str, Any]) -> dict[str, DrainCap]:
     given = data.get("cap", {})
     return {key: _share(given[key], getattr(Policy, key)) for key in ("per_day", "in_all") if key in given}
 
 
-def _share(value: Mapping[str, Any], default: Share) -> Share:
-    return Share(value.get("nodes", default.nodes), value.get("share", default.share))
+def _share(value: Mapping[str, Any], default: DrainCap) -> DrainCap:
+    return DrainCap(value.get("nodes", default.nodes), value.get("share", default.share))
 
 
 def _user(name: str | int) -> int | None:

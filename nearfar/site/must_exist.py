@@ -13,7 +13,7 @@ from nearfar.cells import Cell, Flow
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.model.prediction import NodeType
 from nearfar.topology import Node
-from nearfar.verdict import Known
+from nearfar.verdict import KnownPath
 from nearfar.verdict.references import ReferenceFile, model_of, row_keys
 
 from .systems import Partition, System
@@ -22,10 +22,10 @@ from .topology_diff import not_compared
 #: A GPU maps so many peers at least; of one more a device says that it is unsupported too.
 _PEERS = 8
 
-Links = Mapping[tuple[int, int], Known]
+Links = Mapping[tuple[int, int], KnownPath]
 
 
-def cells(asked: Iterable[Cell], node: Node, links: Links) -> dict[Cell, Known]:
+def cells(asked: Iterable[Cell], node: Node, links: Links) -> dict[Cell, KnownPath]:
     """The cells that the expected node must have: every flow of them is one of its paths."""
     found = {}
     for cell in asked:
@@ -33,7 +33,7 @@ def cells(asked: Iterable[Cell], node: Node, links: Links) -> dict[Cell, Known]:
         known = [each for each in flows if each is not None]
         if len(known) == len(flows):
             who = "; ".join(dict.fromkeys(each.who for each in known))
-            found[cell] = Known(who, all(each.link for each in known))
+            found[cell] = KnownPath(who, all(each.link for each in known))
     return found
 
 
@@ -65,46 +65,46 @@ def links(
         if lanes == 0 or not (everywhere or pair in seen):
             continue
         if pair in named and node_type is not None:
-            found[pair] = Known(f"{node_type.file} joins GPUs by {named[pair]}", evidence)
+            found[pair] = KnownPath(f"{node_type.file} joins GPUs by {named[pair]}", evidence)
         elif lanes:
-            found[pair] = Known(f"{where} gives each GPU {lanes} NVLink lanes", evidence)
+            found[pair] = KnownPath(f"{where} gives each GPU {lanes} NVLink lanes", evidence)
         elif modelled:
             words = f"site/gpus gives each {_model(node, a)} {modelled} NVLink lanes"
-            found[pair] = Known(f"{words}; `expect: {{nvlinks: 0}}` in the system's file says that there are none")
+            found[pair] = KnownPath(f"{words}; `expect: {{nvlinks: 0}}` in the system's file says that there are none")
         elif pair in seen:
-            found[pair] = Known(f"the driver shows {seen[pair]} between GPUs")
+            found[pair] = KnownPath(f"the driver shows {seen[pair]} between GPUs")
     return found
 
 
 def rows(
     figures: Iterable[AnyMetric], check_of: Callable[[AnyMetric], str], files: Sequence[ReferenceFile], node: Node
-) -> dict[Cell | str, Known]:
+) -> dict[Cell | str, KnownPath]:
     """What the references of the site have a value for, of the figures that a check can have on the expected ``node``."""
-    found: dict[Cell | str, Known] = {}
+    found: dict[Cell | str, KnownPath] = {}
     for metric in figures:
         for file in files:
             place = file.place(check_of(metric), model_of(metric, node), row_keys(metric))
             if place is not None:
                 subject = metric.subject if isinstance(metric, SubjectMetric) else metric.cell
-                found.setdefault(subject, Known(f"{file.file.path}:{file.file.line(*place)} has a value for it"))
+                found.setdefault(subject, KnownPath(f"{file.file.path}:{file.file.line(*place)} has a value for it"))
     return found
 
 
-def _flow(flow: Flow, node: Node, links: Links) -> Known | None:
+def _flow(flow: Flow, node: Node, links: Links) -> KnownPath | None:
     memories = {memory.index for memory in node.host_numa_nodes}
     if any(node.gpu(index) is None for index in flow.gpus):
         return None
     if flow.kind == "stream":
         a, b = flow.source.index, flow.destination.index
         there = b in memories and node.numa_node(a) is not None
-        return Known("the node has these NUMA nodes") if there else None
+        return KnownPath("the node has these NUMA nodes") if there else None
     if flow.kind == "host":
         # Pageable and huge pages are settings of the machine.
         if flow.numa_node not in memories or flow.pageable or flow.huge:
             return None
-        return Known("the node has this memory and this GPU")
+        return KnownPath("the node has this memory and this GPU")
     if flow.staged:
-        return Known("the node has both GPUs, and host memory between them") if memories else None
+        return KnownPath("the node has both GPUs, and host memory between them") if memories else None
     return links.get((min(flow.gpus), max(flow.gpus)))
 
 

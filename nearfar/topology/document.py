@@ -38,7 +38,7 @@ def node_to_document(node: Node) -> dict[str, Any]:
 def node_from_document(document: Any) -> Node:
     """The node of a document's ``node`` object. Keys that are not known are ignored, those that are missing take their
     defaults; a value of the wrong kind raises ``NearfarError`` with its place."""
-    top = _Reader(document, "node")
+    top = _NodeReader(document, "node")
     allowed = top.inner("allowed")
     return Node(
         hostname=top.text("hostname") or "unknown",
@@ -61,7 +61,7 @@ def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
     return {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
 
 
-def _numa_node(row: _Reader) -> NumaNode:
+def _numa_node(row: _NodeReader) -> NumaNode:
     kind = row.text("kind") or "host"
     if kind not in ("host", "gpu"):
         raise row.wrong("kind", "'host' or 'gpu'")
@@ -75,7 +75,7 @@ def _numa_node(row: _Reader) -> NumaNode:
     )
 
 
-def _gpu(row: _Reader) -> Gpu:
+def _gpu(row: _NodeReader) -> Gpu:
     visible = row.flag("visible")
     return Gpu(
         index=row.number("index"),
@@ -98,7 +98,7 @@ def _gpu(row: _Reader) -> Gpu:
     )
 
 
-def _nic(row: _Reader) -> Nic:
+def _nic(row: _NodeReader) -> Nic:
     return Nic(
         name=row.text("name") or "",
         pci=row.text("pci") or "",
@@ -110,7 +110,7 @@ def _nic(row: _Reader) -> Nic:
     )
 
 
-def _link(row: _Reader | None) -> Link:
+def _link(row: _NodeReader | None) -> Link:
     if row is None:
         return Link()
     kind = row.text("kind") or "pcie"
@@ -126,14 +126,14 @@ def _link(row: _Reader | None) -> Link:
     )
 
 
-def _peer(row: _Reader) -> tuple[tuple[int, int], str]:
+def _peer(row: _NodeReader) -> tuple[tuple[int, int], str]:
     pair = sorted(row.numbers("gpus"))
     if len(pair) != 2:
         raise row.wrong("gpus", "two GPU numbers")
     return (pair[0], pair[1]), row.text("link") or ""
 
 
-def _distances(row: _Reader | None) -> dict[tuple[int, int], int]:
+def _distances(row: _NodeReader | None) -> dict[tuple[int, int], int]:
     if row is None:
         return {}
     nodes, values = row.numbers("nodes"), row.value.get("values") or []
@@ -150,7 +150,7 @@ def _distances(row: _Reader | None) -> dict[tuple[int, int], int]:
     return distances
 
 
-class _Reader:
+class _NodeReader:
     """One JSON object, read key by key; ``place`` is where it stands, for errors."""
 
     def __init__(self, value: Any, place: str) -> None:
@@ -221,8 +221,8 @@ class _Reader:
             raise self.wrong(key, "a list of whole numbers")
         return tuple(values)
 
-    def rows(self, key: str) -> list[_Reader]:
-        return [_Reader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self._list(key))]
+    def rows(self, key: str) -> list[_NodeReader]:
+        return [_NodeReader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self._list(key))]
 
     def mapping(self, key: str) -> dict[str, Any]:
         value = self.value.get(key)
@@ -230,8 +230,8 @@ class _Reader:
             raise self.wrong(key, "an object")
         return value or {}
 
-    def inner(self, key: str) -> _Reader | None:
-        return _Reader(self.value[key], f"{self.place}.{key}") if self.has(key) else None
+    def inner(self, key: str) -> _NodeReader | None:
+        return _NodeReader(self.value[key], f"{self.place}.{key}") if self.has(key) else None
 
 
 def _short(value: Any) -> str:

@@ -59,7 +59,7 @@ def parse_hwloc_xml(text: str, hostname: str | None = None) -> Node:
 
     Raises ``NearfarError`` for anything that is not hwloc XML of format 2 or 3.
     """
-    return _Reader(_topology(text)).node(hostname)
+    return _XmlReader(_topology(text)).node(hostname)
 
 
 def _topology(text: str) -> ElementTree.Element:
@@ -77,7 +77,7 @@ def _topology(text: str) -> ElementTree.Element:
     return root
 
 
-class _Reader:
+class _XmlReader:
     """One reading of one tree; the methods are steps of ``node`` and run in its order."""
 
     def __init__(self, root: ElementTree.Element) -> None:

@@ -7,23 +7,23 @@ Needs: base, topology, cells, measurement, model, question.
 from __future__ import annotations
 
 from . import build_provenance, case_files, plausibility, run_directory, unused_references
-from .baseline import Past
-from .build_provenance import Origin, Package
-from .judgement import HISTORY, UNJUDGED, Known, Subject, headline, judge, needs_sanity
+from .baseline import Baseline
+from .build_provenance import BuildProvenance, SoftwarePackage
+from .judgement import HISTORY, UNJUDGED, CaseInfo, KnownPath, headline, judge, needs_sanity
 from .plausibility import row_fault
-from .run_directory import Check, NodeRun, Run, bounded, check_rank
+from .run_directory import CheckRecord, NodeRun, RunDirectory, bounded, check_rank
 
 __all__ = [
     "HISTORY",
     "UNJUDGED",
-    "Check",
-    "Known",
+    "Baseline",
+    "BuildProvenance",
+    "CaseInfo",
+    "CheckRecord",
+    "KnownPath",
     "NodeRun",
-    "Origin",
-    "Package",
-    "Past",
-    "Run",
-    "Subject",
+    "RunDirectory",
+    "SoftwarePackage",
     "bounded",
     "build_provenance",
     "case_files",

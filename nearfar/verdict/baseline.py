@@ -20,7 +20,7 @@ _TIMES = ("us", "ns", "ms", "s")
 
 
 @dataclass(frozen=True)
-class Past:
+class Baseline:
     """A figure in a node's own healthy runs, the earliest first; ``since``: the day of the first, as 2026-11-01."""
 
     values: tuple[float, ...]
@@ -42,7 +42,7 @@ class Past:
         return f"{figure(self.median, unit)} before ({len(self.values)} runs since {self.since})"
 
 
-def worse(metric: AnyMetric, past: Past) -> bool:
+def worse(metric: AnyMetric, past: Baseline) -> bool:
     """Whether a figure is clearly worse than its past: by more than the slack, by more than five times what it varies
     by, and worse than it ever was. Of a figure that did not settle the better end of its interval counts.
 

@@ -13,7 +13,7 @@ _SCHEMA = "nearfar-programs/1"
 
 
 @dataclass(frozen=True)
-class Package:
+class SoftwarePackage:
     """A part that the programs were made with. ``hash`` is Spack's, or the build's own; ``prefix`` where an external one
     is installed; both empty where there is none."""
 
@@ -24,17 +24,17 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Origin:
+class BuildProvenance:
     """``how``: ``cmake``, ``spack``, ``prefix``, ``container``, or ``named`` (``NEARFAR_PROGRAMS``); ``words`` say it to a
     person; ``folder`` has the programs."""
 
     how: str
     words: str
     folder: str
-    packages: tuple[Package, ...] = ()
+    packages: tuple[SoftwarePackage, ...] = ()
 
 
-def keep(run: Path, partition: str, environ: str, origin: Origin) -> None:
+def keep(run: Path, partition: str, environ: str, origin: BuildProvenance) -> None:
     """Write it into a run directory."""
     about = {"schema": _SCHEMA, "partition": partition, "environ": environ, **asdict(origin)}
     write_atomically(run / f"programs.{partition}+{environ}.json", json.dumps(about, indent=1) + "\n")
@@ -53,11 +53,11 @@ def _record(path: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and record.get("schema") == _SCHEMA else None
 
 
-def of_build(folder: Path) -> Origin:
+def of_build(folder: Path) -> BuildProvenance:
     """Of a build of ``setup/build``, from the account that it left beside its programs' folder."""
     try:
         account = json.loads((folder.parent / "made-with.json").read_text(encoding="utf-8"))
-        packages = tuple(Package(**package) for package in account["packages"])
+        packages = tuple(SoftwarePackage(**package) for package in account["packages"])
     except (OSError, ValueError, KeyError, TypeError):
-        return Origin("cmake", "built by CMake; with what is not known", str(folder))
-    return Origin("cmake", account["words"], str(folder), packages)
+        return BuildProvenance("cmake", "built by CMake; with what is not known", str(folder))
+    return BuildProvenance("cmake", account["words"], str(folder), packages)

@@ -30,7 +30,7 @@ from nearfar.topology import Node
 from nearfar.verdict.references import Reference, figure, row_keys
 
 from . import plausibility
-from .baseline import Past, worse
+from .baseline import Baseline, worse
 from .plausibility import ABOVE_LINK
 from .words import amount, bound_words, describe, interval
 
@@ -46,7 +46,7 @@ _HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_therma
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPath:
     """Who says that what was asked for exists, as the end of a sentence about it. ``link``: it is a link that the site's own
     file names, so that the device's answer that there is none is evidence."""
 
@@ -55,7 +55,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Subject:
+class CaseInfo:
     """Whose verdict it is: the names that stand in ``verdict.json``."""
 
     check: str
@@ -69,16 +69,16 @@ class Subject:
 def judge(
     document: Document | None,
     references: Mapping[str, Reference | None],
-    past: Mapping[str, Past] | None = None,
+    past: Mapping[str, Baseline] | None = None,
     *,
-    subject: Subject,
+    subject: CaseInfo,
     metrics: Sequence[AnyMetric] = (),
     asked: Sequence[Cell | str] = (),
     findings: Sequence[Finding] = (),
     left_out: Sequence[Skip] = (),
     kind: str = "measured",
     acceptance: bool = False,
-    exists: Mapping[Cell | str, Known] | None = None,
+    exists: Mapping[Cell | str, KnownPath] | None = None,
     quantities: Callable[[Cell | str], Sequence[str]] | None = None,
     must_judge: bool = False,
 ) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def _from_document(document: Document | None) -> list[Finding]:
     return found
 
 
-def _from_started(document: Document | None, subject: Subject) -> list[Finding]:
+def _from_started(document: Document | None, subject: CaseInfo) -> list[Finding]:
     """A document that was not measured for this verdict is no word on the node."""
     if document is None or document.kind != "measured" or "started" not in document.raw:
         return []
@@ -246,7 +246,7 @@ def _from_started(document: Document | None, subject: Subject) -> list[Finding]:
 
 
 def _from_skips(
-    document: Document | None, left_out: Sequence[Skip], exists: Mapping[Cell | str, Known], kind: str
+    document: Document | None, left_out: Sequence[Skip], exists: Mapping[Cell | str, KnownPath], kind: str
 ) -> list[Finding]:
     """One finding for each reason, however many cells share it."""
     groups: dict[tuple[str, bool, str], list[str]] = {}
@@ -272,7 +272,7 @@ def _from_skips(
     return found
 
 
-def _known(skip: Unmeasured, exists: Mapping[Cell | str, Known]) -> Known | None:
+def _known(skip: Unmeasured, exists: Mapping[Cell | str, KnownPath]) -> KnownPath | None:
     """Who says that a skipped cell exists; of a skip of all that was asked for, the first."""
     by_key = {subject_key(str(subject)): known for subject, known in exists.items()}
     return by_key.get(subject_key(skip.cell)) if skip.cell else next(iter(by_key.values()), None)
@@ -302,7 +302,7 @@ def _judge_metric(
     reference: Reference | None,
     metrics: Sequence[AnyMetric],
     references: Mapping[str, Reference | None],
-    past: Mapping[str, Past],
+    past: Mapping[str, Baseline],
     acceptance: bool,
     node: Node | None,
 ) -> dict[str, Any]:
@@ -409,7 +409,7 @@ def _verdict(
 
 
 def _beside_its_past(
-    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Past], acceptance: bool, node: Node | None
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None
 ) -> tuple[str, str | None]:
     """The verdict by the reference; what passes it may be worse than it was."""
     verdict, reason = _verdict(metric, reference, acceptance, node)
@@ -424,7 +424,7 @@ def _other_direction(
     metric: AnyMetric,
     metrics: Sequence[AnyMetric],
     references: Mapping[str, Reference | None],
-    past: Mapping[str, Past],
+    past: Mapping[str, Baseline],
     node: Node | None,
 ) -> str:
     """What the opposite direction of a host path says: a direction alone points at another part than both."""

@@ -38,7 +38,7 @@ def worst(verdicts: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckRecord:
     """One check on one node. ``verdict`` and ``document`` are the files as read; None: the file is not there."""
 
     name: str
@@ -76,7 +76,7 @@ class NodeRun:
     system: str
     modelled: bool
     node: Node | None
-    checks: tuple[Check, ...]
+    checks: tuple[CheckRecord, ...]
 
     @property
     def word(self) -> str:
@@ -85,7 +85,7 @@ class NodeRun:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunDirectory:
     """A run directory as read; ``raw`` is ``run.json``."""
 
     folder: Path
@@ -107,7 +107,7 @@ class Run:
         return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)]
 
 
-def read(folder: Path) -> Run:
+def read(folder: Path) -> RunDirectory:
     """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""
     raw = _load(folder / "run.json", "nearfar-run/1", {"system": str, "verdict": str})
     if raw is None:
@@ -117,7 +117,7 @@ def read(folder: Path) -> Run:
     nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
     # What was really measured comes first.
     found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
-    return Run(folder, raw, tuple(found), tuple(build_provenance.read(folder)))
+    return RunDirectory(folder, raw, tuple(found), tuple(build_provenance.read(folder)))
 
 
 def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
@@ -141,7 +141,7 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
     return NodeRun(place, name, system, modelled, _machine(place, observed, checks), checks)
 
 
-def _machine(place: Path, observed: dict[str, Any] | None, checks: tuple[Check, ...]) -> Node | None:
+def _machine(place: Path, observed: dict[str, Any] | None, checks: tuple[CheckRecord, ...]) -> Node | None:
     """The node as observed, its GPUs numbered as the programs numbered them; else as the fullest document has it."""
     documents = [
         _parsed(check.folder / "document.json", check.document["node"])
@@ -178,10 +178,10 @@ def _is_check(folder: Path) -> bool:
     return any((folder / name).exists() for name in ("verdict.json", "document.json", "stderr.txt"))
 
 
-def _check(folder: Path) -> Check:
+def _check(folder: Path) -> CheckRecord:
     verdict = _load(folder / "verdict.json", "nearfar-verdict/1", {"verdict": str, "metrics": list})
     document = _load(folder / "document.json", "nearfar-measurement/1", {"results": list})
-    return Check(folder.name, folder, None if verdict is None else _in_todays_words(verdict), document)
+    return CheckRecord(folder.name, folder, None if verdict is None else _in_todays_words(verdict), document)
 
 
 #: What findings spoke of that earlier versions called PASS, though they only inform.

@@ -17,7 +17,7 @@ import json, sys
 sys.path.insert(0, {str(CHECKOUT)!r})
 from pathlib import Path
 from nearfar.cells import parse_lines
-from nearfar.prediction import load_node_type, modelled_document
+from nearfar.model.prediction import load_node_type, modelled_document
 made = modelled_document(load_node_type("keeneland", [Path({str(CHECKOUT / "site")!r})]), [])
 made.update(kind="measured", program={{"name": "nearfar-copy"}})
 cells = parse_lines(sys.argv[sys.argv.index("--cells") + 1])
@@ -32,7 +32,7 @@ import json, sys
 sys.path.insert(0, {str(CHECKOUT)!r})
 from pathlib import Path
 from nearfar.cells import parse_lines
-from nearfar.prediction import load_node_type, modelled_document
+from nearfar.model.prediction import load_node_type, modelled_document
 cells = parse_lines(sys.argv[sys.argv.index("--cells") + 1])
 made = modelled_document(load_node_type("h200-x4-vm", [Path({str(CHECKOUT / "site")!r})]), [c for c in cells if c.flows[0].staged])
 made.update(kind="measured", program={{"name": "nearfar-copy"}})

@@ -26,7 +26,7 @@ from nearfar.question import catalogue
 from nearfar.run import expected_cases
 from nearfar.site import systems
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 from tests.checks.test_checks import reframe
 from tests.report.test_report import Page
 from tests.support import fake_quick
@@ -160,7 +160,7 @@ def test_a_figure_beside_others_counts_as_one_of_a_window() -> None:
     def of(made: Document) -> str:
         metrics = measurement.metrics(made)
         found = references.resolve(metrics, "peer_check", [], made.node)
-        subject = Subject("quick_check", "s", "p", "e", "n", made.raw["started"])
+        subject = CaseInfo("quick_check", "s", "p", "e", "n", made.raw["started"])
         metric = next(m for m in metrics if str(m.cell) == "g0:g2")
         made_of = verdict.judge(made, found, subject=subject, metrics=[metric])
         return str(made_of["verdict"])

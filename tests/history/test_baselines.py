@@ -13,7 +13,7 @@ import pytest
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
-from nearfar.verdict.baseline import Past
+from nearfar.verdict.baseline import Baseline
 from tests.data.runs import nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -30,7 +30,7 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "history"
 
 
-def past_of(kept: Path, *how: Any, **more: Any) -> dict[str, Past]:
+def past_of(kept: Path, *how: Any, **more: Any) -> dict[str, Baseline]:
     """What the history says, where all of it can be read."""
     past, left_out = asked(kept, *how, **more)
     assert left_out is None
@@ -39,7 +39,7 @@ def past_of(kept: Path, *how: Any, **more: Any) -> dict[str, Past]:
 
 def asked(
     kept: Path, change: nightly.Change | None = None, bend: Callable[[dict[str, Any]], None] = lambda verdict: None
-) -> tuple[dict[str, Past], str | None]:
+) -> tuple[dict[str, Baseline], str | None]:
     """What the history says to a run of gpu001 whose document is changed so, and its verdict bent so; and what was left
     out."""
     run = nightly.run(kept.parent / "now", {"gpu001": 1.0}, "2026-11-19", change=change)

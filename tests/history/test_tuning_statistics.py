@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import NearfarError
 from nearfar.history.tuning import limits, modes, tolerance
-from nearfar.history.tuning.limits import Limit, Refusal
-from nearfar.history.tuning.samples import SLACK, Figure, Pool
+from nearfar.history.tuning.limits import Refusal, TunedLimit
+from nearfar.history.tuning.samples import SLACK, NodeFigure, Pool
 
 COVERED = statistics.NormalDist().inv_cdf(0.01)
 
 
 def pool(values: dict[str, float] | list[float], kind: str = "windowed", unit: str = "GB/s") -> Pool:
     nodes = values if isinstance(values, dict) else {f"n{i:03}": value for i, value in enumerate(values)}
-    figures = tuple(Figure(node, "m", (value,)) for node, value in nodes.items())
+    figures = tuple(NodeFigure(node, "m", (value,)) for node, value in nodes.items())
     return Pool("host_device_check", "H200", "near.h2d", unit, kind, True, "", None, 0, figures)
 
 
@@ -135,7 +135,7 @@ def test_one_bad_node_is_no_group() -> None:
 
 def test_gpus_that_differ_by_their_slot_are_named() -> None:
     figures = tuple(
-        Figure(f"n{node}", f"near.n0_g{gpu}", (55.0 - 0.01 * node - (7 if gpu > 1 else 0),))
+        NodeFigure(f"n{node}", f"near.n0_g{gpu}", (55.0 - 0.01 * node - (7 if gpu > 1 else 0),))
         for node in range(3)
         for gpu in range(4)
     )
@@ -147,7 +147,7 @@ def test_gpus_that_differ_by_their_slot_are_named() -> None:
 def test_nodes_that_merely_differ_are_no_groups_of_figures() -> None:
     """Four GPUs each of two nodes that are 4 % apart: eight figures, and nothing to tell."""
     figures = tuple(
-        Figure(f"n{node}", f"g{gpu}", (55.0 - 2.2 * node - 0.01 * gpu,)) for node in range(2) for gpu in range(4)
+        NodeFigure(f"n{node}", f"g{gpu}", (55.0 - 2.2 * node - 0.01 * gpu,)) for node in range(2) for gpu in range(4)
     )
     assert limits.two_groups(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures)) is None
 
@@ -155,7 +155,7 @@ def test_nodes_that_merely_differ_are_no_groups_of_figures() -> None:
 @pytest.mark.parametrize("kind", SLACK)
 def test_the_limit_is_never_tighter_than_the_slack(kind: str) -> None:
     found = limits.limit(pool([55.5] * 12, kind, "us" if kind == "latency" else "GB/s"), 0.99, 0.95)
-    assert isinstance(found, Limit)
+    assert isinstance(found, TunedLimit)
     assert found.bound == pytest.approx(55.5 * (1 + SLACK[kind] * (1 if kind == "latency" else -1)))
     assert (found.method, found.n, found.provisional) == ("parametric", 12, True)
 
@@ -164,19 +164,19 @@ def test_spread_widens_the_limit_to_the_tolerance() -> None:
     source = random.Random(1)
     values = [source.gauss(100, 3) for _ in range(40)]
     found = limits.limit(pool(values), 0.99, 0.95)
-    assert isinstance(found, Limit) and not found.provisional
+    assert isinstance(found, TunedLimit) and not found.provisional
     k = tolerance.factor(40, 0.99, 0.95)
     expected = statistics.median(values) - k * 1.4826 * modes.deviation(values)
     assert found.bound == pytest.approx(expected, rel=1e-3) and found.bound < 95
     mirrored = limits.limit(pool([200 - value for value in values], "windowed", "us"), 0.99, 0.95)
-    assert isinstance(mirrored, Limit) and mirrored.bound == pytest.approx(200 - expected, rel=1e-3)
+    assert isinstance(mirrored, TunedLimit) and mirrored.bound == pytest.approx(200 - expected, rel=1e-3)
 
 
 def test_many_nodes_need_no_distribution() -> None:
     source = random.Random(1)
     values = [100 - source.expovariate(0.5) for _ in range(299)]
     found = limits.limit(pool(values), 0.99, 0.95)
-    assert isinstance(found, Limit)
+    assert isinstance(found, TunedLimit)
     assert (found.method, found.k, found.bound) == ("order statistic", 1, min(values))
 
 
@@ -185,14 +185,14 @@ def test_a_lone_limit_that_a_lost_lane_would_pass_is_refused() -> None:
     values = [source.gauss(100, 2) for _ in range(12)]
     found = limits.limit(pool(values, "lone"), 0.99, 0.95)
     assert isinstance(found, Refusal) and "below 0.95 of the median" in found.why
-    assert isinstance(limits.limit(pool(values), 0.99, 0.95), Limit), "of a windowed cell it stands"
+    assert isinstance(limits.limit(pool(values), 0.99, 0.95), TunedLimit), "of a windowed cell it stands"
 
 
 @given(st.floats(0.5, 4000), st.floats(0, 0.3), st.booleans())
 def test_rows_are_never_tighter_than_their_limits(value: float, slack: float, less_is_better: bool) -> None:
     middle = float(f"{value:.4g}")
     bound = middle * (1 + slack) if less_is_better else middle * (1 - slack)
-    row = limits.row(Limit(middle, bound, "parametric", 3.0, 40), "GB/s", less_is_better)
+    row = limits.row(TunedLimit(middle, bound, "parametric", 3.0, 40), "GB/s", less_is_better)
     written = row[2] if less_is_better else row[1]
     assert isinstance(written, float)
     again = middle * (1 + written)
@@ -202,13 +202,13 @@ def test_rows_are_never_tighter_than_their_limits(value: float, slack: float, le
 
 def test_no_node_counts_twice() -> None:
     """Sixteen figures of two nodes are two, whatever their number."""
-    figures = tuple(Figure(f"n{i % 2}", f"g{i}", (55.0, 55.1)) for i in range(16))
+    figures = tuple(NodeFigure(f"n{i % 2}", f"g{i}", (55.0, 55.1)) for i in range(16))
     found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95)
-    assert isinstance(found, Limit) and (found.n, found.method) == (2, "slack")
+    assert isinstance(found, TunedLimit) and (found.n, found.method) == (2, "slack")
 
 
 def test_what_is_left_of_figures_that_did_not_settle_is_refused() -> None:
-    figures = (Figure("n0", "g0", (55.0, 55.1, 55.2)),)
+    figures = (NodeFigure("n0", "g0", (55.0, 55.1, 55.2)),)
     for unreliable, refused in ((0, False), (1, True)):
         made = Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, unreliable, figures)
         found = limits.limit(made, 0.99, 0.95)

@@ -17,7 +17,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document, peer_ceiling
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package, node_to_document
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 
 SITE = [CHECKOUT / "site"]
 H200 = Node(
@@ -71,7 +71,7 @@ def expected(made: Document, check: str = "peer_check", node: Node = H200, **mor
 def judged(made: Document, check: str = "peer_check", **more: Any) -> dict[str, Any]:
     metrics = list(figures(made).values())
     found = references.resolve(metrics, check, [], H200)
-    subject = Subject(check, "s", "p", "e", "h200", "2026-11-20T00:00:00Z")
+    subject = CaseInfo(check, "s", "p", "e", "h200", "2026-11-20T00:00:00Z")
     return verdict.judge(made, found, subject=subject, metrics=metrics, asked=[m.cell for m in metrics], **more)
 
 
@@ -226,7 +226,7 @@ def test_a_check_whose_every_cell_was_skipped_is_not_green(kind: str, skipped: s
     lost = cells if skipped == "all" else cells[:1]
     raw["kind"] = kind
     raw["skipped"] = [{"cell": str(c), "reason": "no peer access", "code": "unsupported"} for c in lost]
-    subject = Subject("peer_check", "s", "p", "e", "h200", "2026-11-20T00:00:00Z")
+    subject = CaseInfo("peer_check", "s", "p", "e", "h200", "2026-11-20T00:00:00Z")
     made = verdict.judge(from_raw(raw), {}, subject=subject, asked=cells, kind=kind)
     assert made["verdict"] == word
     if word == "INDETERMINATE":

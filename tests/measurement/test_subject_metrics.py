@@ -13,11 +13,11 @@ from nearfar.base import site_file
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.measurement import SubjectMetric
 from nearfar.topology import node_to_document
-from nearfar.verdict.judgement import Subject, judge
+from nearfar.verdict.judgement import CaseInfo, judge
 from nearfar.verdict.references import ReferenceFile, resolve
 from tests.verdict.test_references import CHECK, NODE
 
-SUBJECT = Subject(CHECK, "s", "p", "e", "h", "2026-11-20T09:00:00Z")
+SUBJECT = CaseInfo(CHECK, "s", "p", "e", "h", "2026-11-20T09:00:00Z")
 LATENCY = "osu_latency/H-H/same_numa"
 METRIC = SubjectMetric("same_numa.small", LATENCY, "latency of 8 B", "same_numa", 0.5, "us", "mpi.latency",
                        rows=("openmpi.same_numa.small", "same_numa.small"))  # fmt: skip

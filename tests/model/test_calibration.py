@@ -12,16 +12,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fault_trials import completed
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.cli import main
 from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
-from nearfar.model.calibration import Measured, calibrate, measured_cells, node_type_of
+from nearfar.model.calibration import MeasuredCell, calibrate, measured_cells, node_type_of
 from nearfar.model.calibration.inference import AT_LEAST, CLASS, KNOWN
 from nearfar.model.diagnosis import telling_cells
-from nearfar.model.diagnosis.trials import completed
 from nearfar.model.prediction import load_node_type, modelled_document, predict
 
 SITE = [Path(__file__).parents[2] / "site"]
@@ -32,7 +32,7 @@ DOCUMENTS = [H200 / name for name in ("host_device_check.json", "saturation.json
 def measured(text, *rates, within=0.002):
     cell, total = parse(text), sum(rates)
     around = tuple((rate * (1 - within), rate * (1 + within)) for rate in rates)
-    return Measured(cell, rates, around, total, (total * (1 - within), total * (1 + within)))
+    return MeasuredCell(cell, rates, around, total, (total * (1 - within), total * (1 + within)))
 
 
 def modelled(node_type, cells):

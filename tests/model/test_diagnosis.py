@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.fault_trials import BANDS, Trials, kind_of, wilson
 from nearfar.base.errors import CouldNotJudge
 from nearfar.cells import parse
 from nearfar.cli import main
@@ -19,7 +20,6 @@ from nearfar.measurement.document import from_raw
 from nearfar.model.calibration import measured_cells, node_type_of
 from nearfar.model.diagnosis import diagnose, parts_of, telling_cells
 from nearfar.model.diagnosis.responses import Responses
-from nearfar.model.diagnosis.trials import BANDS, Trials, kind_of, wilson
 from nearfar.model.prediction import load_node_type, modelled_document, predict
 from nearfar.model.prediction.compiled import CompiledCell
 from tests.data.runs.modelled import cells_of

@@ -11,7 +11,7 @@ import pytest
 from nearfar import measurement, report, verdict
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.mpi import contention
-from nearfar.mpi.contention import Subject
+from nearfar.mpi.contention import ContentionSubject
 from nearfar.report.sections.contention import contention_tables, line
 from nearfar.topology import Node, NumaNode, Package
 
@@ -94,7 +94,7 @@ def test_what_is_of_another_program_is_passed_over() -> None:
     other = result("mpi.latency", "osu_latency/near", 1.0, 1.0)
     assert not contention.figures(measurement.document.from_raw(raw(other)))
     assert contention.subject("osu_latency/near") is None
-    assert contention.subject("within.split.2.stream_4MiB") == Subject("within", "split", 2, "stream_4MiB")
+    assert contention.subject("within.split.2.stream_4MiB") == ContentionSubject("within", "split", 2, "stream_4MiB")
 
 
 def test_notes_say_what_no_penalty_says() -> None:
@@ -149,7 +149,7 @@ def test_the_page_has_the_tables_and_every_figure(tmp_path: Path) -> None:
     document = measurement.document.from_raw(raw(*layouts(), *beside_gpus()))
     folder = tmp_path / "host" / "contention_check"
     folder.mkdir(parents=True)
-    subject = verdict.Subject("contention_check", "real", "gpu", "system", "host", "2026-11-20T09:00:00Z")
+    subject = verdict.CaseInfo("contention_check", "real", "gpu", "system", "host", "2026-11-20T09:00:00Z")
     judged = verdict.judge(document, {}, subject=subject, metrics=contention.figures(document))
     (folder / "document.json").write_text(measurement.dump(document))
     (folder / "verdict.json").write_text(json.dumps(judged))

@@ -18,7 +18,7 @@ from nearfar.measurement.document import dump, from_raw
 from nearfar.mpi import load_balance
 from nearfar.report.sections import balance
 from nearfar.verdict import case_files
-from nearfar.verdict.judgement import Subject, judge
+from nearfar.verdict.judgement import CaseInfo, judge
 
 NODE = {
     "hostname": "host",
@@ -184,7 +184,7 @@ def test_the_page_shows_bars_and_places_of_each_binding(tmp_path: Path) -> None:
     folder = tmp_path / "host" / "load_balance_check"
     folder.mkdir(parents=True)
     judged = judge(
-        document, {}, subject=Subject("load_balance_check", "real", "gpu", "system", "host", "2026-11-20T09:00:00Z"),
+        document, {}, subject=CaseInfo("load_balance_check", "real", "gpu", "system", "host", "2026-11-20T09:00:00Z"),
         metrics=load_balance.figures(document), findings=load_balance.findings(document), asked=["saxpy/default", "saxpy/gpu"],
     )  # fmt: skip
     (folder / "document.json").write_text(dump(document))

@@ -13,7 +13,7 @@ from nearfar.base.files import CHECKOUT
 from nearfar.model.prediction import load_node_type
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.mpi.osu.layout import layout
-from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, Case, cases, parse
+from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, MpiCase, cases, parse
 from nearfar.topology import Node
 
 
@@ -31,7 +31,7 @@ KEENELAND = node("keeneland")  # two packages of a NUMA node each, three GPUs, o
 def test_a_subject_and_back(
     benchmark: str, buffers: tuple[str, str], placement: str, ranks: int, device: str
 ) -> None:  # fmt: skip
-    case = Case(benchmark, buffers, placement, 2 if BENCHMARKS[benchmark].pair else ranks, device)
+    case = MpiCase(benchmark, buffers, placement, 2 if BENCHMARKS[benchmark].pair else ranks, device)
     assert parse(str(case)) == case
 
 

@@ -15,7 +15,7 @@ DATA = Path(__file__).parents[1] / "data" / "osu"
 WHOLE = ("latency", "bw", "bibw", "mbw_mr", "multi_lat", "allreduce", "alltoall")
 
 
-def read(name: str) -> table.Table:
+def read(name: str) -> table.OsuTable:
     return table.parse((DATA / name).read_text())
 
 

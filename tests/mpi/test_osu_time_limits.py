@@ -15,21 +15,21 @@ from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.mpi.osu import disturbances, rank, time_limits
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
-from nearfar.mpi.osu.measuring import Measured
+from nearfar.mpi.osu.measuring import MeasuredCase
 from nearfar.mpi.osu.subjects import parse
-from nearfar.mpi.osu.support import Support
-from nearfar.mpi.osu.table import Table, sizes
+from nearfar.mpi.osu.support import OsuSupport
+from nearfar.mpi.osu.table import OsuTable, sizes
 from tests.mpi.test_osu_measure import LATENCY, run
 
 __all__ = ["run"]  # the fixture
 
 
-def flat(name: str, figure: float) -> Table:
+def flat(name: str, figure: float) -> OsuTable:
     """A trial in which every size has the same figure, in OSU's unit."""
     benchmark = BENCHMARKS[name]
     columns = tuple(heads[0] for heads, *_ in benchmark.columns)
     rows = {size: dict.fromkeys(columns, figure) for size in sizes(benchmark.least, 1 << 22)}
-    return Table(benchmark.title, "7.4", None, None, None, columns, rows, True, ())
+    return OsuTable(benchmark.title, "7.4", None, None, None, columns, rows, True, ())
 
 
 def test_on_quiet_cores_osu_repeats_as_it_likes() -> None:
@@ -66,7 +66,7 @@ def test_two_runs_that_agree_are_enough_and_six_are_run(run: Any) -> None:
 @pytest.mark.parametrize("figures, agreed", [((1.0,), False), ((1.0, 1.01), True), ((1.0, 1.06), False)])
 def test_when_runs_agree(figures: tuple[float, ...], agreed: bool) -> None:
     tables = [flat("osu_latency", figure) for figure in figures]
-    found = Measured(parse(LATENCY), Path("osu_latency"), Support(frozenset(), True), [], tables)
+    found = MeasuredCase(parse(LATENCY), Path("osu_latency"), OsuSupport(frozenset(), True), [], tables)
     assert found.agreed == agreed
 
 

@@ -125,7 +125,7 @@ def test_reasons_are_grouped_by_what_is_not_known(runs: dict[str, Path]) -> None
 def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
     document = {"failed": [{"cell": "n0:g0", "reason": "lost", "code": "lost"}], "results": [],
                 "skipped": [{"cell": "n0:g1", "reason": "busy", "code": "busy"}]}  # fmt: skip
-    check = run_directory.Check(
+    check = run_directory.CheckRecord(
         "host_device_check", tmp_path, {"metrics": [], "verdict": "FAIL", "missing": ["n0:g2"]}, document
     )
     found = unmeasured.gaps(check, "s0")
@@ -138,7 +138,7 @@ def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
 def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -> None:
     note = {"item": "cells", "verdict": "not judged", "reason": "one GPU: there is no pair to measure", "hard": False}
     verdict = {"verdict": "not judged", "metrics": [], "findings": [note]}
-    check = run_directory.Check("peer_check", tmp_path, verdict, None)
+    check = run_directory.CheckRecord("peer_check", tmp_path, verdict, None)
     node = run_directory.read(runs["summit"]).nodes[0]
     assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"
 

@@ -106,5 +106,5 @@ def test_half_a_mirror_is_an_error_that_names_what_is_lacking(tmp_path: Path) ->
     root = fake_spack(tmp_path / "spack", cases=f"*' mirror create '*) printf '{said}'; exit 1 ;;")
     found = spack.find({"SPACK_ROOT": str(root), "PATH": "/usr/bin:/bin"})
     with pytest.raises(NearfarError, match=r"the mirror is not complete; not fetched: osu-micro-benchmarks@7\.5\.2$"):
-        mirror.create(found, spack.Plan(tmp_path, []), tmp_path / "mirror")
+        mirror.create(found, spack.InstallPlan(tmp_path, []), tmp_path / "mirror")
     assert "--exclude-specs nearfar" in calls(root)[-1], "what is developed here cannot be mirrored, and need not be"

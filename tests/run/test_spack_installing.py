@@ -176,7 +176,7 @@ def test_slips_are_said_before_spack_is_asked(options: dict[str, str], words: st
 def test_a_plan_can_be_declined_and_nothing_is_built(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     (tmp_path / "there").write_text("ccc\n")
-    seen: list[spack.Plan] = []
+    seen: list[spack.InstallPlan] = []
     with pytest.raises(NearfarError, match="nothing was installed, as you said"):
         machine.ensure(agree=lambda plan: bool(seen.append(plan)))
     assert [p.name for p in seen[0].to_build] == ["nearfar"], "what is in the tree is not built again"
@@ -185,14 +185,14 @@ def test_a_plan_can_be_declined_and_nothing_is_built(tmp_path: Path) -> None:
 
 
 def test_dozens_of_builds_need_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    many = [spack.Package(f"p{n}", "1", f"{n:07}", None) for n in range(45)]
-    plan = spack.Plan(tmp_path, [spack.Package("openmpi", "5.0.10", "abcdefghi", None, asked=True), *many])
+    many = [spack.SpackPackage(f"p{n}", "1", f"{n:07}", None) for n in range(45)]
+    plan = spack.InstallPlan(tmp_path, [spack.SpackPackage("openmpi", "5.0.10", "abcdefghi", None, asked=True), *many])
     with pytest.raises(NearfarError, match=r"46 packages to build .*: not without your word; --yes goes on"):
         agreement(yes=False)(plan)
     said = capsys.readouterr().err
     assert "WARNING: openmpi 5.0.10 would be built" in said and "WARNING: 46 packages would be built" in said
     assert agreement(yes=True)(plan)
-    small = spack.Plan(tmp_path, [spack.Package("nearfar", "main", "abcdefghi", None)])
+    small = spack.InstallPlan(tmp_path, [spack.SpackPackage("nearfar", "main", "abcdefghi", None)])
     assert doubts(small) == [] and agreement(yes=False)(small)
     assert describe(plan).splitlines()[0].split() == ["to", "build", "openmpi", "5.0.10", "abcdefg"]
 
@@ -297,7 +297,7 @@ def test_no_lock_file_is_a_traceback(tmp_path: Path, roots: object, specs: objec
     except NearfarError as error:
         assert "not a lock file of Spack" in str(error)
     else:
-        assert all(isinstance(package, spack.Package) for package in found)
+        assert all(isinstance(package, spack.SpackPackage) for package in found)
 
 
 def test_environments_that_nobody_uses_go(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.question import catalogue
 from nearfar.run import expected_cases, validation
-from nearfar.run.expected_cases import Case
+from nearfar.run.expected_cases import ExpectedCase
 from nearfar.site import systems
 from nearfar.topology import inventory
 from tests.checks.test_checks import programs
@@ -318,8 +318,8 @@ def still_running(checkout: Path) -> list[str]:
     return found
 
 
-def case(check: str, modelled: bool = False) -> Case:
-    return Case(check, "s", "p", "e", modelled, None, "f.py:1")
+def case(check: str, modelled: bool = False) -> ExpectedCase:
+    return ExpectedCase(check, "s", "p", "e", modelled, None, "f.py:1")
 
 
 def judged(check: str, verdict: str) -> dict[str, str]:
@@ -341,7 +341,7 @@ def judged(check: str, verdict: str) -> dict[str, str]:
         ([case("a"), case("b")], [judged("a", NOT_JUDGED), judged("b", NOT_JUDGED)], False, NOT_JUDGED),
     ],
 )
-def test_merging(cases: list[Case], found: list[dict[str, str]], missing: bool, verdict: str) -> None:
+def test_merging(cases: list[ExpectedCase], found: list[dict[str, str]], missing: bool, verdict: str) -> None:
     assert validation.merged(cases, found, missing) == verdict
     if any(not each.modelled for each in cases):
         sweeps = "INDETERMINATE" if verdict == NOT_JUDGED else verdict

@@ -33,7 +33,7 @@ def node(peers: dict[tuple[int, int], str] | None = None, lanes: int | None = No
 
 def said(
     seen: Node, expect: dict[str, Any] | None = None, node_type: NodeType | None = None, **system: Any
-) -> dict[tuple[int, int], must_exist.Known]:
+) -> dict[tuple[int, int], must_exist.KnownPath]:
     partition = Partition("p", node_type=None if node_type is None else node_type.name, expect=expect or {})
     about = System("s", {"p": partition}, **{"file": Path("s.yaml"), **system})
     return dict(must_exist.links(about, partition, node_type, seen, MODELS))
@@ -86,7 +86,7 @@ def test_a_published_mesh_has_its_pairs_alone() -> None:
     ],
 )  # fmt: skip
 def test_a_cell_must_be_there_where_each_of_its_paths_must(cell: str, there: bool) -> None:
-    links = {(0, 1): must_exist.Known("the site says so", link=True)}
+    links = {(0, 1): must_exist.KnownPath("the site says so", link=True)}
     asked = parse(cell)
     found = must_exist.cells([asked], node(), links)
     assert (asked in found) == there

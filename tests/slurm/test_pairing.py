@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.pairing import Judged, Pair
+from nearfar.slurm.sweep.pairing import NodeVerdict, Pair
 
 
 def nodes(count: int) -> list[str]:
     return [f"n{number}" for number in range(count)]
 
 
-def all_rounds(names: Sequence[str], slow: Callable[[Pair], bool]) -> tuple[dict[str, Judged], list[dict[Pair, str]]]:
+def all_rounds(
+    names: Sequence[str], slow: Callable[[Pair], bool]
+) -> tuple[dict[str, NodeVerdict], list[dict[Pair, str]]]:
     """The verdicts on all nodes, where ``slow`` says what measuring a pair shows."""
     rounds = [{pair: "FAIL" if slow(pair) else "PASS" for pair in pairing.first(names)}]
     for _ in pairing.ROUNDS[1:]:

@@ -9,9 +9,9 @@ import pytest
 from nearfar.base.verdicts import worst
 from nearfar.slurm.results.result import CheckResult, NodeResult
 from nearfar.slurm.sweep import pairs
-from nearfar.slurm.sweep.outcome import Outcome
+from nearfar.slurm.sweep.outcome import NodeOutcome
 from nearfar.slurm.sweep.second_stage import reason_against
-from nearfar.slurm.sweep.state_file import Journal, Plan, Task
+from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
 
 SYSTEM = """\
 system: mine
@@ -60,14 +60,14 @@ def test_a_partition_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert reason_against(None, "accept", ["z1", "z2"], "all", None) is None, "the system is named"
 
 
-def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> Outcome:
+def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> NodeOutcome:
     folder, word = Path(node), worst(checks.values())
     results = tuple(CheckResult(name, verdict, (), folder, {}) for name, verdict in checks.items())
     read = NodeResult(
         folder=folder, run="r", sweep="s", node=node, hostname=node, system="mine", pack="accept", started="", ended="", slurm=None,
         verdict=word, reason=None, checks=results, missing=missing, interrupted=interrupted, blamed=(),
     )  # fmt: skip
-    return Outcome(node, "INDETERMINATE" if missing or interrupted else word, None, read)
+    return NodeOutcome(node, "INDETERMINATE" if missing or interrupted else word, None, read)
 
 
 def test_partners_are_well_but_for_osu_that_is_not_there() -> None:
@@ -78,8 +78,8 @@ def test_partners_are_well_but_for_osu_that_is_not_there() -> None:
         outcome("n4", peer_check="PASS", osu_check="FAIL"),
         outcome("n5", missing=("peer_check: it did not run",), osu_check="INDETERMINATE"),
         outcome("n6", interrupted=True, osu_check="INDETERMINATE"),
-        Outcome("n7", "INDETERMINATE", "down", None),
+        NodeOutcome("n7", "INDETERMINATE", "down", None),
     ]
-    plan = Plan("s", "accept", "all", (), {}, 10, 8, 0.0, 1.0)
-    sweep = Journal(Path("s"), plan, {one.node: Task(one.node) for one in found})
+    plan = SweepPlan("s", "accept", "all", (), {}, 10, 8, 0.0, 1.0)
+    sweep = SweepState(Path("s"), plan, {one.node: SweepJob(one.node) for one in found})
     assert pairs.candidates(sweep, found) == ["n1", "n2"]

@@ -204,7 +204,7 @@ def test_a_node_that_died_and_a_reason_that_came_in_between(site: Site, monkeypa
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
     look = act.look
 
-    def meanwhile(*arguments: object) -> act.View:
+    def meanwhile(*arguments: object) -> act.ActView:
         view = look(*arguments)  # type: ignore[arg-type]
         site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=by hand"])
         site.private.run(["scontrol", "update", "nodename=n3", "state=down", "reason=Not responding"])

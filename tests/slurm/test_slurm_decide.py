@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.site.drain_policy import Policy, Share, Step
+from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import reasons
@@ -21,23 +21,27 @@ from nearfar.slurm.findings.objections import (
     our_comment,
     our_reason,
 )
-from nearfar.slurm.findings.observed import CheckRun, Drained, Past
-from nearfar.slurm.results.result import Finding
+from nearfar.slurm.findings.observed import CheckRun, LogSummary, OurDrain
+from nearfar.slurm.results.result import ResultFinding
 
 HOUR = 3600.0
 NOW = 1_800_000_000.0
 POLICY = Policy(
-    "s", default=Step("drain", "drain"), per_day=Share(2, 0.5), in_all=Share(4, 0.5), same_metric=Share(3, 0.5)
+    "s",
+    default=DrainSteps("drain", "drain"),
+    per_day=DrainCap(2, 0.5),
+    in_all=DrainCap(4, 0.5),
+    same_metric=DrainCap(3, 0.5),
 )
 FOREIGN = "bad DIMM, ticket 12"
-SLOW = Finding("sole.g2_n0", "FAIL", False, "slow", None, "g2:n0", "sole", 27.1, 52.6, "GB/s")
-WRONG = Finding("g2:n0", "FAIL", True, "wrong data", "wrong_data")
-ABSENT = Finding("g2", "FAIL", True, "GPU 2 is absent", "absent")
+SLOW = ResultFinding("sole.g2_n0", "FAIL", False, "slow", None, "g2:n0", "sole", 27.1, 52.6, "GB/s")
+WRONG = ResultFinding("g2:n0", "FAIL", True, "wrong data", "wrong_data")
+ABSENT = ResultFinding("g2", "FAIL", True, "GPU 2 is absent", "absent")
 OURS = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r0"
 
 
 def ran(
-    node: str, run: str, *failures: Finding, hours_ago: float = 1, verdict: str = "", passed: Sequence[str] = (),
+    node: str, run: str, *failures: ResultFinding, hours_ago: float = 1, verdict: str = "", passed: Sequence[str] = (),
     check: str = "host_device_check",
 ) -> CheckRun:  # fmt: skip
     ended = NOW - hours_ago * HOUR
@@ -59,19 +63,19 @@ def of(decisions: Decisions, node: str) -> tuple[str, str]:
     return next((d.action, d.why) for d in decisions.nodes if d.node == node)
 
 
-def drained(node: str, hours_ago: float, hard: bool = False, what: str | None = "sole.g2_n0") -> Past:
+def drained(node: str, hours_ago: float, hard: bool = False, what: str | None = "sole.g2_n0") -> LogSummary:
     at = NOW - hours_ago * HOUR
-    return Past({node: at}, {node: Drained(at, OURS, "host_device_check", what, hard)}, ((node, at),))
+    return LogSummary({node: at}, {node: OurDrain(at, OURS, "host_device_check", what, hard)}, ((node, at),))
 
 
 def test_a_slow_figure_drains_once_another_run_was_as_slow() -> None:
     first = ran("n1", "r1", SLOW, hours_ago=20)
-    once = decide([first], cluster(), POLICY, Past(), NOW)
+    once = decide([first], cluster(), POLICY, LogSummary(), NOW)
     assert of(once, "n1") == (
         NOTHING,
         "FAIL host_device d2h g2 27.1<52.6 GB/s run=r1: seen once: a second run has to confirm it",
     )
-    twice = decide([first, ran("n1", "r2", SLOW)], cluster(), POLICY, Past(), NOW)
+    twice = decide([first, ran("n1", "r2", SLOW)], cluster(), POLICY, LogSummary(), NOW)
     assert of(twice, "n1") == (DRAIN, "confirmed by run r1")
     assert twice.nodes[0].reason == "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r2"
 
@@ -89,20 +93,20 @@ def test_a_slow_figure_drains_once_another_run_was_as_slow() -> None:
     ],
 )  # fmt: skip
 def test_what_confirms_nothing(between: list[CheckRun], why: str) -> None:
-    decisions = decide([*between, ran("n1", "r3", SLOW)], cluster(), POLICY, Past(), NOW)
+    decisions = decide([*between, ran("n1", "r3", SLOW)], cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1")[0] == NOTHING
     assert why in of(decisions, "n1")[1]
 
 
 def test_hard_evidence_stands_whatever_the_next_run_says() -> None:
     runs = [ran("n1", "r1", WRONG, hours_ago=5), ran("n1", "r2", passed=["sole.g2_n0"])]
-    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1") == (DRAIN, "hard evidence stands at once")
     assert decisions.nodes[0].reason == "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
 
 
 def test_slow_figures_that_are_too_old_or_from_before_a_persons_word() -> None:
-    for age, past in ((40, Past()), (5, Past({"n1": NOW - 2 * HOUR}))):
+    for age, past in ((40, LogSummary()), (5, LogSummary({"n1": NOW - 2 * HOUR}))):
         twice = [ran("n1", "r0", SLOW, hours_ago=age + 1), ran("n1", "r1", SLOW, hours_ago=age)]
         assert of(decide(twice, cluster(), POLICY, past, NOW), "n1")[0] == NOTHING
 
@@ -119,13 +123,13 @@ def test_slow_figures_that_are_too_old_or_from_before_a_persons_word() -> None:
     ],
 )  # fmt: skip
 def test_nodes_that_are_left_as_they_are(node: NodeState, why: str) -> None:
-    decisions = decide([ran("n1", "r1", WRONG)], cluster(n1=node), POLICY, Past(), NOW)
+    decisions = decide([ran("n1", "r1", WRONG)], cluster(n1=node), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1")[0] == NOTHING
     assert why in of(decisions, "n1")[1]
 
 
 def test_a_node_that_slurm_does_not_have() -> None:
-    assert of(decide([ran("zz", "r1", WRONG)], cluster(), POLICY, Past(), NOW), "zz") == (
+    assert of(decide([ran("zz", "r1", WRONG)], cluster(), POLICY, LogSummary(), NOW), "zz") == (
         NOTHING,
         "FAIL host_device g2:n0 wrong_data run=r1: Slurm has no such node",
     )
@@ -133,9 +137,9 @@ def test_a_node_that_slurm_does_not_have() -> None:
 
 def test_a_node_that_a_new_slurmctld_has_not_heard_from() -> None:
     for node, past in (
-        (state("n1", base="UNKNOWN"), Past()),
+        (state("n1", base="UNKNOWN"), LogSummary()),
         (state("n1", "DRAIN", reason=OURS, base="UNKNOWN"), drained("n1", 5)),
-        (state("n1", comment=OURS, base="UNKNOWN"), Past()),
+        (state("n1", comment=OURS, base="UNKNOWN"), LogSummary()),
     ):
         runs = [ran("n1", "r1", passed=["sole.g2_n0"])] if node.drain or node.comment else [ran("n1", "r1", WRONG)]
         action, why = of(decide(runs, cluster(n1=node), POLICY, past, NOW), "n1")
@@ -149,7 +153,7 @@ def test_indeterminate_never_acts() -> None:
     finding = replace(WRONG, verdict="INDETERMINATE")
     run = replace(ran("n1", "r1", verdict="INDETERMINATE"), failures=())
     assert finding not in run.failures
-    assert of(decide([run], cluster(), POLICY, Past(), NOW), "n1") == (
+    assert of(decide([run], cluster(), POLICY, LogSummary(), NOW), "n1") == (
         NOTHING, "host_device_check could not be judged (run r1): that never acts",
     )  # fmt: skip
 
@@ -157,18 +161,18 @@ def test_indeterminate_never_acts() -> None:
 def test_the_ladder_of_each_check() -> None:
     runs = [ran("n1", "r1", SLOW, hours_ago=9), ran("n1", "r2", SLOW), ran("n2", "r3", WRONG)]
     for step, expected in (("observe", [NOTHING, NOTHING]), ("comment", [COMMENT, COMMENT]), ("drain", [DRAIN, DRAIN])):
-        policy = replace(POLICY, checks={"host_device_check": Step(step, step)})
-        assert [d.action for d in decide(runs, cluster(), policy, Past(), NOW).nodes] == expected
-    mixed = replace(POLICY, checks={"host_device_check": Step("drain", "comment")})
-    assert [d.action for d in decide(runs, cluster(), mixed, Past(), NOW).nodes] == [COMMENT, DRAIN]
+        policy = replace(POLICY, checks={"host_device_check": DrainSteps(step, step)})
+        assert [d.action for d in decide(runs, cluster(), policy, LogSummary(), NOW).nodes] == expected
+    mixed = replace(POLICY, checks={"host_device_check": DrainSteps("drain", "comment")})
+    assert [d.action for d in decide(runs, cluster(), mixed, LogSummary(), NOW).nodes] == [COMMENT, DRAIN]
     foreign = cluster(n1=state("n1", comment="mine"))
-    assert of(decide(runs, foreign, mixed, Past(), NOW), "n1")[0] == NOTHING
+    assert of(decide(runs, foreign, mixed, LogSummary(), NOW), "n1")[0] == NOTHING
 
 
 def test_our_comment_goes_once_the_check_passes() -> None:
     nodes = cluster(n1=state("n1", comment=OURS))
-    assert of(decide([], nodes, POLICY, Past(), NOW), "n1")[0] == NOTHING
-    assert of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, Past(), NOW), "n1")[0] == UNCOMMENT
+    assert of(decide([], nodes, POLICY, LogSummary(), NOW), "n1")[0] == NOTHING
+    assert of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, LogSummary(), NOW), "n1")[0] == UNCOMMENT
 
 
 def test_a_drained_node_is_resumed_by_the_check_that_drained_it() -> None:
@@ -208,8 +212,10 @@ def test_hard_evidence_waits_for_a_person_and_then_for_a_pass() -> None:
 def test_a_drain_that_the_log_does_not_know() -> None:
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     for past in (
-        Past(),
-        replace(drained("n1", 5), drained={"n1": Drained(NOW - 5 * HOUR, "another", "host_device_check", None, False)}),
+        LogSummary(),
+        replace(
+            drained("n1", 5), drained={"n1": OurDrain(NOW - 5 * HOUR, "another", "host_device_check", None, False)}
+        ),
     ):
         action, why = of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, past, NOW), "n1")
         assert action == NOTHING
@@ -221,11 +227,13 @@ def test_a_drain_that_the_log_does_not_know() -> None:
 def test_a_persons_word_counts_from_its_own_moment_on() -> None:
     """A drain that the log knows only by that word is as old as it."""
     at = NOW - 3 * HOUR
-    known = {"n1": Drained(at, OURS, "host_device_check", None, None)}
+    known = {"n1": OurDrain(at, OURS, "host_device_check", None, None)}
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     passed = ran("n1", "r1", passed=["sole.g2_n0"])
-    assert of(decide([passed], nodes, POLICY, Past({"n1": at}, known, cleared={"n1": at}), NOW), "n1")[0] == RESUME
-    assert of(decide([passed], nodes, POLICY, Past({"n1": at}, known), NOW), "n1")[0] == NOTHING
+    assert (
+        of(decide([passed], nodes, POLICY, LogSummary({"n1": at}, known, cleared={"n1": at}), NOW), "n1")[0] == RESUME
+    )
+    assert of(decide([passed], nodes, POLICY, LogSummary({"n1": at}, known), NOW), "n1")[0] == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -236,7 +244,9 @@ def test_a_drain_of_ours_is_known_by_its_prefix_and_run_wherever_they_stand(reas
     action = decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, drained("n1", 5), NOW).nodes[0]
     assert (action.action, action.reason) == (RESUME, reason), action
     wrong = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in (2, 3)]
-    cap = decide(wrong, nodes, replace(POLICY, per_day=Share(9, 1.0), in_all=Share(2, 1.0)), drained("n1", 50), NOW)
+    cap = decide(
+        wrong, nodes, replace(POLICY, per_day=DrainCap(9, 1.0), in_all=DrainCap(2, 1.0)), drained("n1", 50), NOW
+    )
     assert [d.node for d in cap.nodes if d.action == DRAIN] == ["n2"], "it counts against the cap"
 
 
@@ -247,14 +257,14 @@ def test_a_reason_that_somebody_changed_waits_for_a_person(reason: str) -> None:
     assert decision.action == NOTHING and decision.waits, decision
     assert f"its reason is not ours any more: '{reason}'" in decision.why
     assert "scontrol update nodename=n1 state=resume" in decision.why
-    assert decide([], cluster(n1=state("n1", "DRAIN", reason=FOREIGN)), POLICY, Past(), NOW).nodes == ()
+    assert decide([], cluster(n1=state("n1", "DRAIN", reason=FOREIGN)), POLICY, LogSummary(), NOW).nodes == ()
 
 
 def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
     figures = [replace(SLOW, what=f"sole.g{i}_n0") for i in (1, 2, 3)]
     runs = [ran(f"n{i}", f"{r}{i}", figures[i - 1], hours_ago=h) for i in (1, 2, 3) for r, h in (("a", 20), ("b", 1))]
     runs += [ran("n4", "r4", passed=["sole.g2_n0"]), ran("n5", "r5", ABSENT)]
-    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [NOTHING, NOTHING, NOTHING, NOTHING, DRAIN]
     assert [blame.nodes for blame in decisions.blamed] == [("n1", "n2", "n3")]
     assert "look at its reference or at the driver" in decisions.blamed[0].words
@@ -264,7 +274,7 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
     """As after a driver's upgrade; a node that another FAIL drained stays so meanwhile."""
     runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}")) for i in (1, 2, 3)]
     runs += [ran("n4", "r4", passed=["sole.g2_n0"])]
-    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1") == (
         NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm act "
         "--clear n1 --because WORDS, or drain it",
@@ -281,7 +291,7 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
 
 def test_wrong_data_is_never_held_and_only_capped() -> None:
     runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in range(1, 6)]
-    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING, NOTHING]
     assert decisions.blamed == () and decisions.latch == "no more than 2 drained within a day"
 
@@ -289,10 +299,10 @@ def test_wrong_data_is_never_held_and_only_capped() -> None:
 def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
     runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=10 - i) for i in (1, 2, 3)]
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS), n2=state("n2", "DRAIN", reason=OURS))
-    past = Past(
+    past = LogSummary(
         {"n1": NOW - 8.5 * HOUR, "n2": NOW - 7.5 * HOUR}, drains=(("n1", NOW - 8.5 * HOUR), ("n2", NOW - 7.5 * HOUR))
     )
-    decisions = decide(runs, nodes, replace(POLICY, per_day=Share(8, 1.0), in_all=Share(8, 1.0)), past, NOW)
+    decisions = decide(runs, nodes, replace(POLICY, per_day=DrainCap(8, 1.0), in_all=DrainCap(8, 1.0)), past, NOW)
     assert of(decisions, "n3")[0] == NOTHING
     assert [blame.nodes for blame in decisions.blamed] == [("n1", "n2", "n3")]
 
@@ -301,19 +311,19 @@ def test_the_worst_come_first_under_the_cap_and_the_latch_closes() -> None:
     kinds = [replace(WRONG, what=f"thing_{letter}") for letter in "abc"]
     runs = [ran(f"n{i}", f"r{i}", kind) for i, kind in enumerate(kinds, 1)]
     runs += [ran("n9", "r8", SLOW, hours_ago=9), ran("n9", "r9", SLOW)]
-    decisions = decide(runs, cluster(), POLICY, Past(), NOW)
+    decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING]
     assert decisions.latch == "no more than 2 drained within a day"
-    latched = decide(runs, cluster(), POLICY, Past(latched=decisions.latch), NOW)
+    latched = decide(runs, cluster(), POLICY, LogSummary(latched=decisions.latch), NOW)
     assert {d.action for d in latched.nodes} == {NOTHING}
     assert "a person resets it" in latched.nodes[0].why
 
 
 def test_the_share_of_a_partition_is_a_cap_too() -> None:
     nodes = {f"n{i}": replace(state(f"n{i}"), partitions=("big", "small") if i < 5 else ("big",)) for i in range(1, 21)}
-    policy = replace(POLICY, per_day=Share(8, 0.25), in_all=Share(8, 0.5))
+    policy = replace(POLICY, per_day=DrainCap(8, 0.25), in_all=DrainCap(8, 0.5))
     runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
-    decisions = decide(runs, nodes, policy, Past(), NOW)
+    decisions = decide(runs, nodes, policy, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, NOTHING, NOTHING, NOTHING]
     assert decisions.latch == "no more than 1 of the 4 nodes of partition small drained within a day"
 
@@ -358,12 +368,12 @@ def states(draw: st.DrawFn) -> dict[str, NodeState]:
 
 
 @st.composite
-def pasts(draw: st.DrawFn) -> Past:
+def pasts(draw: st.DrawFn) -> LogSummary:
     known = {}
     for name in NAMES:
         if draw(st.booleans()):
             at = NOW - draw(st.sampled_from([2.0, 20.0, 100.0])) * HOUR
-            known[name] = Drained(
+            known[name] = OurDrain(
                 at, OURS, "host_device_check", draw(st.sampled_from([None, "sole.g2_n0"])), draw(st.booleans())
             )
     cleared = {
@@ -371,7 +381,7 @@ def pasts(draw: st.DrawFn) -> Past:
         for name in draw(st.lists(st.sampled_from(NAMES), unique=True))
     }
     since = {name: max(each.at, cleared.get(name, 0)) for name, each in known.items()}
-    return Past(
+    return LogSummary(
         since, known, tuple((n, d.at) for n, d in known.items()), cleared, draw(st.sampled_from([None, None, "cap"]))
     )
 
@@ -381,9 +391,9 @@ def pasts(draw: st.DrawFn) -> Past:
     st.lists(check_runs(), max_size=14), states(), pasts(), st.sampled_from([1, 2, 8]), st.sampled_from([0.1, 0.5, 1.0])
 )
 def test_what_always_holds(
-    runs: list[CheckRun], nodes: dict[str, NodeState], past: Past, most: int, share: float
+    runs: list[CheckRun], nodes: dict[str, NodeState], past: LogSummary, most: int, share: float
 ) -> None:
-    policy = replace(POLICY, per_day=Share(most, share), in_all=Share(most, share), same_metric=Share(4, 0.5))
+    policy = replace(POLICY, per_day=DrainCap(most, share), in_all=DrainCap(most, share), same_metric=DrainCap(4, 0.5))
     decisions = decide(runs, nodes, policy, past, NOW)
     drains = [d.node for d in decisions.nodes if d.action == DRAIN]
     ours = [n for n, s in nodes.items() if s.drain and our_reason(s) is not None]
@@ -420,7 +430,9 @@ def test_what_always_holds(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(check_runs(), max_size=14), states(), pasts())
-def test_runs_that_could_not_be_judged_never_act(runs: list[CheckRun], nodes: dict[str, NodeState], past: Past) -> None:
+def test_runs_that_could_not_be_judged_never_act(
+    runs: list[CheckRun], nodes: dict[str, NodeState], past: LogSummary
+) -> None:
     unjudged = [replace(run, verdict="INDETERMINATE", failures=(), passed=frozenset()) for run in runs]
     assert {d.action for d in decide(unjudged, nodes, POLICY, past, NOW).nodes} <= {NOTHING}
 
@@ -428,7 +440,7 @@ def test_runs_that_could_not_be_judged_never_act(runs: list[CheckRun], nodes: di
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(check_runs(), max_size=14), states(), pasts())
 def test_a_site_that_says_nothing_is_only_observed(
-    runs: list[CheckRun], nodes: dict[str, NodeState], past: Past
+    runs: list[CheckRun], nodes: dict[str, NodeState], past: LogSummary
 ) -> None:
     actions = {d.action for d in decide(runs, nodes, Policy("s"), past, NOW).nodes}
     assert not actions & {DRAIN, COMMENT}

@@ -113,7 +113,7 @@ def test_what_is_read_though_it_came_late(
     """Copied with its times kept; refused for weeks; after the file that says what was read is gone, or is of the future."""
     place = leave(site.results, "n1", "00000101", at=site.now - 12 * 86400, wrong="wrong data")
     (place / "result.json").chmod(0o666)
-    order = act.Order(act.read_policy(None), site.results, None, site.state)
+    order = act.ActOptions(act.read_policy(None), site.results, None, site.state)
     assert site.act() == 3 and not site.node("n1").drain
     with monkeypatch.context() as patch:
         patch.setattr(time, "time", lambda now=site.now + 20 * 86400: now)
@@ -138,7 +138,7 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
         f'system: vm\nhosts: ["n[1-6]"]\nact:\n  default: drain\n  trusted: [{os.geteuid()}]\n'
         f"  cap: {{per_day: {many}, in_all: {many}}}\npartitions:\n  - name: gpu\n"
     )
-    order = act.Order(act.read_policy(None), site.results, None, site.state)
+    order = act.ActOptions(act.read_policy(None), site.results, None, site.state)
     chance, found = random.Random(11), {}
     free: dict[str, float] = {}
     for number in range(40):

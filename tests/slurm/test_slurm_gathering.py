@@ -11,7 +11,7 @@ import pytest
 
 from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.findings import gathering
-from nearfar.slurm.findings.gathering import Window, gather
+from nearfar.slurm.findings.gathering import TimeRange, gather
 from tests.support.node_results import leave
 
 NOW = float(int(time.time()))
@@ -39,7 +39,7 @@ def left(results: Path, node: str, run: str, days_ago: float, speed: float = 55.
 
 
 def read(results: Path, *whole: str) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    window = Window(NOW - 8.5 * DAY, NOW - 1.5 * DAY, whole)
+    window = TimeRange(NOW - 8.5 * DAY, NOW - 1.5 * DAY, whole)
     found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, window)
     return sorted((run.node, run.run) for run in found.runs), found.refused
 
@@ -60,7 +60,7 @@ def test_a_node_whose_clock_is_behind_is_named_and_what_it_found_counts(results:
     place = leave(results, "n1", "00000001", at=NOW - 20 * DAY, wrong="wrong data")
     os.utime(place, (NOW - 60, NOW - 60))
     leave(results, "n2", "00000002", at=NOW - 60)
-    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, Window(NOW - 8.5 * DAY, NOW - 1.5 * DAY))
+    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(NOW - 8.5 * DAY, NOW - 1.5 * DAY))
     assert {(run.node, run.known) for run in found.runs} == {("n1", NOW - 60), ("n2", NOW - 60)}
     assert [line[:39] for line in found.clocks] == ["n1: run 00000001 ended 20.0 days before"]
 
@@ -94,7 +94,7 @@ def refusal(folder: Path) -> str:
     said = set()
     for results, health in ((folder, None), (None, folder)):
         try:
-            gather(results, health, "vm", frozenset({0}), NOW, Window(NOW - DAY))
+            gather(results, health, "vm", frozenset({0}), NOW, TimeRange(NOW - DAY))
         except CouldNotJudge as error:
             said.add(str(error).replace("sweeps", "looks"))
     assert len(said) < 2 and "\n" not in "".join(said), said
@@ -148,5 +148,5 @@ def test_a_relative_path_is_looked_at_as_well(shared: Path, monkeypatch: pytest.
     assert refusal(Path("results")) == refusal(Path("results/../results")) == ""
     os.chown(shared.parents[1], 65534, 65534)
     assert refusal(Path("results")).startswith(f"{shared.parents[1]}: belongs to user 65534")
-    trusted = gather(Path("results"), None, "vm", frozenset({0, 65534}), NOW, Window(NOW - DAY))
+    trusted = gather(Path("results"), None, "vm", frozenset({0, 65534}), NOW, TimeRange(NOW - DAY))
     assert [run.run for run in trusted.runs] == ["00000001"], "a trusted user's directory may be above"

@@ -9,15 +9,15 @@ from datetime import datetime, timezone
 import pytest
 
 from nearfar.base.errors import NearfarError
-from nearfar.site.drain_policy import HEALTH, Share, Step
+from nearfar.site.drain_policy import HEALTH, DrainCap, DrainSteps
 from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
 from nearfar.slurm.act.quarantine import suspects
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings.hard_evidence import drained_by_others
 from nearfar.slurm.findings.log import Entry
-from nearfar.slurm.findings.observed import CheckRun, Past, Recorded
-from nearfar.slurm.findings.replay import Shown, line_of, past, settled
-from nearfar.slurm.results.result import Finding
+from nearfar.slurm.findings.observed import CheckRun, LogSummary, RecordedEvidence
+from nearfar.slurm.findings.replay import SlurmView, line_of, past, settled
+from nearfar.slurm.results.result import ResultFinding
 from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
 
 REASON = "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
@@ -59,27 +59,27 @@ class Log:
         return self
 
     def evidence(self, run: CheckRun, hours_ago: float) -> Log:
-        return self.line("evidence", hours_ago, **line_of(Recorded("", run, run.failures[0])))
+        return self.line("evidence", hours_ago, **line_of(RecordedEvidence("", run, run.failures[0])))
 
     def drain(self, hours_ago: float, outcome: str = "done") -> Log:
         more = {"reason": REASON, "check": "host_device_check", "what": None, "hard": True, "run": "r1"}
         return self.line("drain", hours_ago, outcome, **more)
 
     @property
-    def past(self) -> Past:
+    def past(self) -> LogSummary:
         return past(self.entries)
 
 
 FOUND = ran("n1", "r1", WRONG, hours_ago=50)
 
 
-def decided(node: NodeState, before: Past, *runs: CheckRun) -> tuple[str, str]:
+def decided(node: NodeState, before: LogSummary, *runs: CheckRun) -> tuple[str, str]:
     nodes = cluster(n1=node)
-    return of(decide(runs, nodes, POLICY, settled(before, Shown(nodes, lambda: None)), NOW), "n1")
+    return of(decide(runs, nodes, POLICY, settled(before, SlurmView(nodes, lambda: None)), NOW), "n1")
 
 
 def test_it_never_grows_too_old() -> None:
-    assert decided(state("n1"), Past(), FOUND) == (DRAIN, "hard evidence stands at once")
+    assert decided(state("n1"), LogSummary(), FOUND) == (DRAIN, "hard evidence stands at once")
     assert decided(state("n1"), Log().evidence(FOUND, 49).past)[0] == DRAIN, "nor does it need its result any more"
 
 
@@ -96,15 +96,15 @@ def test_a_drain_that_was_begun_uses_nothing_up_unless_the_node_shows_it(outcome
 
 def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
     nodes, before = cluster(), Log().evidence(FOUND, 49).drain(48).past
-    lost = settled(before, Shown(nodes, lambda: at(40)))
+    lost = settled(before, SlurmView(nodes, lambda: at(40)))
     assert of(decide([], nodes, POLICY, lost, NOW), "n1")[0] == DRAIN, (
         "it was started hours later, and does not know of it"
     )
-    kept = settled(before, Shown(nodes, lambda: at(60)))
+    kept = settled(before, SlurmView(nodes, lambda: at(60)))
     assert of(decide([], nodes, POLICY, kept, NOW), "n1")[0] == NOTHING, (
         "it ran all the time: somebody has resumed the node"
     )
-    seen = settled(Log().evidence(FOUND, 49).drain(48).line("drain_seen", 47).past, Shown(nodes, lambda: at(40)))
+    seen = settled(Log().evidence(FOUND, 49).drain(48).line("drain_seen", 47).past, SlurmView(nodes, lambda: at(40)))
     assert of(decide([], nodes, POLICY, seen, NOW), "n1")[0] == NOTHING, "and so they have where it was seen drained"
 
 
@@ -112,7 +112,7 @@ def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
 def test_a_reason_means_nothing_on_a_node_in_use(kept: str | None) -> None:
     """From Slurm 25 on a resumed node keeps it."""
     node = by(state("n1", reason=kept), 60)
-    assert decided(node, Past(), FOUND)[0] == DRAIN
+    assert decided(node, LogSummary(), FOUND)[0] == DRAIN
 
 
 def test_a_passing_run_alone_closes_nothing() -> None:
@@ -191,7 +191,7 @@ def test_what_somebody_else_has_drained_and_resumed(kept: bool) -> None:
 def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((9, 8.9, 8.8, 3))]
     nodes = cluster()
-    first = decide(looks, nodes, POLICY, Past(), NOW)
+    first = decide(looks, nodes, POLICY, LogSummary(), NOW)
     assert [one.found.run for one in first.hard["n1"].new] == ["h0"]
     rebooted = cluster(n1=booted(state("n1"), 5))
     after = decide(looks, rebooted, POLICY, Log().evidence(looks[0], 9).past, NOW)
@@ -202,16 +202,18 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
 
 def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_together() -> None:
     absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
-    apart = decide(absent, cluster(), POLICY, Past(), NOW)
+    apart = decide(absent, cluster(), POLICY, LogSummary(), NOW)
     assert apart.blamed == () and [d.action for d in apart.nodes].count(DRAIN) == 2
     together = [replace(run, started=at(400), ended=at(400)) for run in absent]
-    assert [blame.nodes for blame in decide(together, cluster(), POLICY, Past(), NOW).blamed] == [("n1", "n2", "n3")]
+    assert [blame.nodes for blame in decide(together, cluster(), POLICY, LogSummary(), NOW).blamed] == [
+        ("n1", "n2", "n3")
+    ]
 
 
 def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     """Else a word about two of four would drain the other two, which the same driver made look sick."""
     absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
-    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", line_of(Recorded("", run, run.failures[0])))
+    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", line_of(RecordedEvidence("", run, run.failures[0])))
              for i, run in enumerate(absent, 1)]  # fmt: skip
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
     decisions = decide(absent, cluster(), POLICY, past(lines), NOW)
@@ -224,8 +226,8 @@ def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
 def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:
     log = Log().evidence(FOUND, 49).drain(1, "begun")
     wrong = ran("n2", "r2", replace(WRONG, what="g3:n0"))
-    policy = replace(POLICY, per_day=Share(2, 1.0), in_all=Share(2, 1.0))
-    decisions = decide([wrong], cluster(), policy, settled(log.past, Shown(cluster(), lambda: None)), NOW)
+    policy = replace(POLICY, per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0))
+    decisions = decide([wrong], cluster(), policy, settled(log.past, SlurmView(cluster(), lambda: None)), NOW)
     assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.latch is None
 
 
@@ -280,7 +282,7 @@ def test_what_is_found_again_after_a_resume_drains_again() -> None:
 
 
 def test_a_resume_closes_no_evidence_that_is_only_observed() -> None:
-    policy = replace(POLICY, checks={"peer_check": Step("observe", "observe")})
+    policy = replace(POLICY, checks={"peer_check": DrainSteps("observe", "observe")})
     seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
     log = Log().evidence(seen, 9)
     log.line("drain", 8, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
@@ -316,5 +318,7 @@ def test_two_systems_in_one_log_do_not_act_on_each_others_evidence() -> None:
 
 
 def test_evidence_of_a_node_that_slurm_has_no_more() -> None:
-    named = replace(FOUND, node="zz", failures=(Finding("g2:n0", "FAIL", True, "wrong data", "wrong_data"),))
-    assert of(decide([named], cluster(), POLICY, Past(), NOW), "zz")[1].startswith("FAIL host_device g2:n0 wrong_data")
+    named = replace(FOUND, node="zz", failures=(ResultFinding("g2:n0", "FAIL", True, "wrong data", "wrong_data"),))
+    assert of(decide([named], cluster(), POLICY, LogSummary(), NOW), "zz")[1].startswith(
+        "FAIL host_device g2:n0 wrong_data"
+    )

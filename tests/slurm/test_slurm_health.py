@@ -19,7 +19,7 @@ from nearfar import cli
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.findings.gathering import Window, gather
+from nearfar.slurm.findings.gathering import TimeRange, gather
 from nearfar.slurm.health import check
 from nearfar.slurm.health import look as health_look
 from nearfar.topology.inventory.gpu_memory import GpuMemory
@@ -85,7 +85,7 @@ def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml")))
     back = looked(site)
     assert (absent["verdict"], back["verdict"]) == ("FAIL", "PASS")
-    found = gather(None, site / "health", "vm", frozenset(), time.time(), Window(0.0))
+    found = gather(None, site / "health", "vm", frozenset(), time.time(), TimeRange(0.0))
     assert not found.refused
     assert {(run.run, run.verdict) for run in found.runs} == {(absent["run"], "FAIL"), (back["run"], "PASS")}, (
         "the next look replaced the only account of the absent GPU"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.site.drain_policy import Policy, Share, Step
+from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act import act
 from nearfar.slurm.act.decide import DRAIN
 from nearfar.slurm.findings import gathering
@@ -20,8 +20,8 @@ from tests.support.node_results import leave, utc
 
 NODES = ("n1", "n2")
 POLICY = Policy(
-    "vm", frozenset({os.geteuid()}), default=Step("drain", "drain"), per_day=Share(99, 1.0), in_all=Share(99, 1.0),
-    same_metric=Share(9, 1.0),
+    "vm", frozenset({os.geteuid()}), default=DrainSteps("drain", "drain"), per_day=DrainCap(99, 1.0), in_all=DrainCap(99, 1.0),
+    same_metric=DrainCap(9, 1.0),
 )  # fmt: skip
 #: What may happen, the frequent ones more than once.
 EVENTS = (
@@ -53,7 +53,7 @@ class World:
         self.results, self.health = folder / "results", folder / "health"
         self.results.mkdir(parents=True)
         self.health.mkdir()
-        self.order = act.Order(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
+        self.order = act.ActOptions(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
         self.open: dict[str, dict[str, float | None]] = {name: {} for name in NODES}
         self.log: list[tuple[str, str]] = []
 

@@ -14,7 +14,7 @@ import pytest
 
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.files import CHECKOUT
-from nearfar.slurm.findings.gathering import Gathered, Window, gather
+from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
 from nearfar.slurm.health import finding, kept_looks
 from nearfar.slurm.results.trust import Trust
 
@@ -55,7 +55,7 @@ def kept(health: Path, node: str = "n1") -> list[str]:
 
 
 def gathered(health: Path) -> Gathered:
-    return gather(None, health, "vm", frozenset(), NOW, Window(NOW - 86400))
+    return gather(None, health, "vm", frozenset(), NOW, TimeRange(NOW - 86400))
 
 
 def runs(health: Path) -> list[tuple[str, str, str]]:

@@ -12,14 +12,14 @@ from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import Policy
 from nearfar.slurm.act import act
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.findings.log import Entry, Journal
+from nearfar.slurm.findings.log import ActLog, Entry
 from nearfar.slurm.findings.replay import past
 
 REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
 
 
 def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = ActLog(tmp_path)
     journal.begin("drain", 10.0, "n1", **REASON)  # and then this process died
     journal.end(journal.begin("drain", 11.0, "n2", **REASON), "refused", 11.5)
     journal.end(journal.begin("drain", 12.0, "n3", **REASON), "unclear", 12.5)
@@ -38,7 +38,7 @@ def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> 
 
 def test_a_persons_word_about_a_drain_that_the_log_does_not_know(tmp_path: Path) -> None:
     """Also where it knows an earlier drain of that node, for another reason."""
-    journal = Journal(tmp_path)
+    journal = ActLog(tmp_path)
     journal.end(journal.begin("drain", 10.0, "n2", **REASON), "done", 10.5)
     for node in ("n1", "n2"):
         journal.note("clear", 20.0, node, why="seen to", reason="nearfar: FAIL health g3 run=2", check="health")
@@ -49,7 +49,7 @@ def test_a_persons_word_about_a_drain_that_the_log_does_not_know(tmp_path: Path)
 
 
 def test_a_line_that_a_crash_cut_short(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = ActLog(tmp_path)
     journal.note("latch", 1.0, why="cap")
     whole = journal.path.read_bytes()
     for kept in range(1, len(whole) - 1, 37):
@@ -65,7 +65,7 @@ def test_a_line_that_a_crash_cut_short(tmp_path: Path) -> None:
     "line", ["{}", "nonsense", '{"schema": "nearfar-act-log/2", "time": "2026-11-21T19:21:18.1Z"}', "[1]"]
 )
 def test_a_damaged_log_is_no_log(tmp_path: Path, line: str) -> None:
-    journal = Journal(tmp_path)
+    journal = ActLog(tmp_path)
     journal.note("latch", 1.0)
     with open(journal.path, "a") as stream:
         stream.write(line + "\n")
@@ -74,9 +74,9 @@ def test_a_damaged_log_is_no_log(tmp_path: Path, line: str) -> None:
 
 
 def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
-    Journal(tmp_path).note("latch", 2_000_000.0)
+    ActLog(tmp_path).note("latch", 2_000_000.0)
     with pytest.raises(CouldNotJudge, match="later than this host's clock"):
-        act.look(act.Order(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
+        act.look(act.ActOptions(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
 
 
 ACTIONS = st.sampled_from(["drain", "resume", "clear", "comment", "latch", "reset_latch", "drain_again", "release"])

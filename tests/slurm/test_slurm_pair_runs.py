@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
-from nearfar.site.drain_policy import Policy, Share, Step
+from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, Decision, decide
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.findings.gathering import Gathered, Window, gather
-from nearfar.slurm.findings.observed import Drained, Past
+from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
+from nearfar.slurm.findings.observed import LogSummary, OurDrain
 from tests.support.pair_results import LATENCY, WITHIN, figure, leave
 
 NOW = float(int(time.time()))
-POLICY = Policy("vm", checks={"mpi_pairs": Step("drain", "drain")}, per_day=Share(4, 1.0), in_all=Share(4, 1.0))
+POLICY = Policy(
+    "vm", checks={"mpi_pairs": DrainSteps("drain", "drain")}, per_day=DrainCap(4, 1.0), in_all=DrainCap(4, 1.0)
+)
 GOOD: dict[str, Any] = {"metrics": [figure(1.5)]}
 SLOW: dict[str, Any] = {"metrics": [figure(9.0)]}
 #: n4 is slow with everybody: the rounds as a sweep of six nodes has them.
@@ -28,7 +30,7 @@ N4 = [
     {"n1+n2": GOOD, "n3+n4": SLOW, "n5+n6": GOOD},
     {"n1+n3": GOOD, "n2+n4": SLOW},
 ]
-NO_PAST = Past()
+NO_PAST = LogSummary()
 PLACE = Path("s/pairs-2/nodes/n2+n4/1")
 
 
@@ -40,10 +42,12 @@ def results(tmp_path: Path) -> Path:
 
 
 def gathered(results: Path, users: Sequence[int] = (os.geteuid(), 0)) -> Gathered:
-    return gather(results, None, "vm", frozenset(users), NOW, Window(NOW - 8 * 86400))
+    return gather(results, None, "vm", frozenset(users), NOW, TimeRange(NOW - 8 * 86400))
 
 
-def decided(results: Path, policy: Policy = POLICY, past: Past = NO_PAST, **states: NodeState) -> dict[str, Decision]:
+def decided(
+    results: Path, policy: Policy = POLICY, past: LogSummary = NO_PAST, **states: NodeState
+) -> dict[str, Decision]:
     cluster = {
         f"n{number}": NodeState(f"n{number}", "IDLE", frozenset(), partitions=("all",)) for number in range(1, 7)
     }
@@ -170,14 +174,14 @@ def test_pairs_that_are_old_or_of_another_system_are_passed_over(results: Path) 
     leave(results, "s", NOW - 9 * 86400, N4)
     assert gathered(results) == Gathered((), ())
     leave(results, "t", NOW - 60, N4)
-    assert gather(results, None, "other", frozenset({os.geteuid()}), NOW, Window(0.0)).runs == ()
+    assert gather(results, None, "other", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs == ()
 
 
 def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: Path) -> None:
     leave(results, "s", NOW - 7200, N4)
     reason = str(decided(results)["n4"].reason)
     drained = NodeState("n4", "IDLE", frozenset({"DRAIN"}), reason, partitions=("all",))
-    past = Past({"n4": NOW - 7100}, {"n4": Drained(NOW - 7100, reason, "mpi_pairs", LATENCY, False)})
+    past = LogSummary({"n4": NOW - 7100}, {"n4": OurDrain(NOW - 7100, reason, "mpi_pairs", LATENCY, False)})
     stays = decided(results, past=past, n4=drained)["n4"]
     assert stays.action == NOTHING
     assert stays.why.endswith("mpi_pairs has not been run since, which takes two nodes: --retest NODE --beside OTHER")

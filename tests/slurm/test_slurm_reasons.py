@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.slurm.findings import reasons
-from nearfar.slurm.results.result import Finding
+from nearfar.slurm.results.result import ResultFinding
 
 FIGURE = st.floats(1e-3, 1e7)
 
@@ -26,10 +26,10 @@ def test_the_part_that_a_finding_is_about(blamed: list[str], cell: str, part: st
 WORDS = st.text(min_size=1, max_size=200)
 
 
-def low(**more: object) -> Finding:
+def low(**more: object) -> ResultFinding:
     about = {"what": "sole.g2_n0", "verdict": "FAIL", "hard": False, "words": "…", "cell": "g2:n0", "path_class": "sole",
              "value": 27.1, "limit": 52.6, "unit": "GB/s"}  # fmt: skip
-    return Finding(**{**about, **more})  # type: ignore[arg-type]
+    return ResultFinding(**{**about, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def low(**more: object) -> Finding:
          "nearfar: FAIL topology g2 absent run=8f3a"),
     ],
 )  # fmt: skip
-def test_what_a_technician_reads(check: str, finding: Finding, part: str | None, expected: str) -> None:
+def test_what_a_technician_reads(check: str, finding: ResultFinding, part: str | None, expected: str) -> None:
     made = reasons.reason(check, finding, "8f3a", part)
     assert str(made) == expected
     assert reasons.read(expected) == made

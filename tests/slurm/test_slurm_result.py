@@ -14,7 +14,7 @@ import pytest
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.publish_result import RunInfo
 from nearfar.slurm.results.result import Job
 from nearfar.slurm.results.trust import own
 from tests.data.runs import synthetic
@@ -22,9 +22,9 @@ from tests.data.runs import synthetic
 HOST = "gpu-0417"
 
 
-def about(node: str = "n1", hostname: str = HOST, **other: Any) -> About:
+def about(node: str = "n1", hostname: str = HOST, **other: Any) -> RunInfo:
     values = {"pack": "accept", "sweep": "s1", "started": "2026-11-20T09:00:00Z", "ended": "2026-11-20T09:01:00Z"}
-    return About(node=node, hostname=hostname, **{"job": Job(12, "gpu", "private"), **values, **other})
+    return RunInfo(node=node, hostname=hostname, **{"job": Job(12, "gpu", "private"), **values, **other})
 
 
 def left(tmp_path: Path, scenario: str = "broken", **other: Any) -> tuple[Path, Path]:

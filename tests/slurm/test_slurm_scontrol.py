@@ -15,7 +15,7 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.act import without_job
 from nearfar.slurm.controller.node_names import expand, fold
 from nearfar.slurm.controller.node_state import parse_nodes
-from nearfar.slurm.controller.scontrol import Misused, Refused, Slurm
+from nearfar.slurm.controller.scontrol import Refused, Slurm, WrongOption
 from tests.support.private_slurm import PrivateSlurm, missing
 
 GIVEN_AT = datetime(2026, 11, 21, 19, 21, 18, tzinfo=timezone.utc)
@@ -198,7 +198,7 @@ def test_a_configuration_that_is_not_there_is_not_waited_for() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_option_is_shown(private: PrivateSlurm, option: str, words: str) -> None:
-    with pytest.raises(Misused) as refused:
+    with pytest.raises(WrongOption) as refused:
         Slurm(private.environment).call("sbatch", "--parsable", option)
     assert words in str(refused.value) and refused.value.exit_code == 2
 

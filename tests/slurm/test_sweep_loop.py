@@ -17,8 +17,8 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.sweep import controller, nightly, plan
 from nearfar.slurm.sweep.controller import Controller, JobState
-from nearfar.slurm.sweep.loop import Pace, Sweep
-from nearfar.slurm.sweep.state_file import Journal, Plan, Task, load
+from nearfar.slurm.sweep.loop import Pace, SweepLoop
+from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState, load
 
 AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")
 
@@ -83,16 +83,16 @@ class PretendedSlurm:
         }
 
 
-def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> Sweep:
+def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> SweepLoop:
     """A sweep over some nodes, its results empty files that the pretended Slurm leaves."""
     names = tuple(nodes)
     pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
-    made = Plan("s", "quick", "gpu", names, {}, 10, 32, 1000.0, 1000.0 + 400 * 3600, **more)
-    journal = Journal(pretended.results, made, {name: Task(name) for name in names})
-    found = Sweep(journal, Controller(pretended, lambda: pretended.now), pretended.results, pace=Pace(settle=5.0),  # type: ignore[arg-type]
+    made = SweepPlan("s", "quick", "gpu", names, {}, 10, 32, 1000.0, 1000.0 + 400 * 3600, **more)
+    journal = SweepState(pretended.results, made, {name: SweepJob(name) for name in names})
+    found = SweepLoop(journal, Controller(pretended, lambda: pretended.now), pretended.results, pace=Pace(settle=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
-    monkeypatch.setattr(Sweep, "_has_result", lambda self, task: task.node in pretended.results_seen)
-    monkeypatch.setattr(Sweep, "_was_interrupted", lambda self, task: False)
+    monkeypatch.setattr(SweepLoop, "_has_result", lambda self, task: task.node in pretended.results_seen)
+    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, task: False)
     return found
 
 
@@ -112,7 +112,7 @@ def test_fewer_than_twenty_questions_a_minute_at_any_size(tmp_path: Path, monkey
     names = [f"n{number}" for number in range(150)]
     pretended = PretendedSlurm(tmp_path, fate=dict.fromkeys(names[::10], "NODE_FAIL"))
     running = sweep(pretended, names, monkeypatch)
-    monkeypatch.setattr(Journal, "save", lambda self: None)
+    monkeypatch.setattr(SweepState, "save", lambda self: None)
     running.run()
     tasks = running.journal.tasks.values()
     assert sum(task.has_result for task in tasks) == 135 and all(task.ended for task in tasks)
@@ -195,7 +195,7 @@ def test_what_ended_a_job_early_is_slurms_word(
     """The result of what was measured until then is there before the job is gone."""
     pretended = PretendedSlurm(tmp_path, length=20.0, fate={"n1": "PREEMPTED"}, results_seen={"n1"})
     running = sweep(pretended, ["n1"], monkeypatch, idle_only=at_night)
-    monkeypatch.setattr(Sweep, "_was_interrupted", lambda self, task: True)
+    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, task: True)
     running.run()
     task = running.journal.tasks["n1"]
     assert (task.state, task.reason, task.has_result, task.interrupted) == ("PREEMPTED", "Why", True, True)

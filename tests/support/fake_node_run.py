@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.publish_result import RunInfo
 from tests.support.node_results import utc
 from tests.support.pair_results import figure, verdict_of
 
@@ -28,7 +28,7 @@ def main(results: str, sweep: str, pack: str, node: str, attempt: str) -> None:
         (run / host / "osu_check").mkdir(parents=True)
         (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, metrics, system="mine")))
         (run / "run.json").write_text(json.dumps({"system": "mine", "missing_cases": [], "interrupted": False}))
-        about = About(node, host, pack, sweep, now, now, None)
+        about = RunInfo(node, host, pack, sweep, now, now, None)
         publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
 
 

@@ -16,7 +16,7 @@ from reframe.core.config import load_config
 from reframe.frontend.loader import RegressionCheckLoader
 
 from nearfar.base.files import CHECKOUT
-from nearfar.mpi.osu.subjects import Case
+from nearfar.mpi.osu.subjects import MpiCase
 from nearfar.site.lint import synthetic_documents
 from nearfar.topology import Node, parse_hwloc_xml
 from nearfar.verdict.references import row_keys
@@ -26,7 +26,7 @@ FEATURES = ("gpu", "two_nodes")
 
 def answered(check: Any, asked: list[Any], node: Node) -> Any:
     """The document of the check's program."""
-    if any(isinstance(each, Case) for each in asked):
+    if any(isinstance(each, MpiCase) for each in asked):
         return synthetic_documents.of_mpi(asked, node)
     if check.program == "nearfar-contention":
         return synthetic_documents.of_contention(asked, node)

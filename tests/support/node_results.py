@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import About
+from nearfar.slurm.results.publish_result import RunInfo
 from nearfar.slurm.results.result import Job
 
 SYSTEM = "vm"
@@ -41,7 +41,7 @@ def leave(
         "missing": [], "skipped": [], "provenance": {},
     }))  # fmt: skip
     (folder / "run.json").write_text(json.dumps({"system": system, "missing_cases": [], "interrupted": False}))
-    about = About(
+    about = RunInfo(
         node,
         node,
         pack,

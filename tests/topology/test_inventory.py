@@ -14,7 +14,7 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.process import find_program
 from nearfar.topology import Link, Node, inventory, peer_class
 from nearfar.topology.inventory.nvml import read_driver
-from nearfar.topology.inventory.visibility import Candidate, visible_gpus
+from nearfar.topology.inventory.visibility import VisibleGpu, visible_gpus
 from tests.support import construct_topologies
 from tests.support.fake_nvml import FakeGpu, FakeNvml
 
@@ -128,9 +128,9 @@ def test_mig_instances_name_their_gpu() -> None:
 # -- CUDA_VISIBLE_DEVICES ---------------------------------------------------------------------------------------------
 
 CANDIDATES = [
-    Candidate(0, "GPU-aa11", name="small", power=1),
-    Candidate(1, "GPU-aa22", name="big", power=9),
-    Candidate(2, "GPU-bb33", name="big", power=9),
+    VisibleGpu(0, "GPU-aa11", name="small", power=1),
+    VisibleGpu(1, "GPU-aa22", name="big", power=9),
+    VisibleGpu(2, "GPU-bb33", name="big", power=9),
 ]
 
 

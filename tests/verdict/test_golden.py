@@ -12,11 +12,11 @@ from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Node, host_class, node_from_document, parse_hwloc_xml, peer_class
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 from tests.data.runs import golden
 
 REAL = Path(__file__).parents[1] / "data" / "h200-x4"
-SUBJECT = Subject("host_device_check", "local", "default", "system", "vm", "2026-11-20T15:06:00Z")
+SUBJECT = CaseInfo("host_device_check", "local", "default", "system", "vm", "2026-11-20T15:06:00Z")
 
 
 def document(check: str) -> Document:

@@ -17,12 +17,12 @@ from nearfar.cells import Skip, parse
 from nearfar.measurement import Metric
 from nearfar.topology import node_to_document
 from nearfar.verdict import words as verdict_words
-from nearfar.verdict.baseline import Past, worse
-from nearfar.verdict.judgement import Known, Subject, judge
+from nearfar.verdict.baseline import Baseline, worse
+from nearfar.verdict.judgement import CaseInfo, KnownPath, judge
 from nearfar.verdict.references import Reference, resolve
 from tests.verdict.test_references import CHECK, NODE, metric
 
-SUBJECT = Subject(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
+SUBJECT = CaseInfo(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
 
 
 def rate(value: float, **more: Any) -> dict[str, Any]:
@@ -234,13 +234,13 @@ def test_skipped_cells(code: str, word: str) -> None:
     "known, kind, word, reason",
     [
         (None, "measured", NOT_JUDGED, None),
-        (Known("the site says NV18"), "measured", "INDETERMINATE", "not measured: g0:g1, g1:g0: no peer access (the site says NV18)"),
-        (Known("the site says NV18", link=True), "measured", "FAIL", "not there: g0:g1, g1:g0: no peer access (the site says NV18)"),
-        (Known("the site says NV18", link=True), "modelled", NOT_JUDGED, None),
+        (KnownPath("the site says NV18"), "measured", "INDETERMINATE", "not measured: g0:g1, g1:g0: no peer access (the site says NV18)"),
+        (KnownPath("the site says NV18", link=True), "measured", "FAIL", "not there: g0:g1, g1:g0: no peer access (the site says NV18)"),
+        (KnownPath("the site says NV18", link=True), "modelled", NOT_JUDGED, None),
     ],
 )  # fmt: skip
 def test_unsupported_is_expected_only_where_nobody_says_that_it_is_there(
-    known: Known | None, kind: str, word: str, reason: str | None
+    known: KnownPath | None, kind: str, word: str, reason: str | None
 ) -> None:
     skips = [{"cell": cell, "reason": "no peer access", "code": "unsupported"} for cell in ("g0:g1", "g1:g0")]
     exists = {} if known is None else {parse(cell): known for cell in ("g0:g1", "g1:g0")}
@@ -260,13 +260,13 @@ def test_unsupported_is_expected_only_where_nobody_says_that_it_is_there(
 
 def test_only_links_that_were_denied_are_evidence() -> None:
     skips = [{"cell": "g0:g1", "reason": "the driver is busy", "code": "busy"}]
-    found = judged(document({}, skipped=skips), exists={parse("g0:g1"): Known("the site says NV18", link=True)})
+    found = judged(document({}, skipped=skips), exists={parse("g0:g1"): KnownPath("the site says NV18", link=True)})
     assert found["verdict"] == "INDETERMINATE"
 
 
 def test_a_skip_of_all_counts_as_one_of_what_must_exist() -> None:
     skips = [{"cell": "", "reason": "no driver", "code": "unsupported"}]
-    found = judged(document({"n0:g0": 55.0}, skipped=skips), exists={parse("n0:g1"): Known("it is of the node")})
+    found = judged(document({"n0:g0": 55.0}, skipped=skips), exists={parse("n0:g1"): KnownPath("it is of the node")})
     assert found["reasons"] == ["not measured: all that was asked for: no driver (it is of the node)"]
 
 
@@ -340,7 +340,7 @@ def test_worst() -> None:
 
 def beside_past(measured: Metric, *values: float) -> dict[str, Any]:
     wide = Reference(measured.value, -0.9, 0.9, measured.unit, "tuned", "tuned")
-    past = {measured.name: Past(values, "2026-11-01")}
+    past = {measured.name: Baseline(values, "2026-11-01")}
     return judge(None, {measured.name: wide}, past, subject=SUBJECT, metrics=[measured])
 
 
@@ -368,10 +368,10 @@ def test_what_is_not_clearly_worse_than_its_past(value: float, past: list[float]
 
 def test_a_figure_without_a_reference_can_be_worse_than_its_past() -> None:
     measured = metric("n0:g0", 50.0)
-    past = {measured.name: Past((55.0,) * 5, "2026-11-01")}
+    past = {measured.name: Baseline((55.0,) * 5, "2026-11-01")}
     found = judge(None, {}, past, subject=SUBJECT, metrics=[measured])
     assert found["verdict"] == "DEGRADED"
-    good = judge(None, {}, {measured.name: Past((50.0,) * 5, "2026-11-01")}, subject=SUBJECT, metrics=[measured])
+    good = judge(None, {}, {measured.name: Baseline((50.0,) * 5, "2026-11-01")}, subject=SUBJECT, metrics=[measured])
     assert (good["verdict"], "not judged: no reference" in good["metrics"][0]["reason"]) == (NOT_JUDGED, True)
 
 
@@ -387,7 +387,7 @@ def test_more_time_than_in_the_past_is_worse() -> None:
     st.floats(0.0, 5.0),
 )
 def test_what_it_has_had_before_is_never_worse_than_its_past(past: list[float], value: float, more: float) -> None:
-    known = Past(tuple(past), "2026-11-01")
+    known = Baseline(tuple(past), "2026-11-01")
     assert not any(worse(metric("n0:g0", each), known) for each in past)
     if not worse(metric("n0:g0", value), known):
         assert not worse(metric("n0:g0", value + more), known), "more of a rate is never worse"

@@ -10,7 +10,7 @@ from pathlib import Path
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
 from nearfar.slurm.act import DRAIN, act, explain, retest
 from nearfar.slurm.controller import Slurm, node_names
-from nearfar.slurm.sweep import PACKS
+from nearfar.slurm.sweep import LEVELS
 
 _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --explain           what would be done about each node, and why
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
     )
     again.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
-    again.add_argument("--pack", choices=list(PACKS), help=f"what is measured (default: {_PACK})")
+    again.add_argument("--pack", choices=list(LEVELS), help=f"what is measured (default: {_PACK})")
     parser.add_argument("--json", action="store_true", help="the decisions as JSON")
 
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if args.reset_latch:
         print(f"the latch is open again; it had closed because: {act.reset_latch(args.state, _because(args))}")
         return EXIT_GOOD
-    order = act.Order(act.read_policy(args.system), args.results, args.health, args.state)
+    order = act.ActOptions(act.read_policy(args.system), args.results, args.health, args.state)
     if args.clear is not None:
         because = _because(args)
         for node in node_names.listed(args.clear, "--clear"):
@@ -114,8 +114,8 @@ def _refuse_without_partners(args: argparse.Namespace) -> None:
             raise NearfarError(f"{option} goes with {' or '.join(partners)}; nothing was done")
 
 
-def _retest(args: argparse.Namespace, order: act.Order, slurm: Slurm) -> int:
-    asked = retest.Asked(args.retest, args.pack or _PACK, args.partition, args.accept_delivered, args.beside)
+def _retest(args: argparse.Namespace, order: act.ActOptions, slurm: Slurm) -> int:
+    asked = retest.RetestOptions(args.retest, args.pack or _PACK, args.partition, args.accept_delivered, args.beside)
     outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")

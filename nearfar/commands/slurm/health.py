@@ -50,4 +50,6 @@ def run(args: argparse.Namespace) -> int:
     """Look, and say what was seen in one line."""
     if not 0 < args.limit <= 30:
         raise NearfarError(f"--limit: {args.limit:g}: more than 0 and at most 30 seconds")
-    return check.program(check.Order(args.output, args.system, args.partition, args.results, args.limit, args.tools))
+    return check.program(
+        check.HealthOptions(args.output, args.system, args.partition, args.results, args.limit, args.tools)
+    )

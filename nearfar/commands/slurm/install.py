@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     user = args.user or getpass.getuser()
     if user == "root" and "timer" in args.what:
         raise NearfarError("--user: nightly runs submit jobs, for which nobody needs root; name a user of their own")
-    orders = install.Orders(
+    orders = install.InstallOptions(
         partition=args.partition, results=args.results.absolute(), user=user, version=_version(args),
         what=tuple(args.what), at=args.at, timer=args.timer, hours=args.deadline, folder=args.folder,
         root=args.root.absolute(), health_output=args.health_output, words=tuple(args.nightly),

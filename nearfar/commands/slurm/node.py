@@ -8,7 +8,7 @@ from pathlib import Path
 from nearfar.base import EXIT_GOOD
 from nearfar.slurm.act import without_job
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.sweep import PACKS, node_run, plan
+from nearfar.slurm.sweep import LEVELS, node_run, plan
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpus", metavar="N", type=int, help="how many GPUs Slurm has on this node (default: as the job was told)"
     )
-    parser.add_argument("--pack", choices=list(PACKS), default="accept", help="what is measured (default: accept)")
+    parser.add_argument("--pack", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(
         "--outside-slurm", action="store_true",
         help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",
@@ -48,6 +48,6 @@ def run(args: argparse.Namespace) -> int:
         state = without_job.refuse_unless_free(args.node, Slurm())
         gpus = plan.gpus(plan.gres(state)) if gpus is None else gpus
     results = args.results.absolute()
-    order = node_run.Order(results, args.sweep, args.node, args.attempt, args.pack, args.site_partition, gpus)
+    order = node_run.NodeRunOptions(results, args.sweep, args.node, args.attempt, args.pack, args.site_partition, gpus)
     print(node_run.run(order))
     return EXIT_GOOD

@@ -11,7 +11,19 @@ from pathlib import Path
 
 from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.commands import positive, refuse_outside
-from nearfar.slurm.sweep import CHOICES, PACKS, Controller, Journal, Pace, Plan, Task, measure, merge, pairs, session
+from nearfar.slurm.sweep import (
+    CHOICES,
+    LEVELS,
+    Controller,
+    Pace,
+    SweepJob,
+    SweepPlan,
+    SweepState,
+    measure,
+    merge,
+    pairs,
+    session,
+)
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted
@@ -50,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="then MPI between pairs of nodes that passed; each suspect again with one that is well (default: with the pack "
         "accept, where the site's partition has the features mpi and two_nodes)",
     )  # fmt: skip
-    packs = "; ".join(f"{name}: {PACKS[name].words}" for name in CHOICES)
+    packs = "; ".join(f"{name}: {LEVELS[name].words}" for name in CHOICES)
     parser.add_argument(
         "--pack", choices=CHOICES, help=f"what is measured: {packs} (default: {_PACK})",
     )  # fmt: skip
@@ -94,9 +106,9 @@ def refuse_numbers(args: argparse.Namespace) -> None:
     refuse_outside("--settle", args.settle, 0.0, 86400.0, "seconds")
 
 
-def orders(args: argparse.Namespace, window: int = _WINDOW) -> measure.Orders:
+def orders(args: argparse.Namespace, window: int = _WINDOW) -> measure.SweepOptions:
     """What the arguments ask for; ``window`` is how many jobs there are at once unless the user says."""
-    return measure.Orders(
+    return measure.SweepOptions(
         partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack or _PACK, window=args.window or window,
         results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
         options=tuple(args.sbatch),
@@ -127,10 +139,10 @@ def run(args: argparse.Namespace) -> int:
         return finish(journal, controller, results, Pace(settle=args.settle), args.json)
 
 
-def dry_run(planned: Plan, results: Path) -> int:
+def dry_run(planned: SweepPlan, results: Path) -> int:
     """Say what a new sweep would submit, or refuse it as it would be."""
     session.could_begin(results, planned.sweep)
-    measure.dry_run(planned, [Task(node) for node in planned.nodes], print)
+    measure.dry_run(planned, [SweepJob(node) for node in planned.nodes], print)
     return EXIT_GOOD
 
 
@@ -144,7 +156,7 @@ def _refuse_beside_resume(args: argparse.Namespace) -> None:
         )
 
 
-def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
+def finish(journal: SweepState, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
     """Measure and merge; an interrupt merges what is there, and says how to go on."""
     try:
         measure.carry_out(journal, controller, results, pace)
@@ -160,7 +172,7 @@ def finish(journal: Journal, controller: Controller, results: Path, pace: Pace, 
     return merged.exit_code
 
 
-def _how_to_go_on(journal: Journal, results: Path) -> None:
+def _how_to_go_on(journal: SweepState, results: Path) -> None:
     left = [
         each for each in (journal, *pairs.journals(journal)) if any(task.outstanding for task in each.tasks.values())
     ]

@@ -1,13 +1,13 @@
 """References from runs: limits with statistics that hold, as a diff that a person reviews."""
 
 from . import proposal, reference_text, samples, text, tolerance
-from .proposal import How, Proposal
-from .samples import Chosen
+from .proposal import Proposal, TuneOptions
+from .samples import ChosenSamples
 
 __all__ = [
-    "Chosen",
-    "How",
+    "ChosenSamples",
     "Proposal",
+    "TuneOptions",
     "proposal",
     "reference_text",
     "samples",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .limits import Limit
+from .limits import TunedLimit
 from .samples import Pool
 
 #: The part of all figures that counts as low where one asks whether they are low again.
@@ -45,7 +45,7 @@ class Budget:
         return None if self.again is None else self.alarms * self.again
 
 
-def budget(limits: Mapping[Pool, Limit], coverage: float, may_drain: Callable[[str], bool]) -> Budget:
+def budget(limits: Mapping[Pool, TunedLimit], coverage: float, may_drain: Callable[[str], bool]) -> Budget:
     """The budget of these limits; ``may_drain`` says of a check whether a slow figure of it may drain its node."""
     per_node: dict[str, int] = {}
     draining: dict[str, int] = {}

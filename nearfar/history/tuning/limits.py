@@ -24,7 +24,7 @@ SETTLED = 30
 
 
 @dataclass(frozen=True)
-class Limit:
+class TunedLimit:
     """``bound`` is the least good value (for times the greatest), ``value`` the median, both in the pool's unit.
 
     ``method`` is ``order statistic`` (``k`` is its rank), ``parametric`` (``k`` its factor) or ``slack`` (too few nodes
@@ -50,7 +50,7 @@ class Refusal:
     why: str
 
 
-def limit(pool: Pool, coverage: float, confidence: float) -> Limit | Refusal:
+def limit(pool: Pool, coverage: float, confidence: float) -> TunedLimit | Refusal:
     """The limit of a pool's nodes; ``n`` counts nodes, whatever their GPUs and runs. The median has four digits."""
     entered = sum(len(each.values) for each in pool.figures)
     if pool.beyond is not None and pool.unreliable > MOST_UNRELIABLE * (entered + pool.unreliable):
@@ -74,7 +74,7 @@ def limit(pool: Pool, coverage: float, confidence: float) -> Limit | Refusal:
     if pool.kind == "lone" and bound < LEAST_LONE * middle:
         words = f"its limit would be {figure(bound, pool.unit)}, below {LEAST_LONE:g} of the median {figure(middle, pool.unit)}"
         return Refusal(f"{words}: {n} nodes are too few, or differ too much")
-    return Limit(middle, bound, method, k, n)
+    return TunedLimit(middle, bound, method, k, n)
 
 
 def _tolerated(
@@ -160,7 +160,7 @@ def _listed(words: Sequence[str]) -> str:
     return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
 
-def row(found: Limit, unit: str, less_is_better: bool) -> list[float | str | None]:
+def row(found: TunedLimit, unit: str, less_is_better: bool) -> list[float | str | None]:
     """``[value, lower, upper, unit]`` of a reference file; the bound is never tighter for its rounding."""
     part = round(found.bound / found.value - 1, 9)
     if less_is_better:

@@ -17,7 +17,7 @@ PER_MAD = 1.4826
 
 
 @dataclass(frozen=True)
-class Split:
+class TwoGroups:
     """Two groups: the ``low`` ones' and the ``high`` ones' positions in the values, the gap between them, and how many times
     the spread within the groups it is."""
 
@@ -27,7 +27,7 @@ class Split:
     ratio: float
 
 
-def split(values: Sequence[float]) -> Split | None:
+def split(values: Sequence[float]) -> TwoGroups | None:
     """The split at the largest gap that leaves both groups large enough; None where there are fewer than ``LEAST``."""
     n = len(values)
     least = max(LEAST_IN_GROUP, -(-n // round(1 / LEAST_PART)))
@@ -40,7 +40,7 @@ def split(values: Sequence[float]) -> Split | None:
     low, high = ordered[:at], ordered[at:]
     within = (deviation(low) * len(low) + deviation(high) * len(high)) / n
     spread = PER_MAD * max(within, _RESOLUTION * abs(statistics.median(ordered)))
-    return Split(tuple(order[:at]), tuple(order[at:]), gap, gap / spread if spread else 0.0)
+    return TwoGroups(tuple(order[:at]), tuple(order[at:]), gap, gap / spread if spread else 0.0)
 
 
 def deviation(values: Sequence[float]) -> float:

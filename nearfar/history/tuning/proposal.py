@@ -13,16 +13,16 @@ from nearfar.verdict.references import ReferenceFile, fastest_links, figure
 
 from . import limits, reference_text
 from .budget import Budget, budget
-from .limits import Limit, Refusal
-from .reference_text import Place, Row, Today, key_of
-from .samples import Chosen, Pool
+from .limits import Refusal, TunedLimit
+from .reference_text import CurrentFile, Place, Row, key_of
+from .samples import ChosenSamples, Pool
 
 #: A median above what its link can carry by more is no rounding.
 _ABOVE = 1.005
 
 
 @dataclass(frozen=True)
-class How:
+class TuneOptions:
     """What a user chose, and which checks the site lets drain a node for speed."""
 
     coverage: float
@@ -36,9 +36,9 @@ class How:
 class Proposal:
     """``tuned`` are the new limits by place; ``refused`` and ``kept`` say why a pool has no new one."""
 
-    today: Today
+    today: CurrentFile
     text: str
-    tuned: Mapping[Place, Limit]
+    tuned: Mapping[Place, TunedLimit]
     refused: Mapping[Place, str]
     kept: Mapping[Place, str]
     budget: Budget
@@ -53,11 +53,15 @@ class Proposal:
 
 
 def propose(
-    chosen: Chosen, today: Today, published: Sequence[ReferenceFile], node_types: Sequence[NodeType], how: How
+    chosen: ChosenSamples,
+    today: CurrentFile,
+    published: Sequence[ReferenceFile],
+    node_types: Sequence[NodeType],
+    how: TuneOptions,
 ) -> Proposal:
     """A proposal for one file. ``published`` are the files of published values, which a tuned limit is no looser than."""
     places, refused = _places(chosen.pools, today)
-    tuned: dict[Place, Limit] = {}
+    tuned: dict[Place, TunedLimit] = {}
     kept: dict[Place, str] = {}
     rows: dict[Place, Row] = dict(today.rows)
     for place, pool in places.items():
@@ -81,7 +85,7 @@ def propose(
     return Proposal(today, text, tuned, refused, kept, spent)
 
 
-def _places(pools: Sequence[Pool], today: Today) -> tuple[dict[Place, Pool], dict[Place, str]]:
+def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[Place, Pool], dict[Place, str]]:
     """The place of each pool, and why some have none."""
     found: dict[Place, Pool] = {}
     refused: dict[Place, str] = {}
@@ -120,7 +124,7 @@ def _impossible(pool: Pool) -> Refusal | None:
     )
 
 
-def _of_today(place: Place, today: Today, published: Sequence[ReferenceFile]) -> Row | None:
+def _of_today(place: Place, today: CurrentFile, published: Sequence[ReferenceFile]) -> Row | None:
     if place in today.rows:
         return today.rows[place]
     check, model, key = place
@@ -144,7 +148,7 @@ def _bound(row: Row, position: int) -> float | None:
     return None if part is None else float(value or 0) * (1 + float(part))
 
 
-def _own(place: Place, tuned: Mapping[Place, Limit], today: Today) -> dict[str, Any]:
+def _own(place: Place, tuned: Mapping[Place, TunedLimit], today: CurrentFile) -> dict[str, Any]:
     """What the provenance says of one row: of this tune, or of the one that it is from."""
     if place not in tuned:
         whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
@@ -160,7 +164,7 @@ def _own(place: Place, tuned: Mapping[Place, Limit], today: Today) -> dict[str, 
     return {**own, "provisional": found.provisional}
 
 
-def _about(chosen: Chosen, own: Mapping[Place, Mapping[str, Any]], how: How) -> dict[str, Any]:
+def _about(chosen: ChosenSamples, own: Mapping[Place, Mapping[str, Any]], how: TuneOptions) -> dict[str, Any]:
     """What the provenance says of the file."""
     runs = list(chosen.runs[-reference_text.MOST_RUNS :])
     left = len(chosen.runs) - len(runs)

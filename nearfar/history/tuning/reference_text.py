@@ -28,7 +28,7 @@ Row = Sequence["float | str | None"]
 
 
 @dataclass(frozen=True)
-class Today:
+class CurrentFile:
     """The file that counts today, and where the new one is to stand (``into``). ``rows`` and, of each that has its own,
     ``provenance`` by place; ``head`` are its first comment lines."""
 
@@ -46,11 +46,11 @@ class Today:
         return self.path if self.text and self.path != self.into else None
 
 
-def read(path: Path, into: Path | None = None) -> Today:
+def read(path: Path, into: Path | None = None) -> CurrentFile:
     """The file at ``path``, empty where there is none. Raises ``NearfarError`` for one that tune cannot write."""
     into = path if into is None else into
     if not path.exists():
-        return Today(path, into)
+        return CurrentFile(path, into)
     file = ReferenceFile(path, known_checks())
     text = path.read_text(encoding="utf-8")
     if file.origin != "tuned":
@@ -68,7 +68,7 @@ def read(path: Path, into: Path | None = None) -> Today:
     tuned = dict(file.provenance["tuned"])
     kept = tuned.pop("rows", None) or {}
     head = "".join(line for line in text.splitlines(keepends=True)[: _comment_lines(text)])
-    return Today(path, into, text, head, rows, {_place(key): value for key, value in kept.items()}, tuned)
+    return CurrentFile(path, into, text, head, rows, {_place(key): value for key, value in kept.items()}, tuned)
 
 
 def _comment_lines(text: str) -> int:

@@ -28,7 +28,7 @@ _OF_A_RATIO = "_over_near"
 
 
 @dataclass(frozen=True)
-class Figure:
+class NodeFigure:
     """One metric of one node, over its runs in order."""
 
     node: str
@@ -57,7 +57,7 @@ class Pool:
     node_type: str
     ceiling: float | None
     unreliable: int
-    figures: tuple[Figure, ...] = field(repr=False)
+    figures: tuple[NodeFigure, ...] = field(repr=False)
     beyond: str | None = None
 
     @property
@@ -75,7 +75,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenSamples:
     """What was chosen of a history: pools, the runs they come from, the software, and how many figures were left out by
     reason."""
 
@@ -90,7 +90,7 @@ class Chosen:
 
 def choose(
     store: History, question: Question, runs: Sequence[str] | None, types: Mapping[str, str], loosen: bool
-) -> Chosen | None:
+) -> ChosenSamples | None:
     """The figures of ``question`` (and of ``runs`` alone, where they are named) that may enter; None where there are none.
 
     ``types`` has the node type of each partition that is asked for. ``loosen``: what failed today's tuned reference enters.
@@ -127,7 +127,7 @@ def choose(
         left_out[_beyond(cannot)] = sum(figure["count"] for figure in cannot)
     # What has no other figures is still named, and refused.
     whole = _pools([*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out)
-    return Chosen(
+    return ChosenSamples(
         pools=tuple(whole),
         runs=tuple(sorted({run for found in figures["runs"].to_list() for run in found})),
         first=min(figures["first"].to_list()),
@@ -185,12 +185,12 @@ def _reason(loosen: bool) -> pl.Expr:
     )  # fmt: skip
 
 
-def _nothing(stamps: pl.DataFrame) -> Chosen | None:
+def _nothing(stamps: pl.DataFrame) -> ChosenSamples | None:
     if stamps.is_empty():
         return None
     left_out = dict(stamps.group_by("reason").agg(pl.col("count").sum()).rows())
     moment = max(stamps["last"].to_list())
-    return Chosen((), (), moment, moment, {}, left_out, 0)
+    return ChosenSamples((), (), moment, moment, {}, left_out, 0)
 
 
 def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, int]:
@@ -261,7 +261,7 @@ def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unrelia
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
         unreliable=unreliable, beyond=next((f["why"] for f in figures if "why" in f), None),
-        figures=tuple(Figure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures if f["values"]),
+        figures=tuple(NodeFigure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures if f["values"]),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .proposal import Proposal, places_by_reason
 from .reference_text import key_of
-from .samples import Chosen
+from .samples import ChosenSamples
 
 
 def left_out(counts: Mapping[str, int]) -> str:
@@ -17,7 +17,7 @@ def left_out(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in most) or "nothing"
 
 
-def show(made: Proposal, chosen: Chosen, applied: bool, say: Callable[[str], None]) -> None:
+def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[str], None]) -> None:
     """The diff on standard output, and through ``say`` all that is to be said about it."""
     path = made.today.into if made.diff else made.today.path
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
@@ -89,7 +89,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def as_json(made: Proposal, chosen: Chosen, applied: bool) -> dict[str, Any]:
+def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, Any]:
     """The proposal as plain values."""
     return {
         "path": str(made.today.into if made.diff else made.today.path),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .inference import Estimate
-from .measured import Measured, beside_others, measured_cells
+from .measured import MeasuredCell, beside_others, measured_cells
 from .node_calibration import Calibration, Comparison, calibrate, node_type_of, told
 from .objects import as_json
 
@@ -11,7 +11,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "Estimate",
-    "Measured",
+    "MeasuredCell",
     "as_json",
     "beside_others",
     "calibrate",

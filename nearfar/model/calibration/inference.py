@@ -17,7 +17,7 @@ from nearfar.cells import Cell, Flow
 from nearfar.model.prediction import NodeType, line_rate
 
 from .inputs import READ, STREAMED, WRITTEN, asked, own_name, pair_of_opposites, used
-from .measured import Measured
+from .measured import MeasuredCell
 
 #: A capacity may hold a flow back where it is asked for all but this part of the most that it ever carried.
 FULL_WITHIN = 0.02
@@ -44,7 +44,7 @@ class Estimate:
     cells: tuple[Cell, ...]
 
 
-def infer(cells: Sequence[Measured], blank: NodeType) -> tuple[dict[str, Estimate], list[Cell]]:
+def infer(cells: Sequence[MeasuredCell], blank: NodeType) -> tuple[dict[str, Estimate], list[Cell]]:
     """The capacities by name, and the cells in which nothing known holds some flow back."""
     asks = {one.cell: asked(one.cell, blank) for one in cells}
     carried = {one.cell: used(asks[one.cell], dict(zip(one.cell.flows, one.rates))) for one in cells}
@@ -53,7 +53,7 @@ def infer(cells: Sequence[Measured], blank: NodeType) -> tuple[dict[str, Estimat
     for amounts in carried.values():
         for name, amount in amounts.items():
             most[name] = max(most.get(name, 0.0), amount)
-    suspects: list[tuple[Measured, tuple[str, ...]]] = []
+    suspects: list[tuple[MeasuredCell, tuple[str, ...]]] = []
     unexplained: list[Cell] = []
     for one in cells:
         for flow in one.cell.flows:
@@ -91,7 +91,7 @@ def _suspects(
     )
 
 
-def _whole_memory(one: Measured, flow: Flow, most: Mapping[str, float]) -> tuple[str, ...]:
+def _whole_memory(one: MeasuredCell, flow: Flow, most: Mapping[str, float]) -> tuple[str, ...]:
     """The memory of a flow that is beside the one back, where both together are all that STREAM has from it."""
     memory = f"n{flow.numa_node}.{STREAMED}"
     whole = most.get(memory, math.inf)
@@ -100,7 +100,7 @@ def _whole_memory(one: Measured, flow: Flow, most: Mapping[str, float]) -> tuple
 
 
 def _estimates(
-    suspects: Sequence[tuple[Measured, tuple[str, ...]]],
+    suspects: Sequence[tuple[MeasuredCell, tuple[str, ...]]],
     carried: Mapping[Cell, Mapping[str, float]],
     most: Mapping[str, float],
 ) -> dict[str, Estimate]:
@@ -123,7 +123,7 @@ def _estimates(
     return found
 
 
-def _interval(name: str, witnesses: Sequence[Measured], carried: Mapping[Cell, Mapping[str, float]]) -> Estimate:
+def _interval(name: str, witnesses: Sequence[MeasuredCell], carried: Mapping[Cell, Mapping[str, float]]) -> Estimate:
     """The median of what the cells ask that it alone holds back; from the lowest end of their intervals to the highest."""
     amounts: dict[Cell, tuple[float, float, float]] = {}
     for one in witnesses:
@@ -134,7 +134,7 @@ def _interval(name: str, witnesses: Sequence[Measured], carried: Mapping[Cell, M
     return Estimate(name, KNOWN, statistics.median(middles), min(lows), max(highs), (), tuple(amounts))
 
 
-def _refuse_contradictions(cells: Sequence[Measured], blank: NodeType) -> None:
+def _refuse_contradictions(cells: Sequence[MeasuredCell], blank: NodeType) -> None:
     """Refuse rates that no node can have: above the link's line rate, or far above the same flow's alone."""
     alone = {one.cell.flows[0]: one for one in cells if one.cell.lone}
     for one in cells:

@@ -13,7 +13,7 @@ UNIT = "GB/s"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCell:
     """One cell: ``rates`` in the order of its flows and ``total`` in GB/s, (low, high) intervals of 95 % for each."""
 
     cell: Cell
@@ -23,7 +23,7 @@ class Measured:
     interval: tuple[float, float]
 
 
-def measured_cells(document: Document, alone: bool = False) -> list[Measured]:
+def measured_cells(document: Document, alone: bool = False) -> list[MeasuredCell]:
     """The document's bandwidths of cells, in its order; of a cell at several sizes the largest, nothing unverified.
 
     ``alone``: without cells that a quick look measured beside others. These share nothing with each other, and have
@@ -48,7 +48,7 @@ def _chosen(document: Document) -> dict[Cell, Result]:
     return chosen
 
 
-def _measured(cell: Cell, result: Result) -> Measured | None:
+def _measured(cell: Cell, result: Result) -> MeasuredCell | None:
     by_flow = {flow.flow: flow.rate for flow in result.flows}
     rates = [by_flow[flow] for flow in cell.flows]
     everything: Sequence[Rate] = rates if result.total is None else [*rates, result.total]
@@ -57,7 +57,7 @@ def _measured(cell: Cell, result: Result) -> Measured | None:
     total = result.total or rates[0]
     # Of flows that take turns at the larger share the medians do not add up to the total's.
     part = total.median / sum(rate.median for rate in rates)
-    return Measured(
+    return MeasuredCell(
         cell,
         tuple(part * rate.median for rate in rates),
         tuple((part * low, part * high) for low, high in map(_interval, rates)),

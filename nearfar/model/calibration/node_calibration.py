@@ -13,7 +13,7 @@ from nearfar.topology import Node
 
 from .inference import AT_LEAST, CLASS, KNOWN, Estimate, infer
 from .inputs import READ, STREAMED, WRITTEN, choose
-from .measured import Measured
+from .measured import MeasuredCell
 from .sharing import with_both_ways
 
 _FULL_WITHIN = 0.005
@@ -28,7 +28,7 @@ class Comparison:
     the cell asks more than they are known to carry.
     """
 
-    measured: Measured
+    measured: MeasuredCell
     predicted: tuple[float, ...] | None
     limited_by: tuple[str, ...]
     hangs_on: tuple[str, ...]
@@ -61,7 +61,7 @@ class Calibration:
     unexplained: tuple[Cell, ...]
 
 
-def calibrate(node_type: NodeType, cells: Sequence[Measured]) -> Calibration:
+def calibrate(node_type: NodeType, cells: Sequence[MeasuredCell]) -> Calibration:
     """The capacities of a node, from its measured cells alone: the values of ``node_type`` are not used.
 
     Refuses (``CouldNotJudge``) contradictory figures, and those among which no lone flow is.
@@ -89,7 +89,7 @@ def without_values(node_type: NodeType) -> NodeType:
     return replace(node_type, capacities=implied_capacities(node_type.node), caps={}, stream={})
 
 
-def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequence[Measured]) -> NodeType:
+def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequence[MeasuredCell]) -> NodeType:
     capacities = dict(blank.capacities)
     caps: dict[Cell, Capacity] = {}
     for name, estimate in estimates.items():
@@ -151,7 +151,7 @@ def told(estimate: Estimate) -> str:
     return f"at least {estimate.low:.2f} GB/s; these cells do not tell it from {others}"
 
 
-def _compare(one: Measured, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:
+def _compare(one: MeasuredCell, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:
     compiled = CompiledCell(one.cell, calibrated)
     crossed = compiled.capacities.values()
     known = {**known_values(calibrated), **{c.name: c.value for c in crossed if c.value is not None}}

@@ -9,19 +9,19 @@ from dataclasses import replace
 from nearfar.cells import Cell
 from nearfar.model.prediction import NodeType, plain, predict
 
-from .measured import Measured
+from .measured import MeasuredCell
 
 #: A write that has this part of what it has alone is held back by nothing but itself.
 _ALONE = 0.98
 
 
-def fullest_both(cells: Sequence[Measured], memory: int) -> Measured | None:
+def fullest_both(cells: Sequence[MeasuredCell], memory: int) -> MeasuredCell | None:
     """The cell in which most GPUs read and write that memory, each both ways, and at least two; None where there is none."""
     found = [one for one in cells if len(one.cell.flows) >= 4 and _both_ways(one.cell, memory)]
     return max(found, key=lambda one: len(one.cell.flows), default=None)
 
 
-def with_both_ways(calibrated: NodeType, cells: Sequence[Measured]) -> tuple[NodeType, list[Cell]]:
+def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple[NodeType, list[Cell]]:
     """The node type with each memory's ``mixed_weight`` and ``read_share``, and the cells that gave them.
 
     A cell tells them where the memory is predicted to be full and the writes have less than alone.

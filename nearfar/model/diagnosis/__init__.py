@@ -5,18 +5,18 @@ from __future__ import annotations
 from .cells import telling_cells
 from .gaps import Gaps, gaps_of
 from .healthy import Healthy, from_itself, from_reference
-from .node_diagnosis import Bad, Blame, Diagnosis, diagnose
+from .node_diagnosis import DegradedPart, Diagnosis, SlowCell, diagnose
 from .parts import Part, parts_of
 from .text import ORIGINS, as_json, cells_words, sentence
 
 __all__ = [
     "ORIGINS",
-    "Bad",
-    "Blame",
+    "DegradedPart",
     "Diagnosis",
     "Gaps",
     "Healthy",
     "Part",
+    "SlowCell",
     "as_json",
     "cells_words",
     "diagnose",

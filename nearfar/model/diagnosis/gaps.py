@@ -9,7 +9,7 @@ from typing import Any
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
 from nearfar.cells import Cell
 from nearfar.measurement import EXPECTED_SKIPS, SOFT_FAILURES, Document, Unmeasured, subject_key
-from nearfar.model.calibration import Measured
+from nearfar.model.calibration import MeasuredCell
 from nearfar.topology import Node
 
 from .text import cells_words
@@ -66,7 +66,7 @@ class Gaps:
         return f"{where}{alike[0].code}: {f'{_named(cells)}: ' if cells else ''}{alike[0].reason}"
 
 
-def gaps_of(document: Document, healthy_run: Iterable[Measured]) -> Gaps:
+def gaps_of(document: Document, healthy_run: Iterable[MeasuredCell]) -> Gaps:
     """The gaps of a document beside the cells of healthy runs."""
     told = {subject_key(text) for text in (*(r.subject for r in document.results), *_subjects(document))}
     missing = dict.fromkeys(one.cell for one in healthy_run if one.cell not in told)

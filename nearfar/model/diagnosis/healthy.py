@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.cells import Cell, Flow, flow_class
-from nearfar.model.calibration import Measured
+from nearfar.model.calibration import MeasuredCell
 from nearfar.model.prediction import NodeType, predict
 
 #: A figure of a healthy run has this standard deviation (of its logarithm) from run to run, at least.
@@ -39,16 +39,16 @@ def spread(value: float, interval: tuple[float, float]) -> float:
     return max(RUN_TO_RUN, (interval[1] - interval[0]) / _WIDTH / value)
 
 
-def from_run(cells: Sequence[Measured]) -> dict[Cell, Healthy]:
+def from_run(cells: Sequence[MeasuredCell]) -> dict[Cell, Healthy]:
     """The figures of healthy runs. A cell that occurs several times, in several runs, has the median of them, and varies as
     much as they do."""
-    runs: dict[Cell, list[Measured]] = {}
+    runs: dict[Cell, list[MeasuredCell]] = {}
     for one in cells:
         runs.setdefault(one.cell, []).append(one)
     return {cell: _of_runs(cell, same) for cell, same in runs.items()}
 
 
-def _of_runs(cell: Cell, runs: Sequence[Measured]) -> Healthy:
+def _of_runs(cell: Cell, runs: Sequence[MeasuredCell]) -> Healthy:
     rates: list[float] = []
     deviations: list[float] = []
     for flow in cell.flows:
@@ -74,12 +74,12 @@ def from_reference(rates: Sequence[float], slacks: Sequence[float], total_slack:
     return Healthy(tuple(rates), deviations, max(RUN_TO_RUN, total_slack / _PER_SLACK), "tuned")
 
 
-def from_itself(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+def from_itself(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:
     """By siblings in the same run; for cells without, as the node type predicts."""
     return {**from_prediction(cells, node_type), **from_siblings(cells, node_type)}
 
 
-def from_siblings(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+def from_siblings(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:
     """The median of the same figure of all alike GPUs and NUMA nodes, of at least three cells.
 
     Flows of one cell are no witnesses for each other: where one is slow, those that share what is full have its part.
@@ -108,7 +108,7 @@ def from_siblings(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, 
     return found
 
 
-def from_prediction(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell, Healthy]:
+def from_prediction(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:
     """What the node type's own capacities predict; cells that hang on unknown ones are left out."""
     if not any(capacity.value for capacity in (*node_type.capacities.values(), *node_type.caps.values())):
         return {}  # a measured node's own: nothing is known, and of many GPUs that takes long to find out
@@ -121,7 +121,7 @@ def from_prediction(cells: Sequence[Measured], node_type: NodeType) -> dict[Cell
     return found
 
 
-def sigmas(one: Measured, healthy: Healthy) -> list[float]:
+def sigmas(one: MeasuredCell, healthy: Healthy) -> list[float]:
     """The standard deviations of the cell's figures (the total's first, where there are several flows)."""
     flows = [
         math.hypot(spread(rate, interval), sigma)
@@ -130,14 +130,14 @@ def sigmas(one: Measured, healthy: Healthy) -> list[float]:
     return flows if one.cell.lone else [math.hypot(spread(one.total, one.interval), healthy.total_sigma), *flows]
 
 
-def as_measured(healthy: Mapping[Cell, Healthy]) -> list[Measured]:
+def as_measured(healthy: Mapping[Cell, Healthy]) -> list[MeasuredCell]:
     """Healthy figures as if measured, to calibrate from."""
     found = []
     for cell, one in healthy.items():
         intervals = tuple((r * (1 - 2 * s), r * (1 + 2 * s)) for r, s in zip(one.rates, one.sigmas))
         total = sum(one.rates)
         around = total * (1 - 2 * one.total_sigma), total * (1 + 2 * one.total_sigma)
-        found.append(Measured(cell, one.rates, intervals, total, around))
+        found.append(MeasuredCell(cell, one.rates, intervals, total, around))
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from nearfar.base import CouldNotJudge
 from nearfar.cells import Cell
-from nearfar.model.calibration import Measured, calibrate
+from nearfar.model.calibration import MeasuredCell, calibrate
 from nearfar.model.prediction import NodeType, check_endpoints
 
 from .healthy import Healthy, as_measured, from_itself, from_run, sigmas
@@ -27,7 +27,7 @@ _LEAST_EXPLAINED = 0.5
 
 
 @dataclass(frozen=True)
-class Blame:
+class DegradedPart:
     """A degraded part: its capacities times ``factor`` (``low`` to ``high``: 95 %). ``now`` has each capacity's value
     in GB/s, ``healthy`` what the factor counts from; for ``unknown`` ones, whose own value nobody knows, that is the
     most that healthy cells ask."""
@@ -42,7 +42,7 @@ class Blame:
 
 
 @dataclass(frozen=True)
-class Bad:
+class SlowCell:
     """A cell that falls short: its worst figure ÷ healthy, and whether the blamed parts explain it."""
 
     cell: Cell
@@ -58,8 +58,8 @@ class Diagnosis:
     are from, ``left_out`` the cells that could not be compared.
     """
 
-    sets: tuple[tuple[Blame, ...], ...]
-    bad: tuple[Bad, ...]
+    sets: tuple[tuple[DegradedPart, ...], ...]
+    bad: tuple[SlowCell, ...]
     compared: int
     origins: Mapping[str, int]
     left_out: tuple[Cell, ...]
@@ -75,15 +75,15 @@ class Diagnosis:
         return bool(self.bad) and not self.sets and set(self.origins) == {"siblings"}
 
     @property
-    def unexplained(self) -> tuple[Bad, ...]:
+    def unexplained(self) -> tuple[SlowCell, ...]:
         """The bad cells that no blamed part explains."""
         return tuple(one for one in self.bad if not one.explained)
 
 
 def diagnose(
     node_type: NodeType,
-    cells: Sequence[Measured],
-    healthy_run: Sequence[Measured] = (),
+    cells: Sequence[MeasuredCell],
+    healthy_run: Sequence[MeasuredCell] = (),
     tuned: Mapping[Cell, Healthy] | None = None,
 ) -> Diagnosis:
     """The smallest set of degraded parts that explains what is slow in ``cells``.
@@ -139,18 +139,18 @@ def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
     return replace(found, capacities=capacities, caps={**node_type.caps, **found.caps})
 
 
-def _blames(responses: Responses, fit: Fit) -> tuple[Blame, ...]:
+def _blames(responses: Responses, fit: Fit) -> tuple[DegradedPart, ...]:
     blames = []
     for part, factor, (low, high) in zip(fit.parts, fit.factors, fit.intervals):
         worth = responses.worth(part)
         well = {name: value for name, (value, _) in worth.items()}
         now = {name: value * factor for name, value in well.items()}
         unknown = tuple(name for name, (_, known) in worth.items() if not known)
-        blames.append(Blame(responses.parts[part], factor, low, high, now, well, unknown))
+        blames.append(DegradedPart(responses.parts[part], factor, low, high, now, well, unknown))
     return tuple(blames)
 
 
-def _bad(responses: Responses, observed: Sequence[float], search: Search, fit: Fit) -> list[Bad]:
+def _bad(responses: Responses, observed: Sequence[float], search: Search, fit: Fit) -> list[SlowCell]:
     """The cells with a figure far below healthy, and whether the parts of ``fit`` explain them."""
     predicted, left = search.predicted(fit), search.residuals(observed, fit)
     found = []
@@ -165,7 +165,7 @@ def _bad(responses: Responses, observed: Sequence[float], search: Search, fit: F
                 for z, y, said in zip(left[at], observed[at], predicted[at])
             )
             most = all(said <= _MOSTLY * log for log, said in bad)
-            found.append(Bad(cell.cell, math.exp(min(log for log, _ in bad)), near and most))
+            found.append(SlowCell(cell.cell, math.exp(min(log for log, _ in bad)), near and most))
     return found
 
 

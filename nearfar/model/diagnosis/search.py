@@ -41,7 +41,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Found:
+class BestFits:
     """``best`` explains most with fewest parts; ``rivals`` as good with as many. ``healthy`` is the score of no fault."""
 
     best: Fit
@@ -79,7 +79,7 @@ class Search:
         self._lines: dict[tuple[int, int, int], _Line] = {}
         self._probes: dict[tuple[int, int], tuple[array[float], float]] = {}
 
-    def find(self, observed: Sequence[float], pairs: bool = True) -> Found:
+    def find(self, observed: Sequence[float], pairs: bool = True) -> BestFits:
         """The smallest set that explains ``observed``, the log-ratios of all figures."""
         cell_scores = self._cell_scores(observed)
         healthy = Fit((), (), (), sum(cell_scores))
@@ -92,7 +92,7 @@ class Search:
             if doubles:
                 best, level = doubles[0], doubles
         rivals = tuple(fit for fit in level if fit is not best and fit.score <= best.score + APART)
-        return Found(best, rivals, healthy.score)
+        return BestFits(best, rivals, healthy.score)
 
     def singles(self, observed: Sequence[float], cell_scores: Sequence[float], limit: float) -> list[Fit]:
         """The fits of one part below the score ``limit``, or near the best; best first."""

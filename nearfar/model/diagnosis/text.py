@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .node_diagnosis import Blame, Diagnosis
+from .node_diagnosis import DegradedPart, Diagnosis
 
 #: Where healthy figures are from, in words.
 ORIGINS = {
@@ -33,7 +33,7 @@ def sentence(diagnosis: Diagnosis) -> str:
     return f"explained by {rivals}: {explained} of {slow} slow cell{'' if slow == 1 else 's'}"
 
 
-def _short(blames: Sequence[Blame]) -> str:
+def _short(blames: Sequence[DegradedPart]) -> str:
     return " and ".join(f"{b.part.name} at {b.factor:.3f} [{b.low:.3f}–{b.high:.3f}] of healthy" for b in blames)
 
 

@@ -85,7 +85,7 @@ def read_speeds(flows: Sequence[Flow], full: Iterable[Capacity]) -> dict[Flow, f
     }
 
 
-def _is_full(share: Share, rates: Mapping[Flow, float]) -> bool:
+def _is_full(share: CapacityShare, rates: Mapping[Flow, float]) -> bool:
     value = share.capacity.value
     return value is not None and share.constraint(value).used(rates) >= (1 - FULL_WITHIN) * value
 
@@ -119,7 +119,7 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
 
 
 @dataclass(frozen=True)
-class Share:
+class CapacityShare:
     """A capacity and the weights of the flows that cross it."""
 
     capacity: Capacity
@@ -135,7 +135,7 @@ class Share:
         return Constraint(self.capacity.name, value, self.weights)
 
 
-def shares_of(cell: Cell, node_type: NodeType) -> list[Share]:
+def shares_of(cell: Cell, node_type: NodeType) -> list[CapacityShare]:
     """Every capacity and cap that a flow of the cell crosses, known or not."""
     weights: dict[str, dict[Flow, float]] = {}
     capacities = dict(node_type.capacities)
@@ -143,11 +143,11 @@ def shares_of(cell: Cell, node_type: NodeType) -> list[Share]:
         for capacity, weight in _crossings(flow, node_type, cell):
             capacities.setdefault(capacity.name, capacity)
             weights.setdefault(capacity.name, {})[flow] = weight
-    shares = [Share(capacities[name], crossing) for name, crossing in weights.items()]
+    shares = [CapacityShare(capacities[name], crossing) for name, crossing in weights.items()]
     by_plain = {plain(flow): flow for flow in cell.flows}
     for joint, cap in node_type.caps.items():
         if not joint.lone and set(joint.flows) <= set(by_plain):
-            shares.append(Share(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
+            shares.append(CapacityShare(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
     return shares
 
 

@@ -8,7 +8,7 @@ from .benchmarks import BENCHMARKS
 from .installed import INSTALL
 from .measuring import Interrupted, Options, measure
 from .mpi_figures import LARGE, MIDDLE, SMALL, figures
-from .subjects import BESIDE, WITHIN, Case, cases, parse
+from .subjects import BESIDE, WITHIN, MpiCase, cases, parse
 
 __all__ = [
     "BENCHMARKS",
@@ -18,8 +18,8 @@ __all__ = [
     "MIDDLE",
     "SMALL",
     "WITHIN",
-    "Case",
     "Interrupted",
+    "MpiCase",
     "Options",
     "bindings",
     "cases",

@@ -9,7 +9,7 @@ from nearfar.base import Finding, NearfarError
 from nearfar.measurement import Document
 from nearfar.topology import Node, NumaNode, parse_cpu_list
 
-from .subjects import WITHIN, Case, parse, relation
+from .subjects import WITHIN, MpiCase, parse, relation
 
 
 def findings(document: Document | None, node: Node) -> list[Finding]:
@@ -28,7 +28,7 @@ def findings(document: Document | None, node: Node) -> list[Finding]:
     return found
 
 
-def _wrong(case: Case, ranks: Sequence[Mapping[str, Any]], node: Node) -> str | None:
+def _wrong(case: MpiCase, ranks: Sequence[Mapping[str, Any]], node: Node) -> str | None:
     if len(ranks) != case.ranks:
         return f"the binding of {len(ranks)} of its {case.ranks} ranks was written down"
     homes = []
@@ -44,7 +44,7 @@ def _wrong(case: Case, ranks: Sequence[Mapping[str, Any]], node: Node) -> str | 
     return _not_within(case, homes) if case.placement in WITHIN else _not_beside(case, ranks, homes, node)
 
 
-def _not_within(case: Case, homes: Sequence[NumaNode]) -> str | None:
+def _not_within(case: MpiCase, homes: Sequence[NumaNode]) -> str | None:
     first, second = homes[0], homes[-1]
     found = WITHIN[0] if first == second else WITHIN[1] if first.package == second.package else WITHIN[2]
     if found == case.placement and len({home.index for home in homes}) <= 2:
@@ -53,7 +53,7 @@ def _not_within(case: Case, homes: Sequence[NumaNode]) -> str | None:
 
 
 def _not_beside(
-    case: Case, ranks: Sequence[Mapping[str, Any]], homes: Sequence[NumaNode], node: Node
+    case: MpiCase, ranks: Sequence[Mapping[str, Any]], homes: Sequence[NumaNode], node: Node
 ) -> str | None:  # fmt: skip
     nic = next((each for each in node.nics if each.name == case.nic), None)
     for rank, home in zip(ranks, homes):

@@ -50,7 +50,7 @@ class RankAccount:
 
 
 @dataclass(frozen=True)
-class Run:
+class LauncherRun:
     """One run as it ended."""
 
     finished: process.Finished
@@ -100,7 +100,7 @@ class Starter:
     hosts: tuple[str, ...]
     limit: float
 
-    def run(self, program: Sequence[str], ranks: Sequence[Rank], extra: Mapping[str, str] | None = None) -> Run:
+    def run(self, program: Sequence[str], ranks: Sequence[Rank], extra: Mapping[str, str] | None = None) -> LauncherRun:
         """Run a program on the given places; ``extra`` is environment of its ranks."""
         # The ranks of another node read it too: beside the job's output, which every node of the job sees.
         shared = Path.cwd() if len(self.hosts) > 1 else None
@@ -111,7 +111,7 @@ class Starter:
             command = [*self._launcher(ranks), *wrapper, *program]
             env = {**os.environ, **_NO_BINDING}
             done = process.run(command, self.limit, env=env)
-            return Run(done, _accounts(plan, ranks), self.limit)
+            return LauncherRun(done, _accounts(plan, ranks), self.limit)
 
     def _launcher(self, ranks: Sequence[Rank]) -> list[str]:
         hosts = len({rank.host for rank in ranks})

@@ -9,7 +9,7 @@ from nearfar.base import NearfarError
 from nearfar.binding import Layout, Placement, pairs, place
 from nearfar.topology import Gpu, Node
 
-from .subjects import WITHIN, Case, beside
+from .subjects import WITHIN, MpiCase, beside
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Rank:
     gpu: Gpu | None = None
 
 
-def layout(node: Node, case: Case) -> list[Rank]:
+def layout(node: Node, case: MpiCase) -> list[Rank]:
     """The place of every rank of a case, by rank; each has a core of its own.
 
     Raises ``NearfarError`` for fewer cores than ranks, a NUMA node that the cpuset hides, a placement, GPU or NIC that
@@ -57,7 +57,7 @@ def _placements(node: Node, numa: Sequence[int]) -> list[Placement]:
         raise NearfarError(str(error).removesuffix(", or share cores with --oversubscribe")) from None
 
 
-def _gpus(node: Node, case: Case) -> list[Gpu]:
+def _gpus(node: Node, case: MpiCase) -> list[Gpu]:
     """The GPU of each rank; empty with host buffers alone."""
     if not case.on_devices:
         return []
@@ -72,7 +72,7 @@ def _gpus(node: Node, case: Case) -> list[Gpu]:
     return found * 2 if len(found) == 1 else found
 
 
-def _numa_nodes(node: Node, case: Case, gpus: list[Gpu]) -> list[int]:
+def _numa_nodes(node: Node, case: MpiCase, gpus: list[Gpu]) -> list[int]:
     """The NUMA node of each rank of a host."""
     if gpus:
         if len(gpus) != case.ranks:

@@ -17,13 +17,13 @@ from . import fabric, installed, launch, support, table
 from . import time_limits as budget
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
 from .installed import Mpi
-from .launch import RankAccount, Run, Starter
+from .launch import LauncherRun, RankAccount, Starter
 from .layout import Rank, layout
 from .mpi_figures import LARGE, MIDDLE, SMALL
 from .samples import CLOSE, LEAST_RUNS, agree, rate
-from .subjects import Case
-from .support import Support
-from .table import BadTable, InvalidData, Table
+from .subjects import MpiCase
+from .support import OsuSupport
+from .table import BadTable, InvalidData, OsuTable
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Options:
 
 
 @dataclass
-class Measured:
+class MeasuredCase:
     """What is known of a case: the tables of its runs, and where its ranks were."""
 
-    case: Case
+    case: MpiCase
     program: Path
-    support: Support
+    support: OsuSupport
     ranks: list[Rank]
-    tables: list[Table] = field(default_factory=list)
+    tables: list[OsuTable] = field(default_factory=list)
     accounts: tuple[RankAccount, ...] = ()
     validated: bool = False
     nics: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Measured:
         return True
 
 
-def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequence[str]) -> dict[str, Any]:
+def measure(node: Node, cases: Sequence[MpiCase], options: Options, command: Sequence[str]) -> dict[str, Any]:
     """The measurement document of all cases, as JSON objects; where it is interrupted, ``Interrupted`` has what was measured."""
     session = _Session(node, options)
     started = time.time()
@@ -83,7 +83,7 @@ def measure(node: Node, cases: Sequence[Case], options: Options, command: Sequen
     return session.document(ready, started, command)
 
 
-def _rounds(session: _Session, ready: list[Measured], options: Options) -> None:
+def _rounds(session: _Session, ready: list[MeasuredCase], options: Options) -> None:
     for number in range(options.runs + 1):
         for found in list(ready):
             if number and options.runs < LEAST_RUNS and found.agreed:
@@ -117,11 +117,11 @@ class _Session:
         self.node, self.options = node, options
         self.mpi: Mpi | None = None
         self.obstacle: str | None = None
-        self.supports: dict[str, Support] = {}
+        self.supports: dict[str, OsuSupport] = {}
         self.skipped: list[dict[str, str]] = []
         self.failed: list[dict[str, str]] = []
 
-    def prepared(self, case: Case) -> Measured | None:
+    def prepared(self, case: MpiCase) -> MeasuredCase | None:
         """The case with its program and places, or None, and then it is among the skipped."""
         try:
             return self._prepare(case)
@@ -129,14 +129,14 @@ class _Session:
             self.skipped.append({"cell": str(case), "reason": str(why), "code": why.code})
             return None
 
-    def broken_off(self, ready: Sequence[Measured]) -> list[Measured]:
+    def broken_off(self, ready: Sequence[MeasuredCase]) -> list[MeasuredCase]:
         """Those that have a figure when measuring is interrupted; the others are among the skipped."""
         for found in ready:
             if not found.tables:
                 self.skipped.append({"cell": str(found.case), "reason": "interrupted", "code": "interrupted"})
         return [found for found in ready if found.tables]
 
-    def _prepare(self, case: Case) -> Measured:
+    def _prepare(self, case: MpiCase) -> MeasuredCase:
         benchmark = BENCHMARKS[case.benchmark]
         program = installed.find(case.benchmark, benchmark.folder)
         if program is None:
@@ -153,14 +153,14 @@ class _Session:
         why = support.without_devices(self.mpi, able) if case.on_devices else None
         if why is not None:
             raise _NotPossible("missing_library" if self.options.device_buffers_asked else "unsupported", why)
-        return Measured(case, program, able, ranks)
+        return MeasuredCase(case, program, able, ranks)
 
-    def _missing(self, case: Case) -> str:
+    def _missing(self, case: MpiCase) -> str:
         if installed.find("osu_latency", "pt2pt") is None:
             return installed.complaint()
         return f"OSU Micro-Benchmarks: there is an osu_latency, and no {case.benchmark}; {installed.INSTALL}"
 
-    def _support(self, program: Path, benchmark: Benchmark, ranks: Sequence[Rank]) -> Support | None:
+    def _support(self, program: Path, benchmark: Benchmark, ranks: Sequence[Rank]) -> OsuSupport | None:
         """What a benchmark can do; None where no rank can be started, and ``obstacle`` says why."""
         if self.obstacle is None and benchmark.name not in self.supports:
             try:
@@ -178,7 +178,7 @@ class _Session:
         assert self.mpi is not None
         return Starter(self.mpi, self.options.hosts, self.options.limit)
 
-    def run(self, found: Measured, trial: bool) -> bool:
+    def run(self, found: MeasuredCase, trial: bool) -> bool:
         """One run of a case; False where it failed, and then it is among the failed. A trial validates, if OSU can, and
         says how often the other runs may repeat."""
         case, benchmark = found.case, BENCHMARKS[found.case.benchmark]
@@ -201,7 +201,7 @@ class _Session:
             return ""
         return "; srun and this MPI speak of different process managers: set SLURM_MPI_TYPE (srun --mpi=list)"
 
-    def _arguments(self, found: Measured, benchmark: Benchmark, trial: bool) -> list[str]:
+    def _arguments(self, found: MeasuredCase, benchmark: Benchmark, trial: bool) -> list[str]:
         words = found.support.sizes(benchmark.least, LARGEST)
         iterations = self.options.iterations or found.iterations
         if trial:
@@ -213,7 +213,7 @@ class _Session:
         return words
 
     def _trouble(
-        self, found: Measured, run: Run, benchmark: Benchmark, least: int | None, trial: bool
+        self, found: MeasuredCase, run: LauncherRun, benchmark: Benchmark, least: int | None, trial: bool
     ) -> tuple[str, str] | None:
         """Code and reason of what is wrong with a run; else its table is kept."""
         try:
@@ -249,10 +249,10 @@ class _Session:
             found.waited = max([found.waited, *(rank.waited or 0.0 for rank in run.ranks)])
         return None
 
-    def _fail(self, case: Case, code: str, reason: str) -> None:
+    def _fail(self, case: MpiCase, code: str, reason: str) -> None:
         self.failed.append({"cell": str(case), "reason": reason, "code": code})
 
-    def document(self, ready: Sequence[Measured], started: float, command: Sequence[str]) -> dict[str, Any]:
+    def document(self, ready: Sequence[MeasuredCase], started: float, command: Sequence[str]) -> dict[str, Any]:
         """Everything that is known, with the software that it hangs on."""
         version = next((shown.version for found in ready for shown in found.tables), "")
         node = node_to_document(self.node)
@@ -279,14 +279,14 @@ class _Session:
         }  # fmt: skip
 
 
-def _check_buffers(shown: Table, case: Case) -> None:
+def _check_buffers(shown: OsuTable, case: MpiCase) -> None:
     if case.on_devices and BENCHMARKS[case.benchmark].says_cuda and "CUDA" not in (shown.accelerator or ""):
         raise BadTable(f"{case}: the benchmark measured host memory, not the GPUs'")
     if shown.buffers is not None and tuple(re.sub("^M", "", each) for each in shown.buffers) != case.buffers:
         raise BadTable(f"{case}: the benchmark's buffers were {'-'.join(shown.buffers)}")
 
 
-def _results(found: Measured) -> list[dict[str, Any]]:
+def _results(found: MeasuredCase) -> list[dict[str, Any]]:
     """One result for each quantity and size."""
     benchmark = BENCHMARKS[found.case.benchmark]
     where: Mapping[str, Any] = {

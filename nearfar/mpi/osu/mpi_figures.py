@@ -11,7 +11,7 @@ from nearfar.base import NearfarError
 from nearfar.measurement import RATIO, Document, Rate, Result, SubjectMetric
 
 from .benchmarks import BENCHMARKS
-from .subjects import RIGHT, Case, parse
+from .subjects import RIGHT, MpiCase, parse
 
 #: Message sizes in bytes that every curve is told at; the first where the curve has no 8 B is its smallest.
 SMALL, MIDDLE, LARGE = 8, 64 << 10, 4 << 20
@@ -27,9 +27,9 @@ _PLACES = {
 _BUFFERS = {"H": "host", "D": "device"}
 
 
-def curves(document: Document) -> dict[tuple[Case, str], dict[int, Result]]:
+def curves(document: Document) -> dict[tuple[MpiCase, str], dict[int, Result]]:
     """The results by case and quantity, each by message size in bytes."""
-    found: dict[tuple[Case, str], dict[int, Result]] = {}
+    found: dict[tuple[MpiCase, str], dict[int, Result]] = {}
     for result in document.results:
         if result.cell is None and result.quantity.startswith("mpi.") and result.rate is not None:
             try:
@@ -44,7 +44,7 @@ def figures(document: Document) -> list[SubjectMetric]:
     """The document's MPI figures, then the ratios of wrong over right placement."""
     mpi = document.raw.get("mpi") or {}
     words = (str(mpi.get("implementation") or ""), str(mpi.get("version") or ""))
-    found: dict[tuple[Case, str, str], SubjectMetric] = {}
+    found: dict[tuple[MpiCase, str, str], SubjectMetric] = {}
     for (case, quantity), curve in curves(document).items():
         for label, result in _chosen(quantity, curve):
             assert result.rate is not None
@@ -65,7 +65,7 @@ def _chosen(quantity: str, curve: Mapping[int, Result]) -> Iterable[tuple[str, R
 
 
 def _figure(
-    case: Case, quantity: str, label: str, result: Result, rate: Rate, mpi: tuple[str, str]
+    case: MpiCase, quantity: str, label: str, result: Result, rate: Rate, mpi: tuple[str, str]
 ) -> SubjectMetric:  # fmt: skip
     name = metric_name(case.placement, case, quantity, label)
     return SubjectMetric(
@@ -75,7 +75,7 @@ def _figure(
     )  # fmt: skip
 
 
-def metric_name(path_class: str, case: Case, quantity: str, label: str) -> str:
+def metric_name(path_class: str, case: MpiCase, quantity: str, label: str) -> str:
     """``near.osu_bw.D_D.g0_g1.peak``: placement, benchmark, buffers, ranks, device, size; letters, digits, ``_`` and ``.``
     alone."""
     many = [] if BENCHMARKS[case.benchmark].pair else [f"x{case.ranks}"]
@@ -84,7 +84,7 @@ def metric_name(path_class: str, case: Case, quantity: str, label: str) -> str:
     return ".".join([path_class, case.benchmark, "_".join(case.buffers), *many, *device, *rate, label])
 
 
-def _rows(case: Case, quantity: str, label: str, name: str, mpi: tuple[str, str]) -> tuple[str, ...]:
+def _rows(case: MpiCase, quantity: str, label: str, name: str, mpi: tuple[str, str]) -> tuple[str, ...]:
     """The references' rows: of this MPI's version, of this MPI, of any; each for this device, then for any."""
     anywhere = metric_name(name.partition(".")[0], replace(case, device=""), quantity, label)
     implementation, version = mpi[0], re.sub(r"[^A-Za-z0-9]", "_", mpi[1])
@@ -92,7 +92,7 @@ def _rows(case: Case, quantity: str, label: str, name: str, mpi: tuple[str, str]
     return tuple(dict.fromkeys(f"{prefix}{row}" for prefix in before for row in (name, anywhere)))
 
 
-def _ratios(found: Mapping[tuple[Case, str, str], SubjectMetric]) -> Iterable[SubjectMetric]:
+def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric]) -> Iterable[SubjectMetric]:
     for (case, quantity, label), wrong in found.items():
         right = found.get((case.right, quantity, label)) if case.right is not None else None
         if case.right is None or right is None or right.value <= 0:
@@ -110,7 +110,7 @@ def _ratios(found: Mapping[tuple[Case, str, str], SubjectMetric]) -> Iterable[Su
         )  # fmt: skip
 
 
-def _words(case: Case, quantity: str) -> str:
+def _words(case: MpiCase, quantity: str) -> str:
     buffers = "host buffers" if not case.on_devices else f"{_BUFFERS[case.buffers[0]]} to {_BUFFERS[case.buffers[1]]}"
     ranks = "" if BENCHMARKS[case.benchmark].pair else f", {case.ranks} ranks"
     device = (

@@ -35,7 +35,7 @@ _GPUS = re.compile(r"g(\d+)(?:-g(\d+))?")
 
 
 @dataclass(frozen=True)
-class Case:
+class MpiCase:
     """One benchmark in one placement. ``ranks`` is 2 of a pair's benchmark. ``device``: ``g0-g1`` (the ranks' GPUs), ``g0``
     (the one rank's that has one), a NIC's name, or empty; device buffers without a device use every GPU, one a rank."""
 
@@ -68,13 +68,13 @@ class Case:
         return self.device if self.device and not self.on_devices else None
 
     @property
-    def right(self) -> Case | None:
+    def right(self) -> MpiCase | None:
         """The same with the ranks where they should be, or None where they are."""
         placement = RIGHT.get(self.placement)
         return None if placement is None else replace(self, placement=placement)
 
 
-def parse(text: str) -> Case:
+def parse(text: str) -> MpiCase:
     """The case that ``str(case)`` wrote. Raises ``NearfarError``."""
     found = _SUBJECT.fullmatch(text)
     benchmark = BENCHMARKS.get(found["benchmark"]) if found else None
@@ -84,10 +84,10 @@ def parse(text: str) -> Case:
         many = "takes two ranks" if benchmark.pair else "needs a number of ranks such as /x4"
         raise NearfarError(f"'{text}': {benchmark.name} {many}")
     buffers = (found["source"], found["sink"])
-    return Case(benchmark.name, buffers, found["placement"], int(found["ranks"] or 2), found["device"] or "")
+    return MpiCase(benchmark.name, buffers, found["placement"], int(found["ranks"] or 2), found["device"] or "")
 
 
-def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: int | None = None) -> list[Case]:
+def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: int | None = None) -> list[MpiCase]:
     """What to ask of a node of this kind: host buffers in every placement that it has, device buffers of every GPU, and
     with ``nodes`` of 2 every NIC. ``ranks``: of the benchmarks of many (None: as the node has cores)."""
     names = list(benchmarks) or list(BENCHMARKS)
@@ -131,14 +131,14 @@ def beside(node: Node, home: int | None, placement: str) -> NumaNode | None:
     return next((each for each in with_cores(node) if relation(node, each, home) == placement), None)
 
 
-def _within(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[Case]:
+def _within(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[MpiCase]:
     for name in names:
         many = 2 if BENCHMARKS[name].pair else ranks or default_ranks(node)
         for placement in pairs(node):
-            yield Case(name, HOST, placement, many)
+            yield MpiCase(name, HOST, placement, many)
 
 
-def _on_devices(node: Node, names: Sequence[str]) -> Iterator[Case]:
+def _on_devices(node: Node, names: Sequence[str]) -> Iterator[MpiCase]:
     gpus = [gpu.index for gpu in node.gpus]
     homes = {gpu.index: gpu.numa_node for gpu in node.gpus}
     # Each GPU in one pair; an odd one out meets its neighbour.
@@ -148,7 +148,7 @@ def _on_devices(node: Node, names: Sequence[str]) -> Iterator[Case]:
             # Pairs of ranks need an even number of GPUs.
             if len(gpus) > 1 and (BENCHMARKS[name].folder == "collective" or len(gpus) % 2 == 0):
                 yield from (
-                    Case(name, ("D", "D"), placement, len(gpus))
+                    MpiCase(name, ("D", "D"), placement, len(gpus))
                     for placement in BESIDE
                     if all(beside(node, home, placement) for home in homes.values())
                 )
@@ -156,17 +156,17 @@ def _on_devices(node: Node, names: Sequence[str]) -> Iterator[Case]:
         for placement in BESIDE:
             for pair in couples if len(gpus) > 1 else []:
                 if all(beside(node, homes[gpu], placement) for gpu in pair):
-                    yield Case(name, ("D", "D"), placement, 2, "-".join(f"g{gpu}" for gpu in pair))
+                    yield MpiCase(name, ("D", "D"), placement, 2, "-".join(f"g{gpu}" for gpu in pair))
             for buffers in (("D", "H"), ("H", "D")) if name != "osu_bibw" else ():
                 for gpu in gpus:
                     if beside(node, homes[gpu], placement):
-                        yield Case(name, buffers, placement, 2, f"g{gpu}")
+                        yield MpiCase(name, buffers, placement, 2, f"g{gpu}")
 
 
-def _between(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[Case]:
+def _between(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[MpiCase]:
     for name in names:
         many = 2 if BENCHMARKS[name].pair else 2 * (ranks or default_ranks(node))
         for nic in fabric_nics(node):
             for placement in BESIDE:
                 if beside(node, nic.numa_node, placement) is not None:
-                    yield Case(name, HOST, placement, many, nic.name)
+                    yield MpiCase(name, HOST, placement, many, nic.name)

@@ -12,7 +12,7 @@ from .installed import INSTALL_CUDA, Mpi
 
 
 @dataclass(frozen=True)
-class Support:
+class OsuSupport:
     """The options of a benchmark, from its help (``-h``)."""
 
     options: frozenset[str]
@@ -44,13 +44,13 @@ class Support:
         return words + (["-T", "mpi_float"] if reduces and "T" in self.options else [])
 
 
-def read_help(text: str) -> Support:
+def read_help(text: str) -> OsuSupport:
     """What a benchmark's help offers."""
     options = frozenset(re.findall(r"^\s+-(\w)(?:,|\s)", text, re.MULTILINE))
-    return Support(options, "[MIN:]MAX" in text)
+    return OsuSupport(options, "[MIN:]MAX" in text)
 
 
-def without_devices(mpi: Mpi, support: Support) -> str | None:
+def without_devices(mpi: Mpi, support: OsuSupport) -> str | None:
     """Why device buffers cannot be measured, with the line that brings what is missing; None where nothing speaks against
     it."""
     if not support.devices:

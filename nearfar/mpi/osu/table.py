@@ -36,7 +36,7 @@ class InvalidData(CouldNotJudge):
 
 
 @dataclass(frozen=True)
-class Table:
+class OsuTable:
     """One table. ``rows`` are the numbers by message size in bytes and column heading, in OSU's units; ``failed`` the
     sizes whose validation failed. ``accelerator``: ``CUDA`` where the heading says so. ``buffers``: as the heading has
     them (``("D", "H")``), None where it says nothing (host buffers)."""
@@ -52,7 +52,7 @@ class Table:
     failed: tuple[int, ...]
 
 
-def parse(text: str) -> Table:
+def parse(text: str) -> OsuTable:
     """The table in a benchmark's standard output. Raises ``BadTable`` for anything that is none."""
     title = heading = None
     pairs, buffers = None, None
@@ -81,7 +81,7 @@ def parse(text: str) -> Table:
     if title is None or heading is None:
         raise BadTable(f"no OSU table: {_first_words(text)}")
     accelerator = title[1][1:] if title[1] else None
-    return Table(
+    return OsuTable(
         title[2], title[3], accelerator, buffers, pairs, columns, rows, _VALIDATION in columns, tuple(failed)
     )  # fmt: skip
 
@@ -125,7 +125,7 @@ def sizes(least: int, most: int) -> list[int]:
     return found
 
 
-def check(table: Table, benchmark: Benchmark, least: int, most: int) -> None:
+def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
     """Raise ``BadTable`` unless this is all of ``benchmark``'s table from ``least`` to ``most`` bytes, ``InvalidData`` where
     OSU's validation failed."""
     if table.title != benchmark.title:
@@ -149,7 +149,7 @@ def _listed(found: Sequence[int]) -> str:
     return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")
 
 
-def values(table: Table, benchmark: Benchmark, quantity: str) -> dict[int, float]:
+def values(table: OsuTable, benchmark: Benchmark, quantity: str) -> dict[int, float]:
     """A quantity over message size in bytes, in the quantity's own unit. Rates have two decimals of a MB/s: the sizes at which
     0.00 was left of one (single bytes between GPUs) have no figure, and are left out."""
     headings, factor = next((heads, factor) for heads, name, _, factor in benchmark.columns if name == quantity)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import table
 from .benchmarks import Benchmark
-from .table import Table
+from .table import OsuTable
 
 #: Messages up to this size are repeated more often, bytes.
 SMALL = 8192
@@ -19,21 +19,21 @@ _WARM = 1.1
 _WINDOW = 64
 
 
-def seconds(benchmark: Benchmark, trial: Table, iterations: int | None = None) -> float:
+def seconds(benchmark: Benchmark, trial: OsuTable, iterations: int | None = None) -> float:
     """What a run takes, by a trial's figures: with so many repetitions of each size, or (None) with OSU's own."""
     small, large = benchmark.repeats if iterations is None else (iterations, iterations)
     each = _each(benchmark, trial)
     return _WARM * sum(once * (small if size <= SMALL else large) for size, once in each.items())
 
 
-def fitting(benchmark: Benchmark, trial: Table, budget: float) -> int | None:
+def fitting(benchmark: Benchmark, trial: OsuTable, budget: float) -> int | None:
     """Repetitions of each size for a run of ``budget`` seconds; None where OSU's own fit into it."""
     if seconds(benchmark, trial) <= budget:
         return None
     return max(FEWEST, int(budget / seconds(benchmark, trial, 1)))
 
 
-def _each(benchmark: Benchmark, trial: Table) -> dict[int, float]:
+def _each(benchmark: Benchmark, trial: OsuTable) -> dict[int, float]:
     """Seconds of one repetition by size in bytes, at the most: a trial's few messages at once hide less than a whole
     window."""
     quantity, unit = benchmark.quantities[0], benchmark.columns[0][2]

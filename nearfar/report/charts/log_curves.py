@@ -20,7 +20,7 @@ _LABEL = 14.0
 
 
 @dataclass(frozen=True)
-class Series:
+class CurveLine:
     """A line. ``style`` counts in ``STYLES``; ``label`` stands at its end, ``title`` is its tooltip. ``points``: bytes and
     figure, from the least size up."""
 
@@ -30,7 +30,7 @@ class Series:
     points: tuple[tuple[int, float], ...]
 
 
-def draw(series: Sequence[Series], unit: str, words: str) -> Markup:
+def draw(series: Sequence[CurveLine], unit: str, words: str) -> Markup:
     """The curves; empty where no line has two points."""
     drawn = [each for each in series if len([1 for _, value in each.points if value > 0]) > 1]
     if not drawn:

@@ -63,7 +63,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CellGaps:
     """Why cells have no figure, by cell: of a document's ``failed`` and ``skipped`` and a verdict's ``missing``."""
 
     failed: dict[cells.Cell, str] = field(default_factory=dict)
@@ -84,12 +84,12 @@ class Evidence:
         return next((place for place in places if place.state != ABSENT), places[0]).without_anchor
 
 
-def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None, prefix: str = "") -> Evidence:
+def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None, prefix: str = "") -> CellGaps:
     """Gather the reasons; a reason that is not given is said to be so. ``prefix`` makes anchors unique on a page."""
     document, verdict = document or {}, verdict or {}
     missing = {cell: "asked for, and not reported" for cell in map(_named, verdict.get("missing") or []) if cell}
     skipped = _reasons(document.get("skipped") or verdict.get("skipped"))
-    return Evidence(_reasons(document.get("failed")), skipped, missing, prefix)
+    return CellGaps(_reasons(document.get("failed")), skipped, missing, prefix)
 
 
 def _named(text: Any) -> cells.Cell | None:
@@ -133,14 +133,14 @@ def load_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     return load, gpu, numa
 
 
-def host_device_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int]) -> list[Matrix]:
+def host_device_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """H2D, D2H and both at once, as GPU × NUMA node. ``numa`` and ``gpus`` are those the node has; cells may add to them."""
     copies = [f for f in figures if f.quantity == "copy" and not f.is_ratio]
     titles = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
     return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in titles.items()) if m]
 
 
-def ratio_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int]) -> list[Matrix]:
+def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
     ratios = [f for f in figures if f.derived == "over_near"]
     near = {f.cell for f in figures if f.path_class == "near" and f.cell is not None}
@@ -157,13 +157,13 @@ def ratio_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: 
         same = [c for c in asked if (load_of(c) or ())[:2] == (load_of(cell) or ())[:2]]
         return why.of_ratio(cell, *same)
 
-    known = Evidence()
+    known = CellGaps()
     return [
         m for m in (host_map(ratios, known, numa, gpus, load, title, nothing) for load, title in titles.items()) if m
     ]
 
 
-def host_map(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int], load: str, title: str,
+def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int], load: str, title: str,
              nothing: Callable[[cells.Cell], Place] | None = None) -> Matrix | None:  # fmt: skip
     """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for.
 
@@ -187,7 +187,7 @@ def host_map(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[i
     return grid(load, title, rows, columns, "g", "n", places, lambda g, n: (nothing or why.place)(cell(g, n)))
 
 
-def stream_matrices(figures: list[Figure], why: Evidence, numa: list[int]) -> list[Matrix]:
+def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> list[Matrix]:
     """Cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
     streams = [f for f in figures if f.quantity == "stream" and f.cell is not None]
     asked = [c for c in [*why.failed, *why.skipped, *why.missing] if c.lone and c.flows[0].kind == "stream"]

@@ -10,7 +10,7 @@ from typing import Any
 from nearfar import cells
 from nearfar.base import ORDER, NearfarError, shown_verdict
 from nearfar.measurement import MADE_OF_OTHERS
-from nearfar.verdict import Check, bounded
+from nearfar.verdict import CheckRecord, bounded
 
 from .wording import expectation, number, percent, unit_words
 
@@ -167,7 +167,7 @@ def _parsed(text: str) -> cells.Cell | None:
         return None
 
 
-def figures(check: Check, prefix: str) -> list[Figure]:
+def figures(check: CheckRecord, prefix: str) -> list[Figure]:
     """The figures of a check, in the verdict's order. ``prefix`` makes their anchors unique on a page."""
     if check.verdict is None:
         return []

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nearfar.base import NOT_JUDGED, worst
-from nearfar.verdict import Check, Run
+from nearfar.verdict import CheckRecord, RunDirectory
 
 from .check_figures import figures
 from .wording import plural
 
 
-class Judged(NamedTuple):
+class JudgedCount(NamedTuple):
     """How many figures were judged, and how many were not for want of a reference; those that only explain others are
     neither."""
 
@@ -20,25 +20,25 @@ class Judged(NamedTuple):
     unjudged: int
 
 
-def of_checks(checks: Iterable[Check]) -> Judged:
+def of_checks(checks: Iterable[CheckRecord]) -> JudgedCount:
     """The figures of some checks together."""
     found = [figure for check in checks for figure in figures(check, "") if not figure.explains]
     # With --acceptance one that has no reference is INDETERMINATE; nothing was held against it all the same.
     unjudged = sum(figure.shown in (NOT_JUDGED, "INDETERMINATE") and not figure.bounded for figure in found)
-    return Judged(len(found) - unjudged, unjudged)
+    return JudgedCount(len(found) - unjudged, unjudged)
 
 
-def of_run(run: Run) -> Judged:
+def of_run(run: RunDirectory) -> JudgedCount:
     """What was measured in a run; nothing modelled is judged."""
     return of_checks(_measured(run))
 
 
-def shown_run(run: Run) -> str:
+def shown_run(run: RunDirectory) -> str:
     """A run's verdict as shown: earlier versions called PASS what nothing was held against."""
     return NOT_JUDGED if run.shown == "PASS" and _all_unjudged(run) else run.shown
 
 
-def nothing(run: Run) -> str | None:
+def nothing(run: RunDirectory) -> str | None:
     """Why nothing of a run was judged, and what to do about it; None where something was, or all is modelled."""
     if shown_run(run) != NOT_JUDGED:
         return None
@@ -50,16 +50,16 @@ def nothing(run: Run) -> str | None:
     return "; ".join(why) or "no check had anything to compare with"
 
 
-def _measured(run: Run) -> list[Check]:
+def _measured(run: RunDirectory) -> list[CheckRecord]:
     return [check for node in run.nodes if not node.modelled for check in node.checks]
 
 
-def _all_unjudged(run: Run) -> bool:
+def _all_unjudged(run: RunDirectory) -> bool:
     checks = _measured(run)
     return bool(checks) and worst(check.word for check in checks) == NOT_JUDGED
 
 
-def line(run: Run) -> str | None:
+def line(run: RunDirectory) -> str | None:
     """``14 figures judged, 61 not: they have no reference; …``; None where all were judged, or nothing was measured."""
     judged, unjudged = of_run(run)
     if not unjudged:
@@ -68,6 +68,6 @@ def line(run: Run) -> str | None:
     return f"{plural(judged, 'figure')} judged, {unjudged} not: {have} no reference; {remedy(run)} makes them from healthy runs"
 
 
-def remedy(run: Run) -> str:
+def remedy(run: RunDirectory) -> str:
     """The command that gives figures their references."""
     return f"nearfar tune --system {run.raw.get('system')}"

@@ -5,10 +5,10 @@ Needs: topology, report.figures, report.charts.
 
 from __future__ import annotations
 
-from .drawing import Findings, Lane, draw
+from .drawing import Findings, LinkDirection, draw
 
 __all__ = [
     "Findings",
-    "Lane",
+    "LinkDirection",
     "draw",
 ]

@@ -17,14 +17,14 @@ BETWEEN_PACKAGES, ROW_WIDTH = 96, 1500
 
 
 @dataclass(frozen=True)
-class Ghost:
+class AbsentGpu:
     """A GPU that should be there and is not."""
 
     index: int
     reason: str
 
 
-Device = Union[Gpu, Nic, Ghost]
+Device = Union[Gpu, Nic, AbsentGpu]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Block:
+class PackageBlock:
     """A package, or (index None) the devices whose place is not known."""
 
     index: int | None
@@ -67,7 +67,7 @@ def key_of(device: Device) -> str:
 
 
 @dataclass(frozen=True)
-class Side:
+class RowSide:
     """A row's own heights: measured from ``base``, downwards (way 1), or upwards (way -1) in a row that is turned over."""
 
     base: float
@@ -94,9 +94,9 @@ def switches(node: Node) -> list[tuple[str, frozenset[str]]]:
     return found
 
 
-def rows(node: Node, absent: dict[int, str]) -> list[list[Block]]:
+def rows(node: Node, absent: dict[int, str]) -> list[list[PackageBlock]]:
     """Packages side by side, as many in a row as there is room for. ``absent`` are GPUs that should be there, with the reason."""
-    found: list[list[Block]] = [[]]
+    found: list[list[PackageBlock]] = [[]]
     for block in _blocks(node, absent):
         if found[-1] and row_width([*found[-1], block]) > ROW_WIDTH:
             found.append([])
@@ -104,17 +104,17 @@ def rows(node: Node, absent: dict[int, str]) -> list[list[Block]]:
     return found
 
 
-def row_width(row: list[Block]) -> float:
+def row_width(row: list[PackageBlock]) -> float:
     """The width of packages side by side."""
     return sum(block.width for block in row) + BETWEEN_PACKAGES * (len(row) - 1)
 
 
-def _blocks(node: Node, absent: dict[int, str]) -> list[Block]:
+def _blocks(node: Node, absent: dict[int, str]) -> list[PackageBlock]:
     bridges = switches(node)
     hosts = [n for n in node.numa_nodes if n.kind == "host"]
     devices: list[Device] = [*node.gpus, *node.nics]
     present = {gpu.index for gpu in node.gpus}
-    ghosts: list[Device] = [Ghost(i, why) for i, why in sorted(absent.items()) if i not in present]
+    ghosts: list[Device] = [AbsentGpu(i, why) for i, why in sorted(absent.items()) if i not in present]
     homes = sorted({p.index for p in node.packages} | {n.package for n in hosts if n.package is not None})
     least = 76.0 if len(hosts) > 10 else 124.0
     blocks, placed = [], set()
@@ -136,10 +136,10 @@ def _blocks(node: Node, absent: dict[int, str]) -> list[Block]:
         placed |= {id(d) for column in columns for d in column.devices}
         cpus = sum(len(p.cpus) for p in node.packages if p.index == package) or sum(len(n.cpus) for n in mine)
         title = f"Package {package}" + (f" · {plural(cpus, 'CPU')}" if cpus else "")
-        blocks.append(Block(package, title, columns))
+        blocks.append(PackageBlock(package, title, columns))
     rest = [d for d in devices if id(d) not in placed] + ghosts
     if rest:
-        blocks.append(Block(None, "place unknown", [Column(None, _ordered(bridges, rest), 200.0)]))
+        blocks.append(PackageBlock(None, "place unknown", [Column(None, _ordered(bridges, rest), 200.0)]))
     return blocks
 
 

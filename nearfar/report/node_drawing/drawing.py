@@ -19,10 +19,10 @@ from .arrangement import (
     GPU_WIDTH,
     NIC_WIDTH,
     PADDING,
-    Block,
+    AbsentGpu,
     Column,
-    Ghost,
-    Side,
+    PackageBlock,
+    RowSide,
     key_of,
     row_width,
     switches,
@@ -38,7 +38,7 @@ _MOST_ARCS = 16
 
 
 @dataclass(frozen=True)
-class Lane:
+class LinkDirection:
     """One direction of a GPU's link: its near figure, or the sentence that says why there is none."""
 
     figure: Figure | None = None
@@ -49,7 +49,7 @@ class Lane:
 class Findings:
     """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each."""
 
-    lanes: dict[int, dict[str, Lane]] = field(default_factory=dict)
+    lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
     faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
@@ -65,7 +65,7 @@ class _Drawing:
     def __init__(self, node: Node, findings: Findings, name: str) -> None:
         self.node, self.findings, self.name = node, findings, name
         self.switches = switches(node)
-        self.sides: list[Side] = []  # of each row
+        self.sides: list[RowSide] = []  # of each row
         self.edges: list[float] = []  # of each row: where its devices end
         self.left: dict[int, float] = {}  # of each package: its left edge
         self.centre: dict[int, tuple[float, int]] = {}  # of each GPU: x, row
@@ -90,7 +90,7 @@ class _Drawing:
         width = max(row_width(row) for row in rows) + margin + 4
         y = 4.0
         for position, (row, depth) in enumerate(zip(rows, depths)):
-            self.sides.append(Side(y + depth, -1) if facing and position == 1 else Side(y, 1))
+            self.sides.append(RowSide(y + depth, -1) if facing and position == 1 else RowSide(y, 1))
             x = margin + (width - margin - 4 - row_width(row)) / 2
             for place, block in enumerate(row):
                 if place:
@@ -107,11 +107,11 @@ class _Drawing:
         return markup(self.root)
 
     @property
-    def side(self) -> Side:
+    def side(self) -> RowSide:
         """The row that is being drawn."""
         return self.sides[-1]
 
-    def _block(self, block: Block, x: float, drop: float) -> None:
+    def _block(self, block: PackageBlock, x: float, drop: float) -> None:
         height = HEADER + NUMA_HEIGHT + PADDING
         known = block.index is not None
         # The title stands at the package's outer edge; the NUMA nodes face the devices.
@@ -217,8 +217,8 @@ class _Drawing:
         group.append(text(middle, top + 52, _cut(link_words(nic.link), 11) if nic.link.gen else "", "small", "middle"))
         self.root.append(group)
 
-    def _gpu(self, gpu: Gpu | Ghost, x: float, middle: float, above: float, far: float, top: float) -> None:
-        if isinstance(gpu, Ghost):
+    def _gpu(self, gpu: Gpu | AbsentGpu, x: float, middle: float, above: float, far: float, top: float) -> None:
+        if isinstance(gpu, AbsentGpu):
             self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire gone"))
             group = element("g", element("title", gpu.reason), class_="gpu ghost")
             lines = [f"GPU {gpu.index}", f"{SIGNS['FAIL']} absent", "expected here"]
@@ -246,7 +246,7 @@ class _Drawing:
         way = self.side.way
         label = far - way * LINK_HEIGHT * 0.42 + 4
         for direction, shift, anchor in (("h2d", -5.0, "end"), ("d2h", 5.0, "start")):
-            lane = lanes.get(direction, Lane(reason="not measured"))
+            lane = lanes.get(direction, LinkDirection(reason="not measured"))
             x = middle + shift
             state = lane.figure.shown if lane.figure else "none"
             group = element(
@@ -260,7 +260,7 @@ class _Drawing:
             group.append(text(x + (-7 if anchor == "end" else 7), label, sign + value, "rate", anchor))
             self.root.append(group)
 
-    def _side_link(self, a: Block, b: Block) -> None:
+    def _side_link(self, a: PackageBlock, b: PackageBlock) -> None:
         """The link between two packages that stand one above the other, along their left sides."""
         if a.index is None or b.index is None:
             return
@@ -290,7 +290,7 @@ class _Drawing:
             "g", element("title", words), class_="package-link limited" if limited else "package-link"
         ), limited
 
-    def _package_link(self, a: Block, b: Block, x: float) -> None:
+    def _package_link(self, a: PackageBlock, b: PackageBlock, x: float) -> None:
         if a.index is None or b.index is None:
             return
         group, limited = self._link_group(a.index, b.index)

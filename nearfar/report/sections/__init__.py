@@ -15,7 +15,7 @@ from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
 from .peers import peer_matrices, staged_ratios
 from .published import Published, beside
-from .size_curves import Sweep, sweeps
+from .size_curves import SizeCurves, sweeps
 from .unmeasured import Gap, gaps, nothing
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "MpiTable",
     "Published",
     "Ramp",
-    "Sweep",
+    "SizeCurves",
     "balance",
     "balances",
     "beside",

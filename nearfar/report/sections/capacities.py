@@ -33,7 +33,7 @@ _WAY_WORDS = {"h2d": "to each GPU", "d2h": "from each GPU", "p2p": "between GPUs
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownCapacity:
     """What is known of a capacity: ``value`` in GB/s (``55.5``, ``≥ 55.5``), and how well."""
 
     name: str
@@ -63,8 +63,8 @@ class Capacities:
 
     note: str | None = None
     ways: tuple[str, ...] = ()
-    links: tuple[tuple[str, tuple[Known | None, ...]], ...] = ()
-    shared: tuple[Known, ...] = ()
+    links: tuple[tuple[str, tuple[KnownCapacity | None, ...]], ...] = ()
+    shared: tuple[KnownCapacity, ...] = ()
     pairs: str = ""
     weights: tuple[str, ...] = ()
     predictions: tuple[CellRow, ...] = ()
@@ -141,13 +141,15 @@ def _weights(capacity: Capacity) -> Iterator[str]:
         yield f"While GPUs both read and write {name}, a byte weighs {capacity.mixed_weight:.2f} of that."
 
 
-def _known(estimate: Estimate) -> Known:
+def _known(estimate: Estimate) -> KnownCapacity:
     if estimate.value is not None and estimate.high is not None:
-        return Known(estimate.name, number(estimate.value), f"{number(estimate.low)} to {number(estimate.high)}")
+        return KnownCapacity(
+            estimate.name, number(estimate.value), f"{number(estimate.low)} to {number(estimate.high)}"
+        )
     if not estimate.members:
-        return Known(estimate.name, f"≥ {number(estimate.low)}", "never seen full")
+        return KnownCapacity(estimate.name, f"≥ {number(estimate.low)}", "never seen full")
     others = ", ".join(member for member in estimate.members if member != estimate.name)
-    return Known(estimate.name, f"≥ {number(estimate.low)}", f"not told apart from {others}")
+    return KnownCapacity(estimate.name, f"≥ {number(estimate.low)}", f"not told apart from {others}")
 
 
 def _is_pair(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.mpi import Subject, contention
+from nearfar.mpi import ContentionSubject, contention
 from nearfar.report.figures import number, percent, plural
 
 _ARRANGEMENTS = {
@@ -41,7 +41,7 @@ class ContentionTable:
 
 def contention_tables(document: dict[str, Any] | None) -> list[ContentionTable]:
     """What each kind loses to the other, and latencies by layout of the threads; none of other documents."""
-    sides: dict[Subject, dict[str, Mapping[str, Any]]] = {}
+    sides: dict[ContentionSubject, dict[str, Mapping[str, Any]]] = {}
     for about, result in contention.results(document or {}):
         side = "moved" if str(result["quantity"]) in contention.MOVED else "mpi"
         sides.setdefault(about, {})[side] = result
@@ -51,7 +51,7 @@ def contention_tables(document: dict[str, Any] | None) -> list[ContentionTable]:
 
 def line(document: dict[str, Any] | None) -> str | None:
     """The largest penalties in one line; None where there are none."""
-    worst: dict[str, tuple[float, Subject]] = {}
+    worst: dict[str, tuple[float, ContentionSubject]] = {}
     alone = []
     for about, result in contention.results(document or {}):
         quantity = str(result["quantity"])
@@ -66,11 +66,11 @@ def line(document: dict[str, Any] | None) -> str | None:
     return f"MPI alone: {', '.join(alone)}" if alone else None
 
 
-def _first(pair: tuple[float, Subject]) -> float:
+def _first(pair: tuple[float, ContentionSubject]) -> float:
     return pair[0]
 
 
-def _penalties(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
     rows = []
     for about, both in sides.items():
         if "moved" not in both or "mpi" not in both:
@@ -90,7 +90,7 @@ def _penalties(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> Cont
     return ContentionTable("What MPI and the tasks lose to each other", caption, _HEAD, tuple(rows))
 
 
-def _split_table(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
     """Latency beside 1, 2 … tasks in each layout: figure 8 of the Keeneland paper."""
     latencies: dict[tuple[int, str, str], float] = {}
     for about, both in sides.items():
@@ -121,7 +121,7 @@ def _split_table(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> Co
     return ContentionTable("MPI latency with threads together and split", caption, tuple(columns), tuple(rows))
 
 
-def _alone(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
     rows = []
     for about, both in sides.items():
         if about.word != "mpi_only" or "mpi" not in both:
@@ -134,7 +134,7 @@ def _alone(sides: Mapping[Subject, Mapping[str, Mapping[str, Any]]]) -> Contenti
     return ContentionTable("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), tuple(rows))
 
 
-def _traffic(about: Subject) -> str:
+def _traffic(about: ContentionSubject) -> str:
     kind, _, size = about.traffic.partition("_")
     return f"{'ping-pong' if kind == 'pingpong' else 'stream'} of {size}{' between hosts' if about.place == 'across' else ''}"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from nearfar.verdict import NodeRun, Run
+from nearfar.verdict import NodeRun, RunDirectory
 
 from .capacities import Capacities, capacities
 from .faults import Faults, faults
@@ -31,7 +31,7 @@ class Explained:
         return found
 
 
-def explain(run: Run) -> dict[str, Explained]:
+def explain(run: RunDirectory) -> dict[str, Explained]:
     """Each node's, by its folder."""
     return {node.folder.name: _explain(node) for node in run.nodes}
 

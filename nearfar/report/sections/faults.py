@@ -9,12 +9,12 @@ from typing import Any
 from nearfar.base import NearfarError, site_directories
 from nearfar.cells import Cell, Flow, pretty, split_class
 from nearfar.measurement import CELL_QUANTITIES, Document
-from nearfar.model.calibration import Measured, measured_cells, node_type_of
+from nearfar.model.calibration import MeasuredCell, measured_cells, node_type_of
 from nearfar.model.diagnosis import (
     ORIGINS,
-    Bad,
     Diagnosis,
     Healthy,
+    SlowCell,
     as_json,
     diagnose,
     from_itself,
@@ -29,7 +29,7 @@ from . import merged_document
 
 
 @dataclass(frozen=True)
-class Slow:
+class SlowCellText:
     """A slow cell: its worst figure over the healthy one (``50 %``; of several flows with the flow's name, or ``total``), and
     whether the parts explain it."""
 
@@ -45,7 +45,7 @@ class Faults:
 
     sentence: str
     details: tuple[str, ...] = ()
-    slow: tuple[Slow, ...] = ()
+    slow: tuple[SlowCellText, ...] = ()
     found: Mapping[str, object] | None = None
 
 
@@ -82,14 +82,14 @@ def _found(node: NodeRun, document: Document | None, slow: set[Cell]) -> Faults:
         _answer(diagnosis),
         tuple(_details(diagnosis, slow, unseen)),
         tuple(
-            Slow(pretty(one.cell), _worst(one, by_cell[one.cell], healthy[one.cell]), one.explained)
+            SlowCellText(pretty(one.cell), _worst(one, by_cell[one.cell], healthy[one.cell]), one.explained)
             for one in diagnosis.bad
         ),
         as_json(diagnosis, document.kind, node_type.name, document.source),
     )
 
 
-def _worst(bad: Bad, measured: Measured, healthy: Healthy) -> str:
+def _worst(bad: SlowCell, measured: MeasuredCell, healthy: Healthy) -> str:
     """The figure of a cell that is ``bad.ratio`` of healthy."""
     percent = f"{100 * bad.ratio:.0f} %"
     if bad.cell.lone:
@@ -129,7 +129,7 @@ def _metrics(node: NodeRun) -> list[dict[str, Any]]:
     return [m for c in node.checks if c.name in merged_document.CHECKS for m in (c.verdict or {}).get("metrics", [])]
 
 
-def _concerned(cells: list[Measured], slow: set[Cell]) -> list[Measured]:
+def _concerned(cells: list[MeasuredCell], slow: set[Cell]) -> list[MeasuredCell]:
     """The cells that may say something: those between GPUs only where one of these is slow (they are many)."""
     between = any(_between_gpus(cell) for cell in slow)
     return [one for one in cells if between or not _between_gpus(one.cell)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.report.charts import Evidence, Matrix, host_map
+from nearfar.report.charts import CellGaps, Matrix, host_map
 from nearfar.report.figures import Figure, span
 
 from .peers import pair_map, pair_of
@@ -14,7 +14,7 @@ _TITLES = {
 }
 
 
-def latency_matrices(figures: list[Figure], why: Evidence, numa: list[int], gpus: list[int]) -> list[Matrix]:
+def latency_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Each latency as GPU × NUMA node and GPU × GPU; a launch is the same for all paths of a GPU, and has one map."""
     found = []
     for what, title in _TITLES.items():

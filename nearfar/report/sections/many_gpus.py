@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from nearfar import cells
 from nearfar.cells import WAYS, Cell, Load, load_of
-from nearfar.report.charts import FIGURE, Evidence, Place, curves
+from nearfar.report.charts import FIGURE, CellGaps, Place, curves
 from nearfar.report.figures import Figure, number, parsed, plural, span, worst_first
 from nearfar.topology import Node
 
@@ -29,7 +29,7 @@ _COLUMNS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both at o
 
 
 @dataclass(frozen=True)
-class Step:
+class StepCell:
     """A cell of a table: what stands in its place, and what the document adds in words.
 
     ``mark`` is the worst verdict of its figures. ``repeated``: it stands in another table already.
@@ -52,7 +52,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class LoadStep(Step):
+class LoadStep(StepCell):
     """A cell of a ramp. ``low``, ``mean`` and ``high`` are GB/s of a GPU, or of a task where tasks share GPUs."""
 
     load: Load
@@ -62,12 +62,12 @@ class LoadStep(Step):
 
 
 @dataclass(frozen=True)
-class Row:
+class RampRow:
     """The steps of the same GPUs (or as many tasks), one for each column."""
 
     label: str
     note: str
-    steps: tuple[Step | None, ...]
+    steps: tuple[StepCell | None, ...]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Ramp:
     title: str
     caption: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[RampRow, ...]
     curve: Markup
     nothing: str | None = None
     tasks: bool = False
@@ -89,7 +89,7 @@ class Ramp:
         return [s.place.figure.anchor if s.place.figure else s.place.anchor for s in steps] if not self.nothing else []
 
 
-def ramps(figures: list[Figure], document: dict[str, Any] | None, why: Evidence, node: Node | None) -> list[Ramp]:
+def ramps(figures: list[Figure], document: dict[str, Any] | None, why: CellGaps, node: Node | None) -> list[Ramp]:
     """The ramps of a check; none where no cell is of several GPUs or tasks."""
     if node is None:
         return []
@@ -148,7 +148,7 @@ def _saturation(name: str, steps: list[LoadStep], node: Node, several: bool) -> 
     for gpus in sorted({step.load.gpus for step in mine}, key=order):
         at = {step.load.ways: step for step in mine if step.load.gpus == gpus}
         note = " ".join(f"g{gpu}" for gpu in gpus)
-        rows.append(Row(plural(len(gpus), "GPU"), note, tuple(at.get(way) for way in WAYS)))
+        rows.append(RampRow(plural(len(gpus), "GPU"), note, tuple(at.get(way) for way in WAYS)))
     least = min(order(step.load.gpus)[0] for step in mine)
     growing = [step for step in mine if order(step.load.gpus)[0] == least] if name != "across" else []
     curve = curves.totals(_by_way(growing))
@@ -169,7 +169,7 @@ def _sharing(steps: list[LoadStep]) -> Ramp:
     rows = []
     for tasks in sorted({s.load.tasks for s in steps}):
         at = {s.load.ways: s for s in steps if s.load.tasks == tasks}
-        rows.append(Row(f"{plural(tasks, 'task')} a GPU", "", tuple(at.get(way) for way in ways)))
+        rows.append(RampRow(f"{plural(tasks, 'task')} a GPU", "", tuple(at.get(way) for way in ways)))
     points = {
         way: sorted(
             (s.load.tasks, s.low, s.mean, s.high)
@@ -184,12 +184,12 @@ def _sharing(steps: list[LoadStep]) -> Ramp:
     return Ramp(title, _CAPTION_OF_TASKS, columns, tuple(rows), curve, nothing(steps), True)
 
 
-def nothing(steps: Sequence[Step]) -> str | None:
+def nothing(steps: Sequence[StepCell]) -> str | None:
     """The first reason, where every step was skipped."""
     return steps[0].place.reason if all(s.place.state == "skipped" for s in steps) else None
 
 
-def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, Any] | None, why: Evidence) -> LoadStep:
+def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, Any] | None, why: CellGaps) -> LoadStep:
     mine = [f for f in figures if f.cell == cell]
     total = next((f for f in mine if f.flow is None and not f.is_ratio), None)
     if total is None:

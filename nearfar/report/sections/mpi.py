@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nearfar.base import NearfarError
 from nearfar.measurement import RATIO
-from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, Case, parse
+from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, parse
 from nearfar.report.charts import log_curves
 from nearfar.report.figures import Figure, class_words, number, unit_words
 
@@ -62,7 +62,7 @@ def mpi_tables(figures: list[Figure], document: dict[str, Any] | None) -> list[M
 def _table(
     quantity: str,
     mine: list[Figure],
-    cases: dict[str, Case],
+    cases: dict[str, MpiCase],
     ratios: dict[tuple[str, str, bool], Figure],
     document: dict[str, Any] | None,
 ) -> MpiTable:
@@ -83,7 +83,7 @@ def _table(
 
 
 def _curve(
-    quantity: str, subjects: list[str], cases: dict[str, Case], unit: str, document: dict[str, Any] | None
+    quantity: str, subjects: list[str], cases: dict[str, MpiCase], unit: str, document: dict[str, Any] | None
 ) -> Markup:  # fmt: skip
     points: dict[str, list[tuple[int, float]]] = {}
     for result in (document or {}).get("results") or []:
@@ -93,7 +93,7 @@ def _curve(
                 points.setdefault(result["cell"], []).append((int(result.get("bytes") or 0), float(value)))
     placements = [p for p in _PLACEMENTS if any(cases[s].placement == p for s in subjects)]
     series = [
-        log_curves.Series(
+        log_curves.CurveLine(
             class_words(cases[s].placement), f"{class_words(cases[s].placement)} {cases[s].device}".strip(),
             placements.index(cases[s].placement), tuple(sorted(points.get(s, []))),
         )
@@ -130,14 +130,14 @@ def line(figures: list[Figure]) -> str | None:
     return "; ".join(parts or [f"{len(mine)} figures"]) + judged
 
 
-def _title(case: Case, quantity: str) -> str:
+def _title(case: MpiCase, quantity: str) -> str:
     buffers = "host buffers" if not case.on_devices else f"{_BUFFERS[case.buffers[0]]} to {_BUFFERS[case.buffers[1]]}"
     ranks = "" if BENCHMARKS[case.benchmark].pair else f", {case.ranks} ranks"
     nic = f", between nodes through {case.nic}" if case.nic else ""
     return f"{case.benchmark}{' message rate' if quantity == _MESSAGES else ''}, {buffers}{ranks}{nic}"
 
 
-def _case(subject: str) -> Case | None:
+def _case(subject: str) -> MpiCase | None:
     if not subject.startswith(tuple(BENCHMARKS)):
         return None
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nearfar import cells
-from nearfar.report.charts import MIRROR, SELF, Evidence, Matrix, Place, grid
+from nearfar.report.charts import MIRROR, SELF, CellGaps, Matrix, Place, grid
 from nearfar.report.figures import Figure, class_words, span
 
 from . import exchanges
@@ -37,20 +37,20 @@ def pair_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     return kind, first.gpus[0], first.gpus[1]
 
 
-def peer_matrices(figures: list[Figure], why: Evidence, gpus: list[int]) -> list[Matrix]:
+def peer_matrices(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:
     """One map for each kind that was measured or asked for. ``gpus`` are those the node has; cells may add to them."""
     rates = [f for f in figures if not f.is_ratio]
     return [m for m in (pair_map(rates, why, gpus, kind, title) for kind, title in KINDS.items()) if m]
 
 
-def staged_ratios(figures: list[Figure], why: Evidence, gpus: list[int]) -> list[Matrix]:
+def staged_ratios(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:
     """Staged over direct, where both were measured; elsewhere why one of the two was not."""
     ratios = [f for f in figures if f.derived == _RATIO]
 
     def nothing(a: int, b: int) -> Place:
         return why.of_ratio(_cell("write", a, b), _cell("staged", a, b))
 
-    found = pair_map(ratios, Evidence(), gpus, "staged", "Staged ÷ direct", nothing)
+    found = pair_map(ratios, CellGaps(), gpus, "staged", "Staged ÷ direct", nothing)
     return [found] if found else []
 
 
@@ -80,7 +80,7 @@ def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str 
     return f"{'; '.join(groups)} GB/s ({expected(lone)})"
 
 
-def pair_map(figures: list[Figure], why: Evidence, gpus: list[int], kind: str, title: str,
+def pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, title: str,
              without: Callable[[int, int], Place] | None = None) -> Matrix | None:  # fmt: skip
     """GPU × GPU of one kind of cell; None where none was asked for.
 

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from nearfar.report.figures import wording
-from nearfar.verdict import Check, NodeRun
+from nearfar.verdict import CheckRecord, NodeRun
 
 
-def facts(check: Check) -> list[tuple[str, Any]]:
+def facts(check: CheckRecord) -> list[tuple[str, Any]]:
     """Label and value (a text or a list of texts) of where a check's figures come from."""
     document, verdict = check.document or {}, check.verdict or {}
     program = document.get("program") or {}
@@ -68,13 +68,13 @@ def command(words: Any) -> str:
     return shlex.join(map(str, words)) if isinstance(words, list) else str(words or "")
 
 
-def files(node: NodeRun, check: Check) -> list[tuple[str, str]]:
+def files(node: NodeRun, check: CheckRecord) -> list[tuple[str, str]]:
     """Name and link, from the page, of each file of a check."""
     names = [n for n in ("verdict.json", "document.json", "stderr.txt") if (check.folder / n).exists()]
     return [(name, quote(f"{node.folder.name}/{check.folder.name}/{name}")) for name in names]
 
 
-def stderr(check: Check) -> str:
+def stderr(check: CheckRecord) -> str:
     """The end of the program's standard error."""
     try:
         text = (check.folder / "stderr.txt").read_text(encoding="utf-8", errors="replace")

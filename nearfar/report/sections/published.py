@@ -18,7 +18,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """Published figures of one kind beside what is modelled. ``how`` says whether the model predicts them."""
 
     what: str
@@ -29,11 +29,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """The rows of one check, or of cells that the checks do not show."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Published:
 
     line: str
     source: str
-    tables: tuple[Table, ...]
+    tables: tuple[PublishedTable, ...]
     in_words: tuple[tuple[str, str, str, str], ...] = ()
     others: tuple[tuple[str, str, str], ...] = ()
     remarks: tuple[str, ...] = ()
@@ -61,12 +61,12 @@ def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]]) 
         mine = [(f, _how(f, node_type)) for f in figures if f.published_beside]
         compared += mine
         if mine:
-            tables.append(Table(title, tuple(_rows(mine))))
+            tables.append(PublishedTable(title, tuple(_rows(mine))))
     listed = node_type.published
     entries = [(entry, predict(cells.parse(entry["cell"]), node_type)) for entry in listed.get("cells", [])]
     extra = tuple(_extra(entry, found, node_type) for entry, found in entries if "value" in entry)
     if extra:
-        tables.append(Table("Cells that the checks do not show, predicted for this page", extra))
+        tables.append(PublishedTable("Cells that the checks do not show, predicted for this page", extra))
     said = tuple(
         (_name(e), e["says"], _told(found), ", ".join(found.limited_by)) for e, found in entries if "says" in e
     )
@@ -91,7 +91,7 @@ def _how(figure: Figure, node_type: NodeType) -> str:
     return "predicted"
 
 
-def _rows(figures: Sequence[tuple[Figure, str]]) -> list[Row]:
+def _rows(figures: Sequence[tuple[Figure, str]]) -> list[PublishedRow]:
     groups: dict[tuple[str, float, str], list[Figure]] = {}
     for figure, how in figures:
         groups.setdefault((_what(figure), figure.expected or 0.0, how), []).append(figure)
@@ -100,14 +100,14 @@ def _rows(figures: Sequence[tuple[Figure, str]]) -> list[Row]:
     return [_row(what, value, how, members) for (what, value, how), members in ordered]
 
 
-def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> Row:
+def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> PublishedRow:
     values = [figure.value for figure in members if figure.value is not None]
     unit = members[0].unit
     named = ", ".join(figure.pretty for figure in members[:2])
     more = f" and {len(members) - 2} more" if len(members) > 2 else ""
     low, high = _digits(min(values), unit), _digits(max(values), unit)
     modelled = low if low == high else f"{low}–{high}"
-    return Row(f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled,
+    return PublishedRow(f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled,
                _differences([value / published - 1 for value in values]), how)  # fmt: skip
 
 
@@ -128,14 +128,16 @@ def _what(figure: Figure) -> str:
     return f"{kind}, {_WAYS.get(way, f'STREAM {way}')}"
 
 
-def _extra(entry: Mapping[str, Any], prediction: Prediction, node_type: NodeType) -> Row:
+def _extra(entry: Mapping[str, Any], prediction: Prediction, node_type: NodeType) -> PublishedRow:
     """A published figure of a cell that the page predicts."""
     value, total = float(entry["value"]), prediction.total
     known = {capacity.name: capacity for capacity in node_type.caps.values() if capacity.published}
     own = [known[name].value for name in prediction.limited_by if name in known]
     inputs = total in own or all(flow.kind == "stream" for flow in prediction.flows)
     difference = "–" if total is None or prediction.unknown else percent(total / value - 1)
-    return Row(_name(entry), f"{value:g} GB/s", _told(prediction), difference, "input" if inputs else "predicted")
+    return PublishedRow(
+        _name(entry), f"{value:g} GB/s", _told(prediction), difference, "input" if inputs else "predicted"
+    )
 
 
 def _name(entry: Mapping[str, Any]) -> str:

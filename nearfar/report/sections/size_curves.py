@@ -32,7 +32,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SizeCurves:
     """The curves of one direction."""
 
     title: str
@@ -40,7 +40,7 @@ class Sweep:
     curve: Markup
 
 
-def sweeps(figures: list[Figure], document: dict[str, Any] | None) -> list[Sweep]:
+def sweeps(figures: list[Figure], document: dict[str, Any] | None) -> list[SizeCurves]:
     """The curves of the cells that were measured at several sizes."""
     points: dict[Cell, list[tuple[int, float]]] = {}
     for result in (document or {}).get("results") or []:
@@ -52,7 +52,7 @@ def sweeps(figures: list[Figure], document: dict[str, Any] | None) -> list[Sweep
         mine = {c: sorted(p) for c, p in points.items() if len(p) > 1 and c.flows[0].direction == direction}
         lines = tuple(_line(cell, tuple(found), figures) for cell, found in mine.items())
         if lines:
-            made.append(Sweep(title, lines, curves.sizes({cells.pretty(c): p for c, p in mine.items()})))
+            made.append(SizeCurves(title, lines, curves.sizes({cells.pretty(c): p for c, p in mine.items()})))
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nearfar.report.charts import cell_anchor
 from nearfar.report.figures import parsed, plural
-from nearfar.verdict import Check
+from nearfar.verdict import CheckRecord
 
 #: So many names of a list are told.
 _NAMED = 4
@@ -23,7 +23,7 @@ class Gap:
     cells: tuple[tuple[str, str], ...]
 
 
-def gaps(check: Check, prefix: str) -> list[Gap]:
+def gaps(check: CheckRecord, prefix: str) -> list[Gap]:
     """The gaps of a check, failures first; ``prefix`` makes anchors unique on a page."""
     document, verdict = check.document or {}, check.verdict or {}
     entries = [("failed", e) for e in document.get("failed") or []]

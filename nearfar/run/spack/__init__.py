@@ -5,16 +5,16 @@ A module here runs the ``spack`` command and reads its lock files; nothing impor
 
 from . import agreement, detected, externals, for_partition, mirror
 from .found import LEAST_VERSION, Spack, find, tell_children
-from .installed import Installed, Package, Plan
+from .installed import Installed, InstallPlan, SpackPackage
 from .installing import ensure, plan, say
 from .site import folder_of, site_of
 
 __all__ = [
     "LEAST_VERSION",
+    "InstallPlan",
     "Installed",
-    "Package",
-    "Plan",
     "Spack",
+    "SpackPackage",
     "agreement",
     "detected",
     "ensure",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from nearfar.base import NearfarError
 
-from .installed import Package, Plan
+from .installed import InstallPlan, SpackPackage
 
 #: More packages than this mean that the site's own are not known to Spack: the pack's own are four.
 FEW = 12
@@ -17,7 +17,7 @@ _MPIS = (
 _EXTERNALS = "`nearfar spack externals --into site/systems/NAME`"
 
 
-def describe(plan: Plan) -> str:
+def describe(plan: InstallPlan) -> str:
     """One line a package, what would be built first, with its version, short hash and, of the system's, its place."""
     rows = sorted(plan.packages, key=lambda p: (p.there, p.external_prefix is not None, not p.asked))
     words = [
@@ -28,13 +28,13 @@ def describe(plan: Plan) -> str:
     return "".join("  ".join([*(w.ljust(n) for w, n in zip(row, widths)), row[4]]).rstrip() + "\n" for row in words)
 
 
-def _state(package: Package) -> str:
+def _state(package: SpackPackage) -> str:
     if package.external_prefix is not None:
         return "system's"
     return "installed" if package.there else "to build"
 
 
-def count(plan: Plan) -> str:
+def count(plan: InstallPlan) -> str:
     """``4 packages to build (nearfar, …), 9 of the system``."""
     names = [package.name for package in plan.to_build]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
@@ -42,7 +42,7 @@ def count(plan: Plan) -> str:
     return f"{build}, {len(plan.external)} of the system"
 
 
-def doubts(plan: Plan) -> list[str]:
+def doubts(plan: InstallPlan) -> list[str]:
     """What a site hardly means: its MPI or CUDA not used, dozens of builds."""
     found = []
     building = {package.name: package for package in plan.to_build}
@@ -60,11 +60,11 @@ def doubts(plan: Plan) -> list[str]:
     return found
 
 
-def agreement(yes: bool) -> Callable[[Plan], bool]:
+def agreement(yes: bool) -> Callable[[InstallPlan], bool]:
     """Shows a plan on standard error and decides: ``yes`` always goes on; a short plan without doubts too; otherwise a
     person at a terminal is asked, and where there is none ``NearfarError`` says what to give."""
 
-    def decide(plan: Plan) -> bool:
+    def decide(plan: InstallPlan) -> bool:
         doubtful = doubts(plan)
         print(f"nearfar: {count(plan)}", file=sys.stderr)
         for words in doubtful:
@@ -81,7 +81,7 @@ def agreement(yes: bool) -> Callable[[Plan], bool]:
     return decide
 
 
-def unasked(plan: Plan) -> bool:
+def unasked(plan: InstallPlan) -> bool:
     """For a place where nobody can be asked: goes on with a plan that raises no doubt. Raises ``NearfarError`` otherwise."""
     if doubts(plan):
         raise NearfarError(f"{count(plan)}: more than a run may start by itself; `nearfar spack install` first")

@@ -9,13 +9,13 @@ from nearfar.site import Environment
 
 from . import detected
 from .found import Spack
-from .installed import Installed, Plan
+from .installed import Installed, InstallPlan
 from .installing import ensure, say
 from .site import own_folder, site_of
 
 
 def install(
-    spack: Spack, environment: Environment, features: Collection[str], system: str, agree: Callable[[Plan], bool]
+    spack: Spack, environment: Environment, features: Collection[str], system: str, agree: Callable[[InstallPlan], bool]
 ) -> Installed:
     """Install it, at once where nothing changed. Raises ``NearfarError`` as ``ensure`` does.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 _MPI = ("openmpi", "mpich", "mvapich", "mvapich2", "mvapich-plus", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
 
 
-class Package(NamedTuple):
+class SpackPackage(NamedTuple):
     """One concrete package. ``external_prefix``: the system's own, which Spack uses and does not build."""
 
     name: str
@@ -24,19 +24,19 @@ class Package(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class InstallPlan:
     """What an installation would do. ``folder``: the environment's, with ``spack.yaml`` and ``spack.lock``."""
 
     folder: Path
-    packages: list[Package]
+    packages: list[SpackPackage]
 
     @property
-    def to_build(self) -> list[Package]:
+    def to_build(self) -> list[SpackPackage]:
         """What Spack would build, or fetch as a binary."""
         return [package for package in self.packages if not package.there]
 
     @property
-    def external(self) -> list[Package]:
+    def external(self) -> list[SpackPackage]:
         """What the system brings."""
         return [package for package in self.packages if package.external_prefix is not None]
 
@@ -46,7 +46,7 @@ class Installed:
     """An installed environment. ``view``: one prefix of everything that Spack built (``bin/``, ``libexec/``)."""
 
     view: Path
-    packages: list[Package]
+    packages: list[SpackPackage]
     #: The environment's folder, with ``spack.yaml`` and ``spack.lock``.
     folder: Path
     #: Whether nothing had to be done.

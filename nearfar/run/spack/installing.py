@@ -17,7 +17,7 @@ from . import environment
 from .environment import Wanted
 from .failures import failed
 from .found import Spack
-from .installed import Installed, Package, Plan
+from .installed import Installed, InstallPlan, SpackPackage
 from .lockfile import packages
 from .locks import need_locks
 
@@ -46,7 +46,7 @@ def ensure(
     site: Path | None = None,
     mirror: str | None = None,
     tree: Path | None = None,
-    agree: Callable[[Plan], bool] | None = None,
+    agree: Callable[[InstallPlan], bool] | None = None,
     again: bool = False,
 ) -> Installed:
     """Install nearfar's programs, OSU, and what the system lacks of MPI, hwloc, numactl (and CUDA); progress to stderr.
@@ -83,7 +83,7 @@ def plan(
     mirror: str | None = None,
     tree: Path | None = None,
     again: bool = False,
-) -> Plan:
+) -> InstallPlan:
     """What ``ensure`` would do: solved, nothing installed. Arguments and errors are those of ``ensure``."""
     wanted = Wanted(cuda, cuda_arch, site, mirror, tree)
     folder = environment.base() / environment.key(spack, wanted)
@@ -91,7 +91,7 @@ def plan(
         return _solve(spack, wanted, folder, again)
 
 
-def _solve(spack: Spack, wanted: Wanted, folder: Path, again: bool) -> Plan:
+def _solve(spack: Spack, wanted: Wanted, folder: Path, again: bool) -> InstallPlan:
     """Stage the environment and let Spack solve it, unless it is solved."""
     if again:
         shutil.rmtree(folder, ignore_errors=True)
@@ -105,7 +105,7 @@ def _solve(spack: Spack, wanted: Wanted, folder: Path, again: bool) -> Plan:
         _spack(spack, folder, ["concretize"], "the environment cannot be solved")
         say(f"solved in {time.monotonic() - began:.0f} s")
     there = spack.run(["-e", str(folder), "find", "--format", "{hash}"]).stdout.split()
-    return Plan(folder, packages(folder / "spack.lock", there))
+    return InstallPlan(folder, packages(folder / "spack.lock", there))
 
 
 def _install(spack: Spack, folder: Path, sources: str) -> Installed:
@@ -136,7 +136,7 @@ def _kept(folder: Path, sources: str) -> Installed | None:
         stamp: dict[str, Any] = json.loads((folder / _STAMP).read_text(encoding="utf-8"))
         if stamp["sources"] != sources:
             return None
-        found = [Package(n, v, h, None if e is None else Path(e), a, t) for n, v, h, e, a, t in stamp["packages"]]
+        found = [SpackPackage(n, v, h, None if e is None else Path(e), a, t) for n, v, h, e, a, t in stamp["packages"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     view = _view(folder)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from nearfar.base import NearfarError
 
-from .installed import Package
+from .installed import SpackPackage
 
 
-def packages(lock: Path, there: Collection[str] = ()) -> list[Package]:
+def packages(lock: Path, there: Collection[str] = ()) -> list[SpackPackage]:
     """The packages of a lock file: those asked for first, then by name. ``there``: hashes of what is installed.
 
     Raises ``NearfarError`` where the file is missing or is none of Spack's.
@@ -25,10 +25,10 @@ def packages(lock: Path, there: Collection[str] = ()) -> list[Package]:
     return sorted(found, key=lambda package: (not package.asked, package.name))
 
 
-def _package(digest: str, spec: dict[str, object], asked: Collection[str], there: Collection[str]) -> Package:
+def _package(digest: str, spec: dict[str, object], asked: Collection[str], there: Collection[str]) -> SpackPackage:
     external = spec.get("external")
     prefix = Path(str(external["path"])) if isinstance(external, dict) and external.get("path") else None
     if isinstance(external, dict) and prefix is None:
         prefix = Path(f"module {external.get('module')}")
     is_there = isinstance(external, dict) or digest in there
-    return Package(str(spec["name"]), str(spec["version"]), digest, prefix, digest in asked, is_there)
+    return SpackPackage(str(spec["name"]), str(spec["version"]), digest, prefix, digest in asked, is_there)

@@ -9,13 +9,13 @@ from nearfar.base import CouldNotJudge
 
 from .failures import failed
 from .found import Spack
-from .installed import Plan
+from .installed import InstallPlan
 
 #: Built from the checkout, wherever that is; Spack 1.1 cannot mirror what it develops.
 OWN = "nearfar"
 
 
-def create(spack: Spack, plan: Plan, directory: Path) -> list[Path]:
+def create(spack: Spack, plan: InstallPlan, directory: Path) -> list[Path]:
     """Fetch the sources of every package of a plan that is not external into ``directory``; returns the archives there.
 
     Raises ``CouldNotJudge`` where one cannot be fetched: half a mirror would be found out too late.

@@ -6,7 +6,7 @@ Nothing is measured and nothing written. ``lint`` looks at everything, ``before_
 
 from . import known_metrics
 from .complaints import ERROR, INFO, WARNING, Complaint, sorted_once, strict, summary
-from .every_rule import Looked, lint
+from .every_rule import LintResult, lint
 from .preflight import before_measuring, tell_warnings
 from .proposed_files import with_references
 from .synthetic_documents import LATENCIES
@@ -17,7 +17,7 @@ __all__ = [
     "LATENCIES",
     "WARNING",
     "Complaint",
-    "Looked",
+    "LintResult",
     "before_measuring",
     "known_metrics",
     "lint",

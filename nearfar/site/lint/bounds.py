@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .complaints import WARNING, Complaint
-from .rows import Table
+from .rows import ReferenceTable
 
 #: By so much a far path may seem faster than the near one, or both directions than twice one, beside the rows' own bounds.
 TOLERANCE = 0.02
@@ -18,7 +18,7 @@ _LESS_IS_BETTER = ("us", "ms", "s", "B")
 _OVER_NEAR = "_over_near"
 
 
-def complaints(table: Table) -> Iterator[Complaint]:
+def complaints(table: ReferenceTable) -> Iterator[Complaint]:
     """What is odd about the bounds of each row, and about rows beside each other."""
     for row, values in table.rows.items():
         words = _of_bounds(values, penalty="penalty" in row)
@@ -49,7 +49,7 @@ def _of_bounds(values: Sequence[Any], penalty: bool) -> str | None:
     return None
 
 
-def _far_above_near(table: Table, row: str, values: Sequence[Any]) -> str | None:
+def _far_above_near(table: ReferenceTable, row: str, values: Sequence[Any]) -> str | None:
     path_class, _, rest = row.partition(".")
     far = next((each for each in _FAR if path_class == each or path_class.startswith(f"{each}_latency")), None)
     if far is None:
@@ -66,7 +66,7 @@ def _far_above_near(table: Table, row: str, values: Sequence[Any]) -> str | None
     return None
 
 
-def _ratio_of_others(table: Table, row: str, values: Sequence[Any]) -> str | None:
+def _ratio_of_others(table: ReferenceTable, row: str, values: Sequence[Any]) -> str | None:
     path_class, _, rest = row.partition(".")
     if not path_class.endswith(_OVER_NEAR):
         return None
@@ -82,7 +82,7 @@ def _ratio_of_others(table: Table, row: str, values: Sequence[Any]) -> str | Non
     return None
 
 
-def _sum(table: Table, row: str, values: Sequence[Any]) -> str | None:
+def _sum(table: ReferenceTable, row: str, values: Sequence[Any]) -> str | None:
     path_class, _, rest = row.partition(".")
     if rest != "both.total":
         return None

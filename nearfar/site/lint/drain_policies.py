@@ -9,7 +9,7 @@ from nearfar.question import Check, catalogue
 from nearfar.site import Partition, System, drain_policy
 
 from .complaints import WARNING, Complaint, at, refused
-from .reading import Read
+from .reading import ReadFile
 
 #: Checks without figures: their findings are evidence alone.
 _NO_FIGURES = ("topology_check", drain_policy.HEALTH)
@@ -17,7 +17,7 @@ _NO_FIGURES = ("topology_check", drain_policy.HEALTH)
 _BETWEEN_NODES = {"mpi", "two_nodes"}
 
 
-def complaints(read: Read[System], checks: Mapping[str, Check]) -> Iterator[Complaint]:
+def complaints(read: ReadFile[System], checks: Mapping[str, Check]) -> Iterator[Complaint]:
     """What is wrong with one system's ``act``, by the same reading as ``act``'s own."""
     system, file = read.value, read.file
     data = file.data.get("act") if isinstance(file.data, dict) else None
@@ -46,7 +46,7 @@ def _of_check(
     if isinstance(step, dict) and name in _NO_FIGURES and step.get("speed", "observe") != "observe":
         words = f"act: {name}: speed: never applies: it judges no figure, only evidence"
         yield at(file, WARNING, "act", words, *steps, "speed")
-    if drain_policy.step_of(step) == drain_policy.Step():
+    if drain_policy.step_of(step) == drain_policy.DrainSteps():
         return  # it is only observed
     why = _never(system, real, name, checks)
     if why:

@@ -12,31 +12,31 @@ from nearfar.question import Check, catalogue
 
 from . import bounds, drain_policies, node_types, partitions, physics, provenance, rows, templates, unread_files
 from .complaints import WARNING, Complaint, sorted_once
-from .reading import SCHEMAS, Reading
-from .rows import Table
+from .reading import SCHEMAS, SiteContents
+from .rows import ReferenceTable
 from .uses import uses
 
 
 @dataclass(frozen=True)
-class Looked:
+class LintResult:
     """What lint found, sorted, and the files that it looked at."""
 
     complaints: tuple[Complaint, ...]
     files: tuple[Path, ...]
 
-    def within(self, paths: Sequence[Path]) -> Looked:
+    def within(self, paths: Sequence[Path]) -> LintResult:
         """What concerns these files and directories."""
 
         def inside(file: Path) -> bool:
             return any(path == file or path in file.parents for path in paths)
 
-        return Looked(tuple(c for c in self.complaints if inside(c.file)), tuple(filter(inside, self.files)))
+        return LintResult(tuple(c for c in self.complaints if inside(c.file)), tuple(filter(inside, self.files)))
 
 
-def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Looked:
+def lint(directories: Sequence[Path], today: datetime.date | None = None) -> LintResult:
     """All complaints of the site in these directories, the first of which counts. Raises nothing for what stands in
     files."""
-    reading = Reading(directories)
+    reading = SiteContents(directories)
     for kind in SCHEMAS:
         reading.add(kind)
     checks = known_checks()
@@ -46,7 +46,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Loo
         *of_references(reading, checks, today or datetime.date.today()), *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *unread_files.complaints(directories, (*SCHEMAS, "templates")),
     ]  # fmt: skip
-    return Looked(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
+    return LintResult(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
 
 
 def known_checks() -> dict[str, Check]:
@@ -55,7 +55,7 @@ def known_checks() -> dict[str, Check]:
     return {check.name: check for each in catalogue.folders(folder) for check in catalogue.read(each)}
 
 
-def of_systems(reading: Reading, checks: Iterable[Check]) -> Iterator[Complaint]:
+def of_systems(reading: SiteContents, checks: Iterable[Check]) -> Iterator[Complaint]:
     """What is wrong with the system files."""
     features = partitions.features_of(list(checks))
     for read in reading.systems.values():
@@ -63,7 +63,7 @@ def of_systems(reading: Reading, checks: Iterable[Check]) -> Iterator[Complaint]
     yield from partitions.overlaps(reading.systems)
 
 
-def of_node_types(reading: Reading) -> Iterator[Complaint]:
+def of_node_types(reading: SiteContents) -> Iterator[Complaint]:
     """What is wrong with the node types; those of the site's own directories that nobody uses."""
     models = reading.gpu_models
     used = {p.node_type for read in reading.systems.values() if read.value for p in read.value.partitions.values()}
@@ -73,7 +73,7 @@ def of_node_types(reading: Reading) -> Iterator[Complaint]:
             yield Complaint(read.file.path, 1, WARNING, "dead", "dead: no partition has this node type")
 
 
-def of_references(reading: Reading, checks: Mapping[str, Check], today: datetime.date) -> Iterator[Complaint]:
+def of_references(reading: SiteContents, checks: Mapping[str, Check], today: datetime.date) -> Iterator[Complaint]:
     """What is wrong with the references."""
     for name, read in reading.references.items():
         if read.value is None:
@@ -86,13 +86,13 @@ def of_references(reading: Reading, checks: Mapping[str, Check], today: datetime
             )
         tables = list(rows.tables(read.value, used, checks))
         yield from (each for each in tables if isinstance(each, Complaint))
-        mine = [each for each in tables if isinstance(each, Table)]
+        mine = [each for each in tables if isinstance(each, ReferenceTable)]
         alive = {table.line(row) for table in mine for row in table.rows if not rows.dead(table, row)}
         for table in mine:
             yield from of_table(table, alive)
 
 
-def of_table(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
+def of_table(table: ReferenceTable, alive: Collection[int]) -> Iterator[Complaint]:
     """What is wrong with the rows of one check and one GPU model; a row that nothing uses has no further fault. ``alive``
     are the lines of rows that some check has."""
     found = list(rows.complaints(table, alive))

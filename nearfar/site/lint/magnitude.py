@@ -22,7 +22,7 @@ MOST_RATIO = plausibility.OF_RATIO
 _SHARES = re.compile(r"(_fairness\.|\.(load_balance|communication_efficiency|parallel_efficiency)$)")
 
 
-class Fault(NamedTuple):
+class UnitFault(NamedTuple):
     """What is wrong with a value."""
 
     level: str
@@ -30,25 +30,25 @@ class Fault(NamedTuple):
     words: str
 
 
-def of_ratio(value: float, row: str) -> Fault | None:
+def of_ratio(value: float, row: str) -> UnitFault | None:
     """A ratio, a share or a penalty."""
     if value > MOST_RATIO:
-        return Fault(ERROR, "magnitude", f"{value:g} is no ratio; typed in per cent? that is {value / 100:g}")
+        return UnitFault(ERROR, "magnitude", f"{value:g} is no ratio; typed in per cent? that is {value / 100:g}")
     if _SHARES.search(row) and value > 1:
-        return Fault(ERROR, "magnitude", f"{value:g} is above 1, which a share of a whole cannot be")
+        return UnitFault(ERROR, "magnitude", f"{value:g} is above 1, which a share of a whole cannot be")
     return None
 
 
-def of_latency(value: float) -> Fault | None:
+def of_latency(value: float) -> UnitFault | None:
     """A latency of something small, µs."""
     least, most = LATENCIES
     if least <= value <= most:
         return None
     meant = f"typed in ns? that is {value / 1000:g} µs" if value > most else f"typed in ms? that is {value * 1000:g} µs"
-    return Fault(ERROR, "magnitude", f"{value:g} µs is no latency of anything small; {meant}")
+    return UnitFault(ERROR, "magnitude", f"{value:g} µs is no latency of anything small; {meant}")
 
 
-def of_memory(value: float) -> Fault | None:
+def of_memory(value: float) -> UnitFault | None:
     """A rate of host memory, GB/s."""
     if value > MOST_MEMORY:
         words = f"more than any host's memory has; STREAM prints MB/s: {value / 1000:g} GB/s?"
@@ -56,14 +56,14 @@ def of_memory(value: float) -> Fault | None:
         words = f"less than any host's memory has; typed in TB/s? that is {value * 1000:g} GB/s"
     else:
         return None
-    return Fault(ERROR, "magnitude", f"{value:g} GB/s is {words}")
+    return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {words}")
 
 
-def of_mpi(value: float) -> Fault | None:
+def of_mpi(value: float) -> UnitFault | None:
     """A rate of messages, GB/s."""
     if value <= MOST_MPI:
         return None
-    return Fault(
+    return UnitFault(
         ERROR, "magnitude", f"{value:g} GB/s is more than any MPI moves; OSU prints MB/s: {value / 1000:g} GB/s?"
     )
 

@@ -13,14 +13,14 @@ from nearfar.topology import Link, Node, parse_hwloc_xml
 from .complaints import ERROR, INFO, WARNING, Complaint, at
 from .magnitude import of_memory
 from .partitions import below_model
-from .physics import Limit, above_link
-from .reading import Read
+from .physics import PhysicalLimit, above_link
+from .reading import ReadFile
 
 #: NVLink bridges between PCIe cards have no more lanes than this.
 _BRIDGED_LANES = 12
 
 
-def complaints(read: Read[NodeType], models: Mapping[str, Mapping[str, Any]]) -> Iterator[Complaint]:
+def complaints(read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]]) -> Iterator[Complaint]:
     """What is wrong with a node type that can be read."""
     node_type, file = read.value, read.file
     if node_type is None:
@@ -87,4 +87,4 @@ def _of_capacity(capacity: Capacity, node: Node) -> tuple[str, str, str] | None:
     line, payload = line_rate(link), link_ceiling(link, "p2p" if fabric else "d2h" if way == "d2h" else "h2d")
     if line is None or payload is None:
         return None
-    return above_link(capacity.value, Limit(line * ways, payload * ways, link_words(link), link.kind))
+    return above_link(capacity.value, PhysicalLimit(line * ways, payload * ways, link_words(link), link.kind))

@@ -14,7 +14,7 @@ from nearfar.site import Partition, System, shared_hosts
 from nearfar.topology import Node
 
 from .complaints import ERROR, INFO, WARNING, Complaint, at
-from .reading import Read, Reading
+from .reading import ReadFile, SiteContents
 from .uses import expected
 
 #: How a check's source asks for a feature, beside its ``valid_systems``.
@@ -32,7 +32,7 @@ def features_of(checks: Iterable[Check]) -> set[str]:
     return found
 
 
-def complaints(reading: Reading, read: Read[System], features: set[str]) -> Iterator[Complaint]:
+def complaints(reading: SiteContents, read: ReadFile[System], features: set[str]) -> Iterator[Complaint]:
     """What is wrong with one system's partitions and environments."""
     system, file = read.value, read.file
     if system is None:
@@ -54,7 +54,7 @@ def complaints(reading: Reading, read: Read[System], features: set[str]) -> Iter
 
 
 def _of_features(
-    reading: Reading, file: SiteFile, partition: Partition, features: set[str], place: tuple[str, int]
+    reading: SiteContents, file: SiteFile, partition: Partition, features: set[str], place: tuple[str, int]
 ) -> Iterator[Complaint]:
     for position, feature in enumerate(partition.features):
         if feature not in features:
@@ -79,7 +79,7 @@ def _of_features(
 
 
 def _of_references(
-    reading: Reading, file: SiteFile, partition: Partition, entry: Mapping[str, Any], place: tuple[str, int]
+    reading: SiteContents, file: SiteFile, partition: Partition, entry: Mapping[str, Any], place: tuple[str, int]
 ) -> Iterator[Complaint]:
     known = site_files("references", list(reading.directories))
     wanted = entry.get("references")
@@ -92,7 +92,7 @@ def _of_references(
 
 
 def _of_expectation(
-    reading: Reading, file: SiteFile, partition: Partition, entry: Mapping[str, Any], place: tuple[str, int]
+    reading: SiteContents, file: SiteFile, partition: Partition, entry: Mapping[str, Any], place: tuple[str, int]
 ) -> Iterator[Complaint]:
     read = reading.node_types.get(partition.node_type or "")
     bare = read.value.node if read is not None and read.value is not None else None
@@ -130,7 +130,7 @@ def below_model(
         yield "nvlinks", f"expect: nvlinks: {lanes}, but {model} has {known['nvlinks']}: lanes that are down would pass"
 
 
-def overlaps(systems: Mapping[str, Read[System]]) -> Iterator[Complaint]:
+def overlaps(systems: Mapping[str, ReadFile[System]]) -> Iterator[Complaint]:
     """Hosts and products that two systems claim."""
     known = [(read.value, read.file) for read in systems.values() if read.value is not None]
     for (one, _), (other, file) in combinations(known, 2):

@@ -12,8 +12,8 @@ from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.topology import Link, Node
 
 from .complaints import ERROR, WARNING, Complaint
-from .magnitude import Fault, meant, of_latency, of_memory, of_mpi, of_ratio
-from .rows import Table, without_mpi
+from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio
+from .rows import ReferenceTable, without_mpi
 from .synthetic_documents import flow_line_rate
 
 #: A value so far below what its link carries is another figure, whatever the state of the path.
@@ -25,7 +25,7 @@ _TOO_LITTLE = ((10, "a digit lost?"), (1000, "typed in TB/s?"))
 _About = Sequence[tuple[Metric, Node]]
 
 
-class Limit(NamedTuple):
+class PhysicalLimit(NamedTuple):
     """What a figure cannot exceed, GB/s: ``line`` with packet headers, ``payload`` without. ``words`` name the link."""
 
     line: float
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
     kind: str
 
 
-def complaints(table: Table) -> Iterator[Complaint]:
+def complaints(table: ReferenceTable) -> Iterator[Complaint]:
     """Of each row at most one: what is most wrong with its value."""
     for row, (value, lower, _, unit) in table.rows.items():
         figures = (table.figures or {}).get(without_mpi(row)) or []
@@ -44,7 +44,7 @@ def complaints(table: Table) -> Iterator[Complaint]:
             yield table.complaint(*fault, row)
 
 
-def _of_row(value: float, lower: float | None, unit: str, row: str, about: _About) -> Fault | None:
+def _of_row(value: float, lower: float | None, unit: str, row: str, about: _About) -> UnitFault | None:
     if unit == "1":
         return of_ratio(value, row)
     if unit == "us":
@@ -60,20 +60,20 @@ def _of_row(value: float, lower: float | None, unit: str, row: str, about: _Abou
     return above or _below_link(value, lower, about)
 
 
-def above_link(value: float, limit: Limit) -> Fault | None:
+def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     """What is wrong with a rate above what its links can carry."""
     said = f"{limit.words}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
     if value > limit.line:
         words = f"{value:g} GB/s is above the line rate of {said}{meant(value, limit.payload, _TOO_MUCH)}"
-        return Fault(ERROR, "line-rate", words)
+        return UnitFault(ERROR, "line-rate", words)
     if value > limit.payload * 1.005:
         # NVLink's packets are what they are; of PCIe's the size that a system negotiates is assumed.
         level, packets = (ERROR, "") if limit.kind == "nvlink" else (WARNING, "; that needs packets above 256 B")
-        return Fault(level, "line-rate", f"{value:g} GB/s is above what can be payload of {said}{packets}")
+        return UnitFault(level, "line-rate", f"{value:g} GB/s is above what can be payload of {said}{packets}")
     return None
 
 
-def _below_link(value: float, lower: float | None, about: _About) -> Fault | None:
+def _below_link(value: float, lower: float | None, about: _About) -> UnitFault | None:
     """A value, or a lower bound, that only a broken path has, whichever of the figures the row speaks of."""
     expected = [each for metric, node in about if (each := link_limits.expectation(metric, node)) is not None]
     if not expected or len(expected) < len(about):
@@ -83,17 +83,17 @@ def _below_link(value: float, lower: float | None, about: _About) -> Fault | Non
     carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.words.partition(', ')[0]})"
     if part < OTHER_UNIT:
         why = meant(value, narrow.ceiling, _TOO_LITTLE) or "; it would accept a broken path"
-        return Fault(ERROR, "magnitude", f"{value:g} GB/s is {carries}{why}")
+        return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {carries}{why}")
     if part < narrow.broken:
-        return Fault(WARNING, "low", f"{value:g} GB/s is {carries}; below {narrow.broken:.0%} a path is broken")
+        return UnitFault(WARNING, "low", f"{value:g} GB/s is {carries}; below {narrow.broken:.0%} a path is broken")
     least = None if lower is None else part * (1 + lower)
     if least is not None and least < narrow.broken:
         words = f"its lower bound, {least * narrow.ceiling:.4g} GB/s, accepts {least:.0%} of what the link carries"
-        return Fault(WARNING, "loose", f"{words}; below {narrow.broken:.0%} a path is broken")
+        return UnitFault(WARNING, "loose", f"{words}; below {narrow.broken:.0%} a path is broken")
     return None
 
 
-def _limit(metric: Metric, node: Node) -> Limit | None:
+def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
     """What a figure's links carry, together where it is a sum; None where nobody knows."""
     flow = metric.flow or metric.cell.flows[0]
     one = flow_line_rate(flow, node)
@@ -103,7 +103,7 @@ def _limit(metric: Metric, node: Node) -> Limit | None:
     payload = link_ceiling(link, way) or one
     many = round(metric.ceiling / one, 2)
     words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_words(link)}"
-    return Limit(metric.ceiling, metric.ceiling * min(1.0, payload / one), words, link.kind)
+    return PhysicalLimit(metric.ceiling, metric.ceiling * min(1.0, payload / one), words, link.kind)
 
 
 def _link(flow: Flow, node: Node) -> tuple[Link, str]:

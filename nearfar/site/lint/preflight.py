@@ -11,7 +11,7 @@ from nearfar.site import systems
 
 from .complaints import ERROR, WARNING, Complaint, sorted_once
 from .every_rule import known_checks, of_node_types, of_references, of_systems
-from .reading import Reading
+from .reading import SiteContents
 
 #: So many warnings are told, and so many errors; then where the others are.
 _TOLD, _ERRORS_TOLD = 3, 12
@@ -21,7 +21,7 @@ def before_measuring() -> None:
     """Look at the files that a run on this system uses: all system files, and the node types and references of the
     partitions at hand. Warnings go to standard error. Raises ``NearfarError`` with every error's line."""
     directories = site_directories()
-    reading = Reading(directories).add("systems").add("gpus")
+    reading = SiteContents(directories).add("systems").add("gpus")
     _stop_on_errors(reading.complaints)  # before one of them is chosen
     found = used_by(reading, systems.site().systems[systems.site().here])
     _stop_on_errors(found)
@@ -37,7 +37,7 @@ def tell_warnings(found: Sequence[Complaint]) -> None:
         print(f"nearfar: {more} more warning{'s' if more > 1 else ''}; nearfar lint shows all", file=sys.stderr)
 
 
-def used_by(reading: Reading, system: systems.System) -> list[Complaint]:
+def used_by(reading: SiteContents, system: systems.System) -> list[Complaint]:
     """The complaints about what one system's partitions use, the system's own file among them: what is wrong with others'
     is theirs to mend."""
     partitions = system.partitions.values()

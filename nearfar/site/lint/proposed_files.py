@@ -12,7 +12,7 @@ from nearfar.site import System
 
 from .complaints import Complaint
 from .preflight import used_by
-from .reading import Reading
+from .reading import SiteContents
 
 
 def with_references(texts: Mapping[Path, str], system: System, directories: Sequence[Path]) -> list[Complaint]:
@@ -27,7 +27,7 @@ def with_references(texts: Mapping[Path, str], system: System, directories: Sequ
             own = {first / "references" / path.name: path for path in texts}
             for copy, path in own.items():
                 copy.write_text(texts[path], encoding="utf-8")
-            reading = Reading([first, *directories]).add("systems").add("gpus")
+            reading = SiteContents([first, *directories]).add("systems").add("gpus")
             found = used_by(reading, system)
     except OSError as error:
         raise cannot_write(Path(tempfile.gettempdir()), error, "set TMPDIR to a directory") from None

@@ -26,7 +26,7 @@ SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "referen
 
 
 @dataclass(frozen=True)
-class Read(Generic[T]):
+class ReadFile(Generic[T]):
     """A file and what it describes. ``file.data`` lacks what was refused; ``value`` is None where too little is left."""
 
     file: SiteFile
@@ -34,21 +34,21 @@ class Read(Generic[T]):
 
 
 @dataclass
-class Reading:
+class SiteContents:
     """A site's files by kind and name; ``unreadable`` are those that are no YAML at all."""
 
     directories: Sequence[Path]
-    systems: dict[str, Read[systems.System]] = field(default_factory=dict)
-    node_types: dict[str, Read[NodeType]] = field(default_factory=dict)
-    references: dict[str, Read[ReferenceFile]] = field(default_factory=dict)
-    gpus: dict[str, Read[Mapping[str, Any]]] = field(default_factory=dict)
+    systems: dict[str, ReadFile[systems.System]] = field(default_factory=dict)
+    node_types: dict[str, ReadFile[NodeType]] = field(default_factory=dict)
+    references: dict[str, ReadFile[ReferenceFile]] = field(default_factory=dict)
+    gpus: dict[str, ReadFile[Mapping[str, Any]]] = field(default_factory=dict)
     unreadable: list[Path] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
 
     @property
     def files(self) -> list[Path]:
         """Every file that was looked at."""
-        kinds: tuple[Mapping[str, Read[Any]], ...] = (self.systems, self.node_types, self.references, self.gpus)
+        kinds: tuple[Mapping[str, ReadFile[Any]], ...] = (self.systems, self.node_types, self.references, self.gpus)
         return [*(read.file.path for kind in kinds for read in kind.values()), *self.unreadable]
 
     @property
@@ -60,10 +60,10 @@ class Reading:
                 models.setdefault(model, (read.value or {})["expect"])
         return models
 
-    def add(self, kind: str, names: Sequence[str] | None = None) -> Reading:
+    def add(self, kind: str, names: Sequence[str] | None = None) -> SiteContents:
         """Read the files of a kind (``names``: these alone)."""
         node_types = site_files("nodes", list(self.directories))
-        loads: dict[str, tuple[dict[str, Read[Any]], Callable[[SiteFile], Any]]] = {
+        loads: dict[str, tuple[dict[str, ReadFile[Any]], Callable[[SiteFile], Any]]] = {
             "systems": (self.systems, lambda file: systems.from_file(file, node_types)),
             "nodes": (self.node_types, node_type_from),
             "references": (self.references, lambda file: ReferenceFile(file, known_checks())),
@@ -76,7 +76,7 @@ class Reading:
         return self
 
     def _read(
-        self, name: str, path: Path, kind: str, into: dict[str, Read[Any]], load: Callable[[SiteFile], Any]
+        self, name: str, path: Path, kind: str, into: dict[str, ReadFile[Any]], load: Callable[[SiteFile], Any]
     ) -> None:
         try:
             file = SiteFile(path)
@@ -85,7 +85,7 @@ class Reading:
             self.complaints.append(refused(error, "yaml"))
             return
         value, errors = salvage(file, SCHEMAS[kind], load)
-        into[name] = Read(file, value)
+        into[name] = ReadFile(file, value)
         self.complaints += errors
 
 

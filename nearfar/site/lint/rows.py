@@ -18,14 +18,14 @@ from nearfar.verdict.references import ReferenceFile, model_of
 from .complaints import ERROR, WARNING, Complaint, at
 from .grammar import MPIS, misspelt
 from .known_metrics import Rows, rows
-from .uses import Use
+from .uses import FileUse
 
 #: ReFrame's key that makes the level below it one of GPU models.
 INDEX = "$index"
 
 
 @dataclass(frozen=True)
-class Table:
+class ReferenceTable:
     """The rows of one check, of one GPU model where the check has an index; with the nodes that it is used for.
 
     ``figures`` are those that each row may speak of, with their node; None where no node is known, or the check is the
@@ -53,7 +53,9 @@ class Table:
         return at(self.references.file, level, rule, f"{said}: {words}", *self.steps(*row))
 
 
-def tables(references: ReferenceFile, used: Sequence[Use], checks: Mapping[str, Check]) -> Iterator[Table | Complaint]:
+def tables(
+    references: ReferenceFile, used: Sequence[FileUse], checks: Mapping[str, Check]
+) -> Iterator[ReferenceTable | Complaint]:
     """Every table of a file that a node uses, and complaints of those that none does."""
     for check, content in references.file.data.items():
         if check == "provenance" or check not in checks:
@@ -74,16 +76,16 @@ def tables(references: ReferenceFile, used: Sequence[Use], checks: Mapping[str, 
                 continue
             here = content if model is None else content[model]
             names = tuple(use.name for use in fitting)
-            yield Table(references, check, model, here, _figures(references, check, model, fitting), names)
+            yield ReferenceTable(references, check, model, here, _figures(references, check, model, fitting), names)
 
 
-def _asks(check: Check, use: Use) -> bool:
+def _asks(check: Check, use: FileUse) -> bool:
     if use.system is None or use.partition is None:
         return True
     return catalogue.fits(check, use.system.name, use.partition.name, use.partition.features)
 
 
-def _never_asked(references: ReferenceFile, check: Check, used: Sequence[Use]) -> Complaint:
+def _never_asked(references: ReferenceFile, check: Check, used: Sequence[FileUse]) -> Complaint:
     wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
     words = f"{check.name}: dead: it asks for {wants}, and {_names([use.name for use in used])} has not that"
     return at(references.file, WARNING, "dead", words, check.name)
@@ -105,7 +107,7 @@ def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Seq
 
 
 def _figures(
-    references: ReferenceFile, check: str, model: str | None, used: Sequence[Use]
+    references: ReferenceFile, check: str, model: str | None, used: Sequence[FileUse]
 ) -> dict[str, list[tuple[AnyMetric, Node]]] | None:
     found: dict[str, list[tuple[AnyMetric, Node]]] = {}
     for use in used:
@@ -130,7 +132,7 @@ def without_mpi(row: str) -> str:
     return rest if first.partition("_")[0] in MPIS else row
 
 
-def complaints(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
+def complaints(table: ReferenceTable, alive: Collection[int]) -> Iterator[Complaint]:
     """Rows that no figure has, and units that are not the figure's. ``alive`` are the lines of rows that some check has:
     what several checks share by an alias is dead where none of them has it."""
     for row, values in table.rows.items():
@@ -144,12 +146,12 @@ def complaints(table: Table, alive: Collection[int]) -> Iterator[Complaint]:
             yield table.complaint(WARNING, "dead", _why_dead(table, row), row)
 
 
-def dead(table: Table, row: str) -> bool:
+def dead(table: ReferenceTable, row: str) -> bool:
     """Whether no figure of the nodes at hand has this row, as far as they are known."""
     return table.figures is not None and not table.figures.get(without_mpi(row))
 
 
-def _why_dead(table: Table, row: str) -> str:
+def _why_dead(table: ReferenceTable, row: str) -> str:
     known = sorted(table.figures or {})
     if not known:
         return f"dead: {_names(table.used_for)} has no figure of {table.check}"

@@ -13,7 +13,7 @@ from nearfar.measurement import Document, FlowResult, Rate, Result
 from nearfar.model import link_limits
 from nearfar.model.prediction import line_rate, peer_link
 from nearfar.mpi import contention, load_balance
-from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, Case
+from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, MpiCase
 from nearfar.topology import Node
 
 LATENCIES = ("latency.copy", "latency.chase", "latency.launch")
@@ -54,7 +54,7 @@ def flow_line_rate(flow: Flow, node: Node) -> float | None:
     return min(known) if known and len(known) == len(flow.gpus) else None
 
 
-def of_mpi(cases: Iterable[Case], node: Node) -> Document:
+def of_mpi(cases: Iterable[MpiCase], node: Node) -> Document:
     """What ``nearfar osu`` prints of these cases."""
     results = [
         Result(quantity, str(case), None, size, True, True, (), (), None, _rate(unit))

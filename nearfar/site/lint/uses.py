@@ -10,11 +10,11 @@ from nearfar.base import NearfarError
 from nearfar.site import Partition, System, filled
 from nearfar.topology import Node
 
-from .reading import Reading
+from .reading import SiteContents
 
 
 @dataclass(frozen=True)
-class Use:
+class FileUse:
     """One kind of node that a file is used for. ``partition`` is None for a node type that no partition names; ``node``
     is None where nothing is known of it (the machine that no file describes, a node type with faults of its own)."""
 
@@ -29,19 +29,19 @@ class Use:
         return frozenset(self.partition.features if self.partition else ())
 
 
-def uses(reading: Reading, name: str) -> list[Use]:
+def uses(reading: SiteContents, name: str) -> list[FileUse]:
     """The uses of ``site/references/<name>.yaml``."""
     found = list(_of_partitions(reading, name))
     if name in reading.node_types and not any(use.partition for use in found):
         read = reading.node_types[name]
         node = None if read.value is None else filled(read.value.node, reading.gpu_models)
-        found.append(Use(f"node type {name}", node))
+        found.append(FileUse(f"node type {name}", node))
     if name == "local":
-        found.append(Use("the machine that no file describes", None))
+        found.append(FileUse("the machine that no file describes", None))
     return found
 
 
-def _of_partitions(reading: Reading, name: str) -> Iterator[Use]:
+def _of_partitions(reading: SiteContents, name: str) -> Iterator[FileUse]:
     models = reading.gpu_models
     for read in reading.systems.values():
         system = read.value
@@ -49,10 +49,10 @@ def _of_partitions(reading: Reading, name: str) -> Iterator[Use]:
             assert system is not None
             if name in (partition.references, partition.node_type):
                 node = expected(reading, partition, models)
-                yield Use(f"{system.name}:{partition.name}", node, system, partition)
+                yield FileUse(f"{system.name}:{partition.name}", node, system, partition)
 
 
-def expected(reading: Reading, partition: Partition, models: Mapping[str, Mapping[str, Any]]) -> Node | None:
+def expected(reading: SiteContents, partition: Partition, models: Mapping[str, Mapping[str, Any]]) -> Node | None:
     """The node that a partition expects, as far as its files can be read."""
     read = reading.node_types.get(partition.node_type or "")
     if read is None or read.value is None:

@@ -15,11 +15,11 @@ from nearfar.site import HEALTH, MPI_PAIRS, Policy, drain_policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import (
     CLOCKS,
+    ActLog,
     CheckRun,
-    Journal,
-    Past,
-    Shown,
-    Window,
+    LogSummary,
+    SlurmView,
+    TimeRange,
     drained_by_others,
     gather,
     kept,
@@ -46,7 +46,7 @@ _PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
-class Order:
+class ActOptions:
     """What a call looks at: the results of sweeps, the health findings, and the directory of the lock and the log."""
 
     policy: Policy
@@ -62,13 +62,13 @@ class Order:
 
 
 @dataclass(frozen=True)
-class View:
+class ActView:
     """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
     for each node whose clock is off; ``unheard``: one for each other system whose hard evidence no policy speaks of.
     ``recent``: from when on all results were read."""
 
     nodes: dict[str, NodeState]
-    past: Past
+    past: LogSummary
     refused: Sequence[str]
     decisions: Decisions
     runs: Sequence[CheckRun]
@@ -104,22 +104,22 @@ def _checks() -> list[str]:
     return [check.name for folder in folders for check in catalogue.read(folder)]
 
 
-def look(order: Order, slurm: Slurm, now: float | None = None, asked: str | None = None) -> View:
+def look(order: ActOptions, slurm: Slurm, now: float | None = None, asked: str | None = None) -> ActView:
     """Read everything and decide; nothing is written, and no rights are needed. ``asked``: a node of which all is wanted.
 
     Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
     """
     now = time.time() if now is None else now
-    entries = Journal(order.state).entries()
+    entries = ActLog(order.state).entries()
     if entries and entries[-1].at > now + CLOCKS:
         raise CouldNotJudge(f"{order.state}: the log's last line is later than this host's clock; set the clock first")
     nodes = slurm.nodes()
-    before = settled(past(entries, order.policy.system), Shown(nodes, slurm.started))
+    before = settled(past(entries, order.policy.system), SlurmView(nodes, slurm.started))
     window = _window(order, nodes, before, entries[-1].at if entries else now, now, asked)
     found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, window)
     decisions = decide(found.runs, nodes, order.policy, before, now)
     unheard = tuple(_unheard(found.others, nodes))
-    return View(nodes, before, found.refused, decisions, found.runs, now, found.clocks, unheard, window.recent)
+    return ActView(nodes, before, found.refused, decisions, found.runs, now, found.clocks, unheard, window.recent)
 
 
 def _unheard(others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeState]) -> Iterator[str]:
@@ -135,8 +135,8 @@ def _unheard(others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeS
 
 
 def _window(
-    order: Order, nodes: Mapping[str, NodeState], before: Past, logged: float, now: float, asked: str | None
-) -> Window:
+    order: ActOptions, nodes: Mapping[str, NodeState], before: LogSummary, logged: float, now: float, asked: str | None
+) -> TimeRange:
     """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
     nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
     policy = order.policy
@@ -146,7 +146,7 @@ def _window(
     whole = {*ours, *before.drained, *before.evidence, *([asked] if asked else [])}
     last = LastRead(order.state).of(order)
     recent = min(oldest, logged) if last is None or last > now else min(last, now - policy.max_age) - CLOCKS
-    return Window(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)
+    return TimeRange(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)
 
 
 def prepare(state: Path) -> Path:
@@ -167,7 +167,7 @@ def prepare(state: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Done:
+class ActResult:
     """Every decision that was to be carried out, with why it was not (None: it was). ``recovered``: interrupted retests that
     were ended; ``unclear``: those that could not be."""
 
@@ -181,11 +181,11 @@ class Done:
         return {decision.node: problem for decision, problem in self.decisions}
 
 
-def run(order: Order, slurm: Slurm) -> tuple[View, Done]:
+def run(order: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
     """End what an earlier process left open, decide, and do it."""
     state = prepare(order.state)
     with locked(state):
-        journal = Journal(state)
+        journal = ActLog(state)
         recovered, unclear = recover(past(journal.entries()), slurm, journal)
         view = look(order, slurm)
         _write_down(view, order.policy.system, journal)
@@ -198,10 +198,10 @@ def run(order: Order, slurm: Slurm) -> tuple[View, Done]:
         for decision in view.decisions.nodes:
             if decision.action != NOTHING:
                 done.append((decision, carry_out(decision, slurm, journal)))
-    return view, Done(done, recovered, unclear)
+    return view, ActResult(done, recovered, unclear)
 
 
-def _write_down(view: View, system: str, journal: Journal) -> None:
+def _write_down(view: ActView, system: str, journal: ActLog) -> None:
     """What was found and seen, before anything is done about it: results may be gone tomorrow, the log is not."""
     written: dict[tuple[object, ...], str] = {}
     for name, hard in sorted(view.decisions.hard.items()):
@@ -239,7 +239,7 @@ def reset_latch(state: Path, because: str) -> str:
     """Open the latch on a person's word; what had closed it."""
     place = prepare(state)
     with locked(place):
-        journal = Journal(place)
+        journal = ActLog(place)
         closed = past(journal.entries()).latched
         if closed is None:
             raise NearfarError("the latch is open: nothing is held")
@@ -247,7 +247,7 @@ def reset_latch(state: Path, because: str) -> str:
     return closed
 
 
-def clear(order: Order, node: str, because: str, slurm: Slurm) -> str:
+def clear(order: ActOptions, node: str, because: str, slurm: Slurm) -> str:
     """Write down a person's word that a node has been seen to: hard evidence that was known until now is closed. Returns what
     follows, in words: one that is drained by us still has to pass.
 
@@ -255,7 +255,7 @@ def clear(order: Order, node: str, because: str, slurm: Slurm) -> str:
     """
     place = prepare(order.state)
     with locked(place):
-        journal = Journal(place)
+        journal = ActLog(place)
         before = past(journal.entries())
         state = slurm.nodes().get(node)
         if state is None and node not in before.evidence:

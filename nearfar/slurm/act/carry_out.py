@@ -9,14 +9,14 @@ from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.controller import NodeState, Objection, Refused, Slurm
-from nearfar.slurm.findings import Journal, objections
+from nearfar.slurm.findings import ActLog, objections
 
 from . import decide
 from .decide import Decision
 
 
 @dataclass(frozen=True)
-class Write:
+class NodeWrite:
     """One write to a node: what is said, what would stop it, and how one sees that it has been done."""
 
     values: dict[str, str]
@@ -24,7 +24,7 @@ class Write:
     seen: Callable[[NodeState], bool]
 
 
-def carry_out(decision: Decision, slurm: Slurm, journal: Journal) -> str | None:
+def carry_out(decision: Decision, slurm: Slurm, journal: ActLog) -> str | None:
     """Do what was decided about one node; why it was not done, or None.
 
     Raises ``NearfarError`` where the next node would fare no better: no permission, no answer from slurmctld. Then the
@@ -39,7 +39,7 @@ def carry_out(decision: Decision, slurm: Slurm, journal: Journal) -> str | None:
     return write(decision.action, decision.node, _write(decision), slurm, journal, **more)
 
 
-def write(action: str, node: str, how: Write, slurm: Slurm, journal: Journal, **more: Any) -> str | None:
+def write(action: str, node: str, how: NodeWrite, slurm: Slurm, journal: ActLog, **more: Any) -> str | None:
     """One write with its two lines in the log; why it was refused, or None. Raises as ``carry_out`` does."""
     begun = journal.begin(action, time.time(), node, **more)
     try:
@@ -58,7 +58,7 @@ def write(action: str, node: str, how: Write, slurm: Slurm, journal: Journal, **
     return None
 
 
-def _write(decision: Decision) -> Write:
+def _write(decision: Decision) -> NodeWrite:
     reason = decision.reason
     assert reason is not None
     if decision.action == decide.DRAIN:
@@ -66,17 +66,17 @@ def _write(decision: Decision) -> Write:
     if decision.action == decide.RESUME:
         return resuming(reason)
     if decision.action == decide.COMMENT:
-        return Write({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
-    return Write({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
+        return NodeWrite({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
+    return NodeWrite({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
 
 
-def draining(reason: str, objection: Objection) -> Write:
+def draining(reason: str, objection: Objection) -> NodeWrite:
     """Drain a node with a reason."""
-    return Write({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
+    return NodeWrite({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
 
 
-def resuming(reason: str) -> Write:
+def resuming(reason: str) -> NodeWrite:
     """Resume a node that is drained with exactly this reason."""
-    return Write(
+    return NodeWrite(
         {"state": "resume"}, lambda node: objections.objection_to_resume(node, reason), lambda node: not node.drain
     )

@@ -17,12 +17,12 @@ from nearfar.slurm.findings import (
     RUN,
     TOPOLOGY,
     WRONG_DATA,
-    Blame,
     CheckRun,
-    Drained,
-    Evidence,
+    FailOfRun,
     HardEvidence,
-    Past,
+    LogSummary,
+    OurDrain,
+    SharedFault,
     blamed,
     confirmation,
     drained_by_us,
@@ -52,7 +52,7 @@ class Decision:
     action: str
     why: str
     reason: str | None = None
-    evidence: Evidence | None = None
+    evidence: FailOfRun | None = None
     waits: bool = False
     drained: bool = False
 
@@ -63,13 +63,13 @@ class Decisions:
     ``hard``: the hard evidence of each node that has any."""
 
     nodes: tuple[Decision, ...]
-    blamed: tuple[Blame, ...]
+    blamed: tuple[SharedFault, ...]
     latch: str | None
     hard: Mapping[str, HardEvidence] = field(default_factory=dict)
 
 
 def decide(
-    runs: Sequence[CheckRun], nodes: Mapping[str, NodeState], policy: Policy, past: Past, now: float
+    runs: Sequence[CheckRun], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
 ) -> Decisions:
     """The decisions on every node that has runs or open evidence, carries our reason or waits for a person, by name."""
     by_node: dict[str, list[CheckRun]] = defaultdict(list)
@@ -121,7 +121,7 @@ def decide(
 
 def _slow(
     runs: Sequence[CheckRun], state: NodeState | None, policy: Policy, since: float, now: float
-) -> list[Evidence]:  # fmt: skip
+) -> list[FailOfRun]:  # fmt: skip
     """The slow figures of a node. On a drained one nothing grows old: what was found there holds until a person has been."""
     unending = replace(policy, max_age=inf, confirm_within=inf)
     return confirmation.speed(runs, unending if drained_by_us(state) else policy, since, now)
@@ -135,7 +135,7 @@ def _waiting(decision: Decision, why: str | None) -> Decision:
     return replace(decision, why=found + why, waits=True)
 
 
-def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tuple[bool, str]:
+def passed_since(runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> tuple[bool, str]:
     """Whether the check that drained a node has passed in its newest run that began after ``floor``, and in words."""
     right = (drained.check, TOPOLOGY) if drained.check == HEALTH else (drained.check,)  # both look at the node's parts
     later = [run for run in runs if run.check in right and run.began > floor]
@@ -151,8 +151,8 @@ def passed_since(runs: Sequence[CheckRun], drained: Drained, floor: float) -> tu
 
 
 def _node(
-    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[Evidence],
-    explained: Sequence[tuple[Evidence, Blame]], policy: Policy, past: Past, waits: str | None,
+    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[FailOfRun],
+    explained: Sequence[tuple[FailOfRun, SharedFault]], policy: Policy, past: LogSummary, waits: str | None,
 ) -> Decision:  # fmt: skip
     if state is None:
         first = next(iter(counted), None)
@@ -190,25 +190,25 @@ def _node(
     return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
 
 
-def _said(each: Evidence) -> str:
+def _said(each: FailOfRun) -> str:
     return str(reason_of(each)).removeprefix(f"{reasons.PREFIX} ")
 
 
-def reason_of(each: Evidence) -> reasons.Reason:
+def reason_of(each: FailOfRun) -> reasons.DrainReason:
     """The reason that a FAIL becomes."""
     return reasons.reason(
         each.found.check, each.finding, each.found.run, reasons.part_of(each.found.parts, each.finding)
     )
 
 
-def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
+def _drain(name: str, state: NodeState, worst: FailOfRun) -> Decision:
     objection = objection_to_drain(state)
     if objection is not None:
         return Decision(name, NOTHING, f"{_said(worst)}: not drained: {objection}", evidence=worst)
     return Decision(name, DRAIN, worst.why, str(reason_of(worst)), worst)
 
 
-def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
+def _comment(name: str, state: NodeState, worst: FailOfRun) -> Decision:
     objection = objection_to_comment(state)
     if objection is not None:
         return Decision(name, NOTHING, f"{_said(worst)}: no comment: {objection}", evidence=worst)
@@ -228,7 +228,7 @@ def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decisio
 
 
 def _resume(
-    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[Evidence], policy: Policy, past: Past,
+    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[FailOfRun], policy: Policy, past: LogSummary,
     waits: str | None,
 ) -> Decision:  # fmt: skip
     assert state.reason is not None
@@ -248,7 +248,7 @@ def _resume(
 
 
 def _within_caps(
-    decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: Past, now: float
+    decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
 ) -> tuple[list[Decision], str | None]:
     """The decisions with the drains that the caps or the latch do not allow taken back; and why the latch closed."""
     ours = [name for name, state in nodes.items() if drained_by_us(state)]

@@ -9,11 +9,11 @@ from nearfar.site import Policy
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.findings import confirmation, shown
 
-from .act import Done, View
+from .act import ActResult, ActView
 from .decide import NOTHING, Decision
 
 
-def all_nodes(view: View, policy: Policy, done: Done | None, why: bool) -> str:
+def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) -> str:
     """A line for each decision and each node that waits for a person, then what is blamed on references, then the latch.
     ``why``: all other nodes too."""
     problems = {} if done is None else done.problems
@@ -56,7 +56,7 @@ def _lines(decision: Decision, dry: bool, problem: str | None) -> list[str]:
     return [f"{decision.node:<12} {word:<13} {decision.reason}", f"{'':<12} {'':<13} {decision.why}"]
 
 
-def one(view: View, policy: Policy, name: str) -> str:
+def one(view: ActView, policy: Policy, name: str) -> str:
     """Everything about one node: its state, its runs, its FAILs and whether they stand, its past, the decision."""
     decision = next((d for d in view.decisions.nodes if d.node == name), None)
     state = view.nodes.get(name)
@@ -89,7 +89,7 @@ def one(view: View, policy: Policy, name: str) -> str:
     return "\n".join(lines)
 
 
-def _past(view: View, name: str) -> list[str]:
+def _past(view: ActView, name: str) -> list[str]:
     lines = []
     drained, state = view.past.drained.get(name), view.nodes.get(name)
     begun = view.past.begun.get(name)
@@ -110,7 +110,7 @@ def _past(view: View, name: str) -> list[str]:
     return lines
 
 
-def document(view: View, done: Done | None, name: str = "") -> dict[str, Any]:
+def document(view: ActView, done: ActResult | None, name: str = "") -> dict[str, Any]:
     """``nearfar-act/1``; of the node ``name`` alone, where one is given."""
     problems = {} if done is None else done.problems
     return {
@@ -136,7 +136,7 @@ def document(view: View, done: Done | None, name: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _evidence(view: View, name: str) -> list[dict[str, Any]]:
+def _evidence(view: ActView, name: str) -> list[dict[str, Any]]:
     """The open hard evidence of a node."""
     hard = view.decisions.hard.get(name)
     return [

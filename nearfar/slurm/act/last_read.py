@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nearfar.base import CouldNotJudge, write_atomically
 
 if TYPE_CHECKING:
-    from .act import Order
+    from .act import ActOptions
 
 _SCHEMA = "nearfar-act-read/1"
 
@@ -20,12 +20,12 @@ class LastRead:
     def __init__(self, state: Path) -> None:
         self._path = state / "read.json"
 
-    def of(self, order: Order) -> float | None:
+    def of(self, order: ActOptions) -> float | None:
         """Seconds since 1970; None where it was never read, or the file cannot be."""
         found = self._times().get(_key(order))
         return found if isinstance(found, (int, float)) else None
 
-    def note(self, order: Order, at: float) -> None:
+    def note(self, order: ActOptions, at: float) -> None:
         """Write down that all that came until ``at`` has been read, and what was found is in the log."""
         if order.results is not None:
             times = {**self._times(), _key(order): at}
@@ -40,5 +40,5 @@ class LastRead:
             return {}
 
 
-def _key(order: Order) -> str:
+def _key(order: ActOptions) -> str:
     return f"{order.policy.system}:{order.results}"

@@ -20,13 +20,13 @@ from nearfar.base import CouldNotJudge, NearfarError, passes
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState, Slurm, reservations
 from nearfar.slurm.findings import (
-    Attention,
+    ActLog,
     CheckRun,
-    Drained,
-    Evidence,
-    Journal,
-    Past,
-    Recorded,
+    FailOfRun,
+    Intervention,
+    LogSummary,
+    OurDrain,
+    RecordedEvidence,
     evidence,
     hard_evidence,
     line_of,
@@ -34,7 +34,7 @@ from nearfar.slurm.findings import (
 )
 
 from . import decide
-from .carry_out import Write, draining, resuming, write
+from .carry_out import NodeWrite, draining, resuming, write
 from .waiting_nodes import for_a_person, repaired, to_clear
 
 #: Measures nodes inside a reservation and returns the runs that it left.
@@ -49,12 +49,12 @@ class Suspect:
 
     node: str
     reason: str
-    drained: Drained | None
-    open: tuple[tuple[Recorded, tuple[Attention, ...]], ...] = ()
+    drained: OurDrain | None
+    open: tuple[tuple[RecordedEvidence, tuple[Intervention, ...]], ...] = ()
 
 
 @dataclass
-class Outcome:
+class RetestResult:
     """How a retest ended for each node, in words; ``passed`` are in use again."""
 
     words: dict[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def suspects(
-    names: Sequence[str], nodes: Mapping[str, NodeState], past: Past, policy: Policy, delivered: str | None
+    names: Sequence[str], nodes: Mapping[str, NodeState], past: LogSummary, policy: Policy, delivered: str | None
 ) -> list[Suspect]:  # fmt: skip
     """The nodes as they are before. ``delivered``: the exact reason that new nodes were drained with by others.
 
@@ -103,10 +103,10 @@ def retest(
     these: Sequence[Suspect],
     policy: Policy,
     slurm: Slurm,
-    journal: Journal,
+    journal: ActLog,
     measure: Measure,
     beside: Sequence[str] = (),
-) -> Outcome:
+) -> RetestResult:
     """Test nodes again; those that pass are in use afterwards, all others drained. ``beside``: nodes in use that are reserved
     and measured with them, and then are as they were. Raises what Slurm's commands raise, after every node has been drained
     again where that was possible."""
@@ -127,7 +127,7 @@ def retest(
         except NearfarError as error:
             raise CouldNotJudge(f"{first or 'interrupted'}; and {error}") from None
         raise
-    outcome = Outcome()
+    outcome = RetestResult()
     again: dict[str, Mapping[str, Any]] = {}
     for suspect in these:
         drain, words = judge(suspect, runs, policy)
@@ -141,12 +141,12 @@ def retest(
     return outcome
 
 
-def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system: str, journal: Journal) -> None:
+def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system: str, journal: ActLog) -> None:
     """The hard evidence that a retest found, and what it has closed."""
     for run in runs:
         for finding in run.failures:
             if run.node == suspect.node and finding.hard:
-                line = line_of(Recorded("", run, finding))
+                line = line_of(RecordedEvidence("", run, finding))
                 journal.note("evidence", time.time(), suspect.node, **line, system=system)
     if passed and suspect.open:
         ids = [one.id for one, _ in suspect.open]
@@ -186,7 +186,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     return None, why
 
 
-def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
+def _matters(each: FailOfRun, suspect: Suspect, policy: Policy) -> bool:
     drained = suspect.drained
     if drained is None or each.found.check == drained.check:
         return True
@@ -202,7 +202,7 @@ def _known(suspect: Suspect) -> dict[str, Any]:
     }
 
 
-def _found(worst: Evidence) -> dict[str, Any]:
+def _found(worst: FailOfRun) -> dict[str, Any]:
     reason = str(decide.reason_of(worst))
     what = None if worst.finding.value is None else worst.finding.what
     found = worst.found
@@ -210,7 +210,7 @@ def _found(worst: Evidence) -> dict[str, Any]:
 
 
 def close(
-    name: str, again: Mapping[str, Mapping[str, Any]], slurm: Slurm, journal: Journal, passed: Sequence[str] = ()
+    name: str, again: Mapping[str, Mapping[str, Any]], slurm: Slurm, journal: ActLog, passed: Sequence[str] = ()
 ) -> None:
     """End a quarantine: nodes that did not pass are drained again, and only then the reservation goes.
 
@@ -227,14 +227,14 @@ def close(
     journal.note("quarantine_end", time.time(), reservation=name)
 
 
-def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm, journal: Journal) -> bool:
+def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm, journal: ActLog) -> bool:
     """Whether a node is drained now; by whom does not matter: it never was resumed, or somebody else was here."""
     state = slurm.node(node)
     if state.drain:
         return True
     if state.base == "DOWN" and state.reason is not None and objections.our_reason(state) is None:
         # It died. Slurm would take it back when it comes up: drained with Slurm's own reason it waits for a person.
-        down = Write({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
+        down = NodeWrite({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
         return write("drain_as_before", node, down, slurm, journal, reason=state.reason, reservation=name) is None
     more = {key: value for key, value in known.items() if key != "reason"}
     # Found anew, it is another drain; else the one before goes on, and so does what a person has said about it.
@@ -244,7 +244,7 @@ def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm,
     return problem is None or slurm.node(node).drain
 
 
-def recover(past: Past, slurm: Slurm, journal: Journal) -> tuple[list[str], list[str]]:
+def recover(past: LogSummary, slurm: Slurm, journal: ActLog) -> tuple[list[str], list[str]]:
     """End the quarantines that an earlier process left open: a line for each that is ended, and for each that is not."""
     ended, still = [], []
     for name, nodes in past.quarantines.items():

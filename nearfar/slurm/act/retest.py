@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from nearfar.base import NearfarError, process
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import TOPOLOGY, CheckRun, Journal, Shown, of_sweep, past, settled
+from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, past, settled
 from nearfar.slurm.results import Trust
-from nearfar.slurm.sweep import CHOICES, PACKS, PAIR, Pack, occupation, pairing
+from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing
 
 from . import act, quarantine
 
@@ -23,12 +23,12 @@ _BESIDE = 900.0
 
 def _longest(pack: str) -> float:
     """Seconds that a sweep with a pack may take, its pairs of nodes included."""
-    rounds = len(pairing.ROUNDS) if PACKS[pack].pairs else 0
-    return (PACKS[pack].minutes + rounds * PACKS[PAIR].minutes) * 60 + _BESIDE
+    rounds = len(pairing.ROUNDS) if LEVELS[pack].pairs else 0
+    return (LEVELS[pack].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
 
 
 @dataclass(frozen=True)
-class Asked:
+class RetestOptions:
     """``nodes`` as Slurm lists them; ``delivered``: the exact reason that others drained new nodes with; ``beside``: idle
     nodes for MPI between nodes, which takes two."""
 
@@ -39,7 +39,9 @@ class Asked:
     beside: str | None = None
 
 
-def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.Outcome:
+def run(
+    asked: RetestOptions, order: act.ActOptions, slurm: Slurm, tell: Callable[[str], None]
+) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if order.results is None:
         raise NearfarError("--retest: name the directory that its results go to: --results DIR")
@@ -48,21 +50,21 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
             f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
         )
     Trust(order.results, order.policy.trusted).way()
-    pack = PACKS[asked.pack]
+    pack = LEVELS[asked.pack]
     state = act.prepare(order.state)
     with act.locked(state):
-        journal = Journal(state)
+        journal = ActLog(state)
         for lines in quarantine.recover(past(journal.entries()), slurm, journal):
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = settled(past(journal.entries(), order.policy.system), Shown(nodes, slurm.started))
+        before = settled(past(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
             node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
         )
         for suspect in these:
             if suspect.drained is not None and not _asks(pack, suspect.drained.check):
-                which = ", ".join(name for name in CHOICES if _asks(PACKS[name], suspect.drained.check)) or "none"
+                which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
                 why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
                 raise NearfarError(f"--pack {asked.pack}: {why}; packs that do: {which}")
         beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
@@ -74,7 +76,7 @@ def run(asked: Asked, order: act.Order, slurm: Slurm, tell: Callable[[str], None
         return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
 
 
-def _asks(pack: Pack, check: str) -> bool:
+def _asks(pack: Level, check: str) -> bool:
     """Whether a pack asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
         return pack.pairs
@@ -104,7 +106,12 @@ def _partition(nodes: Sequence[NodeState]) -> str:
 
 
 def _sweep(
-    pack: str, partition: str, names: Sequence[str], reservation: str, order: act.Order, tell: Callable[[str], None]
+    pack: str,
+    partition: str,
+    names: Sequence[str],
+    reservation: str,
+    order: act.ActOptions,
+    tell: Callable[[str], None],
 ) -> Sequence[CheckRun]:
     assert order.results is not None
     sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.findings import Drained, HardEvidence, Past, our_reason, reasons
+from nearfar.slurm.findings import HardEvidence, LogSummary, OurDrain, our_reason, reasons
 
 
-def for_a_person(name: str, state: NodeState, past: Past, hard: HardEvidence) -> str | None:
+def for_a_person(name: str, state: NodeState, past: LogSummary, hard: HardEvidence) -> str | None:
     """Why a drained node waits for a person, and what the person does; None where it does not: it is not drained, only by
     others, or a run that passes is all that it needs."""
     if not state.drain:
@@ -33,7 +33,7 @@ def repaired(hard: HardEvidence) -> bool:
     return bool(hard.waiting) and len(hard.waiting) == len(hard.open)
 
 
-def _closed(name: str, drained: Drained, past: Past, hard: HardEvidence) -> bool:
+def _closed(name: str, drained: OurDrain, past: LogSummary, hard: HardEvidence) -> bool:
     """Whether a repair and a full passing run have closed the evidence of a drain."""
     ours = reasons.find(drained.reason)
     runs = {run for node, run, *_ in past.closed if node == name} | {each.one.found.run for each in hard.closed}
@@ -45,7 +45,7 @@ def to_clear(name: str) -> str:
     return f"once it has been seen to: nearfar slurm act --clear {name} --because WORDS"
 
 
-def _edited(name: str, reason: str | None, drained: Drained | None) -> str | None:
+def _edited(name: str, reason: str | None, drained: OurDrain | None) -> str | None:
     """What is said of a drain that was ours, or begins as ours do, and whose reason somebody has changed."""
     if reason is None or (drained is None and not reason.startswith(reasons.PREFIX)):
         return None

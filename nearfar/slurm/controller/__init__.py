@@ -8,16 +8,16 @@ from __future__ import annotations
 from . import node_names, reservations, templates
 from .node_names import NAME
 from .node_state import NodeState
-from .scontrol import OLDEST, Misused, Objection, Refused, Slurm
+from .scontrol import OLDEST, Objection, Refused, Slurm, WrongOption
 
 __all__ = [
     "NAME",
     "OLDEST",
-    "Misused",
     "NodeState",
     "Objection",
     "Refused",
     "Slurm",
+    "WrongOption",
     "node_names",
     "reservations",
     "templates",

@@ -33,7 +33,7 @@ class Refused(NearfarError):
     """The node's state, read again just before the write, forbids it; nothing was written."""
 
 
-class Misused(NearfarError):
+class WrongOption(NearfarError):
     """An option that the command does not have, or not so; nothing was done."""
 
 
@@ -55,7 +55,7 @@ class Slurm:
     def call(self, *command: str) -> str:
         """Standard output of one of Slurm's commands.
 
-        Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``Misused`` for options, ``CouldNotJudge``
+        Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``WrongOption`` for options, ``CouldNotJudge``
         for every other failure.
         """
         words = [word for word in command if not word.startswith("-")]
@@ -75,7 +75,7 @@ class Slurm:
                 )
             misused = next((line.strip() for line in answer.stderr.splitlines() if _MISUSED.search(line)), None)
             if misused is not None:
-                raise Misused(misused)
+                raise WrongOption(misused)
             raise CouldNotJudge(f"{shown}: {said or f'exit code {answer.returncode}'}")
         return answer.stdout
 

@@ -6,30 +6,30 @@ Needs: base, cells, mpi, site, slurm.controller, slurm.results, slurm.health, sl
 from __future__ import annotations
 
 from . import confirmation, hard_evidence, objections, reasons
-from .confirmation import WRONG_DATA, Blame, Evidence, blamed, evidence
-from .gathering import CLOCKS, Window, gather, of_sweep
-from .hard_evidence import TOPOLOGY, Attention, HardEvidence, drained_by_others, resumed_by_others, that_drains
-from .log import Journal
+from .confirmation import WRONG_DATA, FailOfRun, SharedFault, blamed, evidence
+from .gathering import CLOCKS, TimeRange, gather, of_sweep
+from .hard_evidence import TOPOLOGY, HardEvidence, Intervention, drained_by_others, resumed_by_others, that_drains
+from .log import ActLog
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
-from .observed import RUN, CheckRun, Drained, Past, Recorded, shown
-from .replay import Shown, kept, line_of, past, settled
+from .observed import RUN, CheckRun, LogSummary, OurDrain, RecordedEvidence, shown
+from .replay import SlurmView, kept, line_of, past, settled
 
 __all__ = [
     "CLOCKS",
     "RUN",
     "TOPOLOGY",
     "WRONG_DATA",
-    "Attention",
-    "Blame",
+    "ActLog",
     "CheckRun",
-    "Drained",
-    "Evidence",
+    "FailOfRun",
     "HardEvidence",
-    "Journal",
-    "Past",
-    "Recorded",
-    "Shown",
-    "Window",
+    "Intervention",
+    "LogSummary",
+    "OurDrain",
+    "RecordedEvidence",
+    "SharedFault",
+    "SlurmView",
+    "TimeRange",
     "blamed",
     "confirmation",
     "drained_by_others",

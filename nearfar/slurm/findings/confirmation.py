@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.site import Policy
-from nearfar.slurm.results import Finding
+from nearfar.slurm.results import ResultFinding
 
 from .observed import CheckRun
 
@@ -19,11 +19,11 @@ _PARTS = {"g": "a GPU", "n": "a NUMA node"}
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FailOfRun:
     """A FAIL and the run that it is of. ``stands``: it may be acted on; else ``why`` says what is missing."""
 
     found: CheckRun
-    finding: Finding
+    finding: ResultFinding
     stands: bool
     why: str
 
@@ -44,7 +44,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Blame:
+class SharedFault:
     """What is found on so many nodes at once that it is not the nodes: a figure outside its bounds, or ``hard`` evidence."""
 
     check: str
@@ -68,17 +68,17 @@ class Blame:
         )
 
 
-def evidence(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
+def evidence(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
     """All FAILs of one node's runs that began after ``since``, worst first; each figure once, and slow ones only where they are
     young enough."""
-    found: list[Evidence] = []
+    found: list[FailOfRun] = []
     for newest_first in _by_check(runs, since):
         found += _hard(newest_first)
         found += _speed(newest_first, policy, now)
     return sorted(found, key=lambda each: each.severity)
 
 
-def speed(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
+def speed(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
     """As ``evidence``, without the hard one."""
     found = [each for newest_first in _by_check(runs, since) for each in _speed(newest_first, policy, now)]
     return sorted(found, key=lambda each: each.severity)
@@ -94,18 +94,18 @@ def _by_check(runs: Iterable[CheckRun], since: float) -> Iterator[list[CheckRun]
         yield sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
 
 
-def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
+def _hard(newest_first: Sequence[CheckRun]) -> list[FailOfRun]:
     """It stands whatever later runs say."""
-    found: dict[tuple[str, str | None], Evidence] = {}
+    found: dict[tuple[str, str | None], FailOfRun] = {}
     for run in newest_first:
         for finding in run.failures:
             if finding.hard:
                 words = run.confirmed or "hard evidence stands at once"
-                found.setdefault((finding.what, finding.code), Evidence(run, finding, True, words))
+                found.setdefault((finding.what, finding.code), FailOfRun(run, finding, True, words))
     return list(found.values())
 
 
-def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
+def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[FailOfRun]:
     """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too."""
     names = {f.what for run in newest_first for f in run.failures if not f.hard}
     found = []
@@ -115,22 +115,22 @@ def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list
         if finding is None or now - newest.known > policy.max_age:
             continue
         if newest.confirmed:
-            found.append(Evidence(newest, finding, True, newest.confirmed))
+            found.append(FailOfRun(newest, finding, True, newest.confirmed))
             continue
         before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
         if before is None:
-            found.append(Evidence(newest, finding, False, "seen once: a second run has to confirm it"))
+            found.append(FailOfRun(newest, finding, False, "seen once: a second run has to confirm it"))
         elif before[1] is None:
             words = f"not confirmed: run {before[0].run} before it was inside the bounds"
-            found.append(Evidence(newest, finding, False, words))
+            found.append(FailOfRun(newest, finding, False, words))
         elif newest.ended - before[0].ended > policy.confirm_within:
-            found.append(Evidence(newest, finding, False, f"not confirmed: run {before[0].run} is too long ago"))
+            found.append(FailOfRun(newest, finding, False, f"not confirmed: run {before[0].run} is too long ago"))
         else:
-            found.append(Evidence(newest, finding, True, f"confirmed by run {before[0].run}"))
+            found.append(FailOfRun(newest, finding, True, f"confirmed by run {before[0].run}"))
     return found
 
 
-def _of(run: CheckRun, name: str) -> Finding | None:
+def _of(run: CheckRun, name: str) -> ResultFinding | None:
     return next((f for f in run.failures if f.what == name and not f.hard), None)
 
 
@@ -140,8 +140,8 @@ def _apart(earlier: CheckRun, later: CheckRun) -> bool:
 
 
 def blamed(
-    found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
-) -> list[Blame]:
+    found: Mapping[str, Sequence[FailOfRun]], runs: Sequence[CheckRun], policy: Policy, now: float
+) -> list[SharedFault]:
     """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
     matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
     failing: dict[tuple[str, str, bool], list[tuple[float, str]]] = defaultdict(list)
@@ -158,7 +158,7 @@ def blamed(
         for nodes in _at_once(places, policy.max_age):
             of = len(tested[check] | nodes)
             if len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of:
-                blames.append(Blame(check, metric, tuple(sorted(nodes)), of, hard))
+                blames.append(SharedFault(check, metric, tuple(sorted(nodes)), of, hard))
     return blames
 
 

@@ -38,7 +38,7 @@ class Gathered:
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeRange:
     """Which results are read: all that came after ``recent`` (seconds since 1970), and of nodes with a FAIL among them, or in
     ``whole``, those after ``oldest`` too. What a node without a FAIL did before decides nothing, and is most of what there is.
     """
@@ -49,7 +49,7 @@ class Window:
 
 
 def gather(
-    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, window: Window
+    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, window: TimeRange
 ) -> Gathered:
     """All believed check runs of a system within a window.
 
@@ -70,7 +70,7 @@ def gather(
 
 def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
     """All believed check runs of one sweep."""
-    runs, refused = _results(results, system, users, now, Window(0.0), set(), sweep)
+    runs, refused = _results(results, system, users, now, TimeRange(0.0), set(), sweep)
     return Gathered(tuple(runs), tuple(refused))
 
 
@@ -119,7 +119,7 @@ class _Believed:
 
 
 def _results(
-    folder: Path, system: str, users: frozenset[int], now: float, window: Window, others: set[tuple[str, str, str]],
+    folder: Path, system: str, users: frozenset[int], now: float, window: TimeRange, others: set[tuple[str, str, str]],
     sweep: str | None = None,
 ) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
     _listed(folder)

@@ -17,9 +17,9 @@ from nearfar.cells import parse
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
 
-from .confirmation import Evidence
+from .confirmation import FailOfRun
 from .objections import our_reason
-from .observed import CheckRun, Past, Recorded, shown
+from .observed import CheckRun, LogSummary, RecordedEvidence, shown
 from .replay import answered_kind
 
 #: The check that looks at what the health check looks at.
@@ -35,7 +35,7 @@ _SLURMS_OWN = (
 
 
 @dataclass(frozen=True)
-class Attention:
+class Intervention:
     """Something that was done about a node between ``at`` and ``until`` (of a resume it is only known that it lies between).
     It answers what was known before its end. ``person``: somebody else drained or resumed it, and knows."""
 
@@ -50,10 +50,10 @@ class Attention:
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedEvidence:
     """Evidence that a repair and a full passing run have closed: with that run, and until when what is alike is closed too."""
 
-    one: Recorded
+    one: RecordedEvidence
     passed: CheckRun
     until: float
 
@@ -63,13 +63,13 @@ class HardEvidence:
     """All hard evidence of a node. ``new``: what the log does not hold yet. ``waiting``: of what is open that after which
     something was done about the node: a full run that passes is all it needs."""
 
-    open: tuple[Evidence, ...] = ()
-    closed: tuple[Closed, ...] = ()
-    new: tuple[Recorded, ...] = ()
-    waiting: tuple[tuple[Recorded, tuple[Attention, ...]], ...] = ()
+    open: tuple[FailOfRun, ...] = ()
+    closed: tuple[ClosedEvidence, ...] = ()
+    new: tuple[RecordedEvidence, ...] = ()
+    waiting: tuple[tuple[RecordedEvidence, tuple[Intervention, ...]], ...] = ()
 
 
-def of_node(runs: Sequence[CheckRun], name: str, state: NodeState | None, past: Past, now: float) -> HardEvidence:
+def of_node(runs: Sequence[CheckRun], name: str, state: NodeState | None, past: LogSummary, now: float) -> HardEvidence:
     """The hard evidence of a node: the log's, and what its runs add."""
     everything = () if state is None else tuple(_attentions(name, runs, state, past, now))
     new = tuple(_new(runs, name, everything, past))
@@ -78,7 +78,7 @@ def of_node(runs: Sequence[CheckRun], name: str, state: NodeState | None, past: 
         attention = tuple(each for each in everything if each.until > one.found.known)
         passed = passed_fully(one, runs, attention)
         if passed is not None:
-            closed.append(Closed(one, passed, min(each.until for each in attention)))
+            closed.append(ClosedEvidence(one, passed, min(each.until for each in attention)))
             continue
         open_.append(_evidence(one, name, attention))
         if attention:
@@ -99,13 +99,15 @@ def that_drains(hard: HardEvidence, policy: Policy) -> HardEvidence:
     )
 
 
-def closed_before(name: str, past: Past) -> Iterator[Evidence]:
+def closed_before(name: str, past: LogSummary) -> Iterator[FailOfRun]:
     """What was closed on a node: on many nodes at once, the others are still many when one has been seen to."""
     for one in past.was.get(name, ()):
-        yield Evidence(one.found, one.finding, False, "closed")
+        yield FailOfRun(one.found, one.finding, False, "closed")
 
 
-def _new(runs: Sequence[CheckRun], name: str, attention: Sequence[Attention], past: Past) -> Iterator[Recorded]:
+def _new(
+    runs: Sequence[CheckRun], name: str, attention: Sequence[Intervention], past: LogSummary
+) -> Iterator[RecordedEvidence]:
     """What the log does not hold. A health check finds the same every few minutes: it is new only when somebody has been there
     since, or something else was found."""
     known = {one.key for one in past.evidence.get(name, ())} | past.closed
@@ -116,7 +118,7 @@ def _new(runs: Sequence[CheckRun], name: str, attention: Sequence[Attention], pa
         of_kind[one.kind] = max(of_kind.get(one.kind, 0.0), one.found.known)
     for run in sorted(runs, key=lambda run: run.known):
         for finding in run.failures:
-            one = Recorded("", run, finding)
+            one = RecordedEvidence("", run, finding)
             if not finding.hard or one.key in known or one.key[:3] in nameless:
                 continue
             answered = max(past.answered.get((name,), 0.0), past.answered.get(answered_kind(name, one), 0.0))
@@ -131,21 +133,23 @@ def _new(runs: Sequence[CheckRun], name: str, attention: Sequence[Attention], pa
 
 
 def _attentions(
-    name: str, runs: Sequence[CheckRun], state: NodeState, past: Past, now: float
-) -> Iterator[Attention]:  # fmt: skip
+    name: str, runs: Sequence[CheckRun], state: NodeState, past: LogSummary, now: float
+) -> Iterator[Intervention]:  # fmt: skip
     """What was done about a node, by Slurm's record of it and the log."""
     drained, others = past.drained.get(name), past.others.get(name)
     if drained is not None and not state.out and not past.retested(name):
         until = min(past.resumed.get(name, now), _resumed(drained.at, runs, state))
-        yield Attention(drained.at, until, True, f"somebody has resumed it since it was drained on {shown(drained.at)}")
+        yield Intervention(
+            drained.at, until, True, f"somebody has resumed it since it was drained on {shown(drained.at)}"
+        )
     if others is not None and not state.out:
         words = f"somebody else had drained it by {shown(others)}, and it is in use again"
-        yield Attention(others, min(now, _resumed(others, runs, state)), True, words)
+        yield Intervention(others, min(now, _resumed(others, runs, state)), True, words)
     if _drained_by_others(state) and state.reason_at is not None:
         given = state.reason_at.timestamp()
-        yield Attention(given, given, True, f"it was drained by somebody else on {shown(given)}")
+        yield Intervention(given, given, True, f"it was drained by somebody else on {shown(given)}")
     if state.booted is not None:
-        yield Attention(state.booted, state.booted, False, f"it was rebooted on {shown(state.booted)}")
+        yield Intervention(state.booted, state.booted, False, f"it was rebooted on {shown(state.booted)}")
 
 
 def _resumed(drained: float, runs: Sequence[CheckRun], state: NodeState) -> float:
@@ -155,7 +159,7 @@ def _resumed(drained: float, runs: Sequence[CheckRun], state: NodeState) -> floa
     return min(ran, state.busy if state.busy is not None and state.busy > drained else inf)
 
 
-def resumed_by_others(nodes: Mapping[str, NodeState], past: Past) -> Iterator[str]:
+def resumed_by_others(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
     """Nodes drained by us that are in use though we have not resumed them: what the log does not say yet."""
     for name in past.drained:
         if name in nodes and not nodes[name].out and name not in past.resumed and not past.retested(name):
@@ -163,7 +167,7 @@ def resumed_by_others(nodes: Mapping[str, NodeState], past: Past) -> Iterator[st
 
 
 def drained_by_others(
-    nodes: Mapping[str, NodeState], hard: Mapping[str, HardEvidence], past: Past
+    nodes: Mapping[str, NodeState], hard: Mapping[str, HardEvidence], past: LogSummary
 ) -> Iterator[str]:  # fmt: skip
     """Nodes with open evidence that are drained by somebody else now, where the log does not say so yet: when they are in use
     again, somebody has resumed them."""
@@ -183,7 +187,7 @@ def _drained_by_others(state: NodeState) -> bool:
     return state.drain or (not state.out and resumed)
 
 
-def passed_fully(one: Recorded, runs: Sequence[CheckRun], attention: Sequence[Attention]) -> CheckRun | None:
+def passed_fully(one: RecordedEvidence, runs: Sequence[CheckRun], attention: Sequence[Intervention]) -> CheckRun | None:
     """The run that closes a finding: full, passed, begun after something was done about the node, and with the part that it
     speaks of; None where there is none."""
     if not attention:
@@ -203,7 +207,7 @@ def passed_fully(one: Recorded, runs: Sequence[CheckRun], attention: Sequence[At
     return None
 
 
-def _covers(these: Sequence[CheckRun], after: Iterable[CheckRun], one: Recorded) -> bool:
+def _covers(these: Sequence[CheckRun], after: Iterable[CheckRun], one: RecordedEvidence) -> bool:
     check = one.found.check
     if check == MPI_PAIRS:
         return any(run.check == MPI_PAIRS and good(run.verdict) for run in after)
@@ -222,11 +226,11 @@ def _cell(text: str) -> object:
         return None
 
 
-def _evidence(one: Recorded, name: str, attention: Sequence[Attention]) -> Evidence:
+def _evidence(one: RecordedEvidence, name: str, attention: Sequence[Intervention]) -> FailOfRun:
     closes = f"a full run that passes closes it, or: nearfar slurm act --clear {name} --because WORDS"
     person = next((each for each in attention if each.person), None)
     if person is not None:
-        return Evidence(one.found, one.finding, False, f"{person.words}; {closes}")
+        return FailOfRun(one.found, one.finding, False, f"{person.words}; {closes}")
     why = one.found.confirmed or "hard evidence stands at once"
     rebooted = "".join(f"; {each.words}: {closes}" for each in attention)
-    return Evidence(one.found, one.finding, True, f"{why}{rebooted}")
+    return FailOfRun(one.found, one.finding, True, f"{why}{rebooted}")

@@ -35,7 +35,7 @@ class Entry:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Journal:
+class ActLog:
     """The log in one file. ``folder`` must be this user's or root's alone (the caller has checked that)."""
 
     def __init__(self, folder: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from nearfar.slurm.controller import NodeState
 
 from . import reasons
-from .reasons import Reason
+from .reasons import DrainReason
 
 
-def our_reason(state: NodeState) -> Reason | None:
+def our_reason(state: NodeState) -> DrainReason | None:
     """The reason of ours that a node is out of use for, whatever others put before or behind it; None where it is in use or out
     of use for theirs."""
     return reasons.find(state.why_out)
@@ -19,7 +19,7 @@ def drained_by_us(state: NodeState | None) -> bool:
     return state is not None and state.drain and our_reason(state) is not None
 
 
-def our_comment(state: NodeState) -> Reason | None:
+def our_comment(state: NodeState) -> DrainReason | None:
     """The comment of ours that a node has; None where it has none, or somebody has edited it."""
     return reasons.read(state.comment)
 

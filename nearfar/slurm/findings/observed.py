@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from nearfar.base import good
-from nearfar.slurm.results import Finding
+from nearfar.slurm.results import ResultFinding
 
 #: What stands for cases that should have run and did not.
 RUN = "run"
@@ -30,7 +30,7 @@ class CheckRun:
     started: float
     ended: float
     verdict: str
-    failures: tuple[Finding, ...] = ()
+    failures: tuple[ResultFinding, ...] = ()
     passed: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     source: str = ""
@@ -57,7 +57,7 @@ class CheckRun:
 
 
 @dataclass(frozen=True)
-class Drained:
+class OurDrain:
     """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence (None: the log knows it
     only by a person's word)."""
 
@@ -69,13 +69,13 @@ class Drained:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedEvidence:
     """Hard evidence against a node as the log keeps it: a FAIL and the check of a run that found it. ``id`` is its line's;
     empty for what is not written down yet."""
 
     id: str
     found: CheckRun
-    finding: Finding
+    finding: ResultFinding
 
     @property
     def key(self) -> tuple[str, str, str, str, str | None]:
@@ -89,7 +89,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Past:
+class LogSummary:
     """What the log says. ``since``: FAILs of speed of a node from before then have been acted on or were voided by a person.
 
     ``drained``: drains of ours that are known to have been done and not taken back by us; ``begun``: those begun last, of which
@@ -104,18 +104,18 @@ class Past:
     """
 
     since: Mapping[str, float] = field(default_factory=dict)
-    drained: Mapping[str, Drained] = field(default_factory=dict)
+    drained: Mapping[str, OurDrain] = field(default_factory=dict)
     drains: tuple[tuple[str, float], ...] = ()
     cleared: Mapping[str, float] = field(default_factory=dict)
     latched: str | None = None
     quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    begun: Mapping[str, Drained] = field(default_factory=dict)
-    evidence: Mapping[str, tuple[Recorded, ...]] = field(default_factory=dict)
+    begun: Mapping[str, OurDrain] = field(default_factory=dict)
+    evidence: Mapping[str, tuple[RecordedEvidence, ...]] = field(default_factory=dict)
     closed: frozenset[tuple[str, str, str, str, str | None]] = frozenset()
     answered: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
     resumed: Mapping[str, float] = field(default_factory=dict)
-    was: Mapping[str, tuple[Recorded, ...]] = field(default_factory=dict)
+    was: Mapping[str, tuple[RecordedEvidence, ...]] = field(default_factory=dict)
     seen: Mapping[str, float] = field(default_factory=dict)
 
     def retested(self, node: str) -> bool:

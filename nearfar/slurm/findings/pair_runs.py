@@ -15,14 +15,14 @@ from nearfar.base import CouldNotJudge, NearfarError, good, worst
 from nearfar.mpi import contention
 from nearfar.mpi.osu import subjects
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import Finding, NodeResult, Trust, result
-from nearfar.slurm.sweep import Pair, Task, pairing, state_file
+from nearfar.slurm.results import NodeResult, ResultFinding, Trust, result
+from nearfar.slurm.sweep import Pair, SweepJob, pairing, state_file
 
 from .observed import CheckRun, seconds
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPair:
     """One pair's result: its verdict, the FAILs between the two nodes, and the figures between them that are in their
     bounds."""
 
@@ -30,7 +30,7 @@ class Measured:
     started: float
     ended: float
     verdict: str
-    failures: tuple[Finding, ...]
+    failures: tuple[ResultFinding, ...]
     passed: frozenset[str]
     source: str
 
@@ -61,7 +61,7 @@ def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
     return {Pair(*task.pair): _latest(folder, task) for task in kept.tasks.values() if len(task.pair) == 2}
 
 
-def _latest(folder: Path, task: Task) -> Path | None:
+def _latest(folder: Path, task: SweepJob) -> Path | None:
     for attempt in range(task.attempt, 0, -1):
         place = result.place(folder.parent, folder.name, task.node, attempt)
         if place.exists():
@@ -71,7 +71,7 @@ def _latest(folder: Path, task: Task) -> Path | None:
     return None
 
 
-def _measured(one: NodeResult) -> Measured:
+def _measured(one: NodeResult) -> MeasuredPair:
     """A pair's result. A FAIL of what is not between the nodes is the business of each node's own run."""
     failures = tuple(f for _, f in one.findings if f.verdict == "FAIL" and is_between(f.cell))
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
@@ -79,7 +79,7 @@ def _measured(one: NodeResult) -> Measured:
         word = worst([word, "INDETERMINATE"])
     between = (metric for check in one.checks for metric in check.raw.get("metrics", []) if is_between(metric["cell"]))
     passed = result.within_bounds(between)
-    return Measured(one.run, seconds(one.started), seconds(one.ended), word, failures, passed, str(one.folder))
+    return MeasuredPair(one.run, seconds(one.started), seconds(one.ended), word, failures, passed, str(one.folder))
 
 
 def is_between(subject: Any) -> bool:
@@ -94,7 +94,7 @@ def is_between(subject: Any) -> bool:
         return False
 
 
-def _runs(rounds: Sequence[Mapping[Pair, Measured | None]]) -> Iterator[CheckRun]:
+def _runs(rounds: Sequence[Mapping[Pair, MeasuredPair | None]]) -> Iterator[CheckRun]:
     verdicts = [
         {pair: "INDETERMINATE" if one is None else one.verdict for pair, one in each.items()} for each in rounds
     ]
@@ -111,7 +111,7 @@ def _runs(rounds: Sequence[Mapping[Pair, Measured | None]]) -> Iterator[CheckRun
             yield _check_run(node, "INDETERMINATE", mine, judged.words)
 
 
-def _blamed(node: str, slow: Sequence[Measured], words: str) -> CheckRun:
+def _blamed(node: str, slow: Sequence[MeasuredPair], words: str) -> CheckRun:
     """``slow``: the node's failed pairs, the last of them with a partner that is proven."""
     last = slow[-1]
     for first in slow[:-1]:
@@ -124,7 +124,7 @@ def _blamed(node: str, slow: Sequence[Measured], words: str) -> CheckRun:
     return _check_run(node, "INDETERMINATE", slow, f"{words}, but no one figure in two runs, one after the other")
 
 
-def _check_run(node: str, verdict: str, these: Sequence[Measured], words: str, **more: Any) -> CheckRun:
+def _check_run(node: str, verdict: str, these: Sequence[MeasuredPair], words: str, **more: Any) -> CheckRun:
     last = these[-1]
     started, ended = min(one.started for one in these), max(one.ended for one in these)
     return CheckRun(

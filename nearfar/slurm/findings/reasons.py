@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError
 from nearfar.cells import parse
-from nearfar.slurm.results import Finding
+from nearfar.slurm.results import ResultFinding
 
 PREFIX = "nearfar:"
 #: Slurm keeps longer ones, but what shows them (sinfo, mails) cuts.
@@ -32,7 +32,7 @@ _RATIO = "ratio"
 
 
 @dataclass(frozen=True)
-class Reason:
+class DrainReason:
     """What a node was drained or commented for. ``check`` lacks its ``_check``; ``figures`` are the value and the limit
     as shown, with unit, where it is a figure."""
 
@@ -42,7 +42,7 @@ class Reason:
     figures: tuple[str, str, str] | None = None
     part: str | None = None
 
-    def same(self, other: Reason | None) -> bool:
+    def same(self, other: DrainReason | None) -> bool:
         """Whether another one speaks of the same finding: the same check of the same run."""
         return other is not None and (self.check, self.run) == (other.check, other.run)
 
@@ -56,25 +56,25 @@ class Reason:
         return " ".join([*words, f"run={self.run}"])
 
 
-def find(text: str | None) -> Reason | None:
+def find(text: str | None) -> DrainReason | None:
     """The reason of ours that stands anywhere in a text, or None: ``scontrol reboot`` appends to it, and sites put a ticket's
     number before it."""
     match = re.search(rf"(?<!\S){_PATTERN.pattern}", text or "")
     return None if match is None else read(match[0])
 
 
-def read(text: str | None) -> Reason | None:
+def read(text: str | None) -> DrainReason | None:
     """The reason that one of ours is, to the letter; None for any other text."""
     match = _PATTERN.fullmatch(text or "")
     if match is None or len(text or "") > LONGEST:
         return None
     value = match["value"]
     figures = None if value is None else (value, match["limit"], match["unit"])
-    found = Reason(match["check"], tuple(match["what"].split()), match["run"], figures, match["part"])
+    found = DrainReason(match["check"], tuple(match["what"].split()), match["run"], figures, match["part"])
     return found if str(found) == text else None
 
 
-def reason(check: str, finding: Finding, run: str, part: str | None = None) -> Reason:
+def reason(check: str, finding: ResultFinding, run: str, part: str | None = None) -> DrainReason:
     """The reason that a FAIL of a check becomes, never longer than ``LONGEST``: the part goes first, then words are
     cut; check and run stay."""
     figures = None
@@ -83,7 +83,7 @@ def reason(check: str, finding: Finding, run: str, part: str | None = None) -> R
             *_apart(finding.value, finding.limit),
             _plain(finding.unit or "1") if finding.unit != "1" else _RATIO,
         )
-    made = Reason(
+    made = DrainReason(
         _plain(check.removesuffix("_check"))[:24], tuple(map(_plain, _subject(finding))), _run(run), figures,
         None if part is None or figures is None else _plain(part),
     )  # fmt: skip
@@ -96,7 +96,7 @@ def reason(check: str, finding: Finding, run: str, part: str | None = None) -> R
     return made
 
 
-def part_of(blamed: Sequence[str], finding: Finding) -> str | None:
+def part_of(blamed: Sequence[str], finding: ResultFinding) -> str | None:
     """The first blamed part that a finding is about: one of its GPUs and NUMA nodes, or a link between others."""
     about = set(_ENDPOINT.findall(finding.cell or finding.what))
     for part in blamed:
@@ -106,7 +106,7 @@ def part_of(blamed: Sequence[str], finding: Finding) -> str | None:
     return None
 
 
-def _subject(finding: Finding) -> list[str]:
+def _subject(finding: ResultFinding) -> list[str]:
     """``d2h g2`` for a path that a lone flow takes between host and GPU, else the metric's name; what failed and how for
     all else."""
     if finding.value is None:

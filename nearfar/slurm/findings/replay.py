@@ -9,11 +9,11 @@ from typing import Any
 
 from nearfar.site import HEALTH
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.results import Finding
+from nearfar.slurm.results import ResultFinding
 
 from . import reasons
 from .log import Entry
-from .observed import CheckRun, Drained, Past, Recorded
+from .observed import CheckRun, LogSummary, OurDrain, RecordedEvidence
 
 #: Actions after which a node carries a reason of ours.
 _DRAINS = ("drain", "drain_again")
@@ -23,13 +23,13 @@ _RELEASES = ("resume", "release")
 SAVED = 15.0
 
 
-def past(entries: Sequence[Entry], system: str | None = None) -> Past:
+def past(entries: Sequence[Entry], system: str | None = None) -> LogSummary:
     """What the log says; of ``system``, evidence of that alone (two may share a log).
 
     A drain counts against the caps as soon as it was begun, unless it was refused; a node counts as
     drained or resumed only when that is known to have been done, and evidence as closed only by what closes it."""
     outcomes = {entry.id: entry.outcome for entry in entries}
-    reader, read = _Reader(), set()
+    reader, read = _LogReader(), set()
     for entry in _in_order(entries):
         others = system is not None and entry.action == "evidence" and entry.more.get("system", system) != system
         if entry.id not in read and outcomes[entry.id] != "refused" and not others:
@@ -47,27 +47,27 @@ def _in_order(entries: Sequence[Entry]) -> list[Entry]:
     return found[::-1]
 
 
-class _Reader:
+class _LogReader:
     """The state after the lines read so far."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
-        self._drained: dict[str, Drained] = {}
-        self._begun: dict[str, Drained] = {}
+        self._drained: dict[str, OurDrain] = {}
+        self._begun: dict[str, OurDrain] = {}
         self._cleared: dict[str, float] = {}
         self._drains: list[tuple[str, float]] = []
         self._latched: str | None = None
         self._quarantines: dict[str, dict[str, dict[str, Any]]] = {}
-        self._evidence: dict[str, list[Recorded]] = {}
-        self._was: dict[str, list[Recorded]] = {}
+        self._evidence: dict[str, list[RecordedEvidence]] = {}
+        self._was: dict[str, list[RecordedEvidence]] = {}
         self._answered: dict[tuple[str, ...], float] = {}
         self._others: dict[str, float] = {}
         self._resumed: dict[str, float] = {}
         self._seen: dict[str, float] = {}
 
-    def past(self) -> Past:
+    def past(self) -> LogSummary:
         """What was read, as a value."""
-        return Past(
+        return LogSummary(
             since=self._since, drained=self._drained, drains=tuple(self._drains), cleared=self._cleared, latched=self._latched,
             quarantines=self._quarantines, begun=self._begun,
             evidence={node: tuple(found) for node, found in self._evidence.items() if found},
@@ -150,19 +150,19 @@ class _Reader:
         self._evidence[node] = [one for one in self._evidence.get(node, []) if one.id not in these]
 
 
-def answered_kind(node: str, one: Recorded) -> tuple[str, ...]:
-    """The key in ``Past.answered`` of one kind of finding on a node."""
+def answered_kind(node: str, one: RecordedEvidence) -> tuple[str, ...]:
+    """The key in ``LogSummary.answered`` of one kind of finding on a node."""
     return (node, *map(str, one.kind))
 
 
-def _drained(entry: Entry) -> Drained:
+def _drained(entry: Entry) -> OurDrain:
     more = entry.more
-    return Drained(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))
+    return OurDrain(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))
 
 
-def _recorded(node: str, entry: Entry) -> Recorded:
+def _recorded(node: str, entry: Entry) -> RecordedEvidence:
     more = entry.more
-    finding = Finding(
+    finding = ResultFinding(
         str(more.get("what") or ""), "FAIL", True, str(more.get("words") or more.get("reason") or ""), more.get("code"), more.get("cell"),
     )  # fmt: skip
     found = CheckRun(
@@ -170,10 +170,10 @@ def _recorded(node: str, entry: Entry) -> Recorded:
         ended=float(more.get("ended", entry.at)), verdict="FAIL", failures=(finding,), parts=tuple(more.get("parts", ())),
         source=str(more.get("source", "")), confirmed=str(more.get("confirmed", "")), came=more.get("came"),
     )  # fmt: skip
-    return Recorded(entry.id, found, finding)
+    return RecordedEvidence(entry.id, found, finding)
 
 
-def line_of(one: Recorded) -> dict[str, Any]:
+def line_of(one: RecordedEvidence) -> dict[str, Any]:
     """What the log has to say of hard evidence."""
     found, finding = one.found, one.finding
     return {
@@ -184,14 +184,14 @@ def line_of(one: Recorded) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SlurmView:
     """What Slurm shows: its nodes, and when slurmctld was started (asked for only where it matters)."""
 
     nodes: Mapping[str, NodeState]
     controller_started: Callable[[], float | None]
 
 
-def settled(before: Past, shown: Shown) -> Past:
+def settled(before: LogSummary, shown: SlurmView) -> LogSummary:
     """The past, with drains of which the log does not know the end settled by what the nodes show.
 
     One that was begun counts as done where the node shows it; where it does not, its evidence is still to be acted on. The same
@@ -216,7 +216,7 @@ def settled(before: Past, shown: Shown) -> Past:
     return replace(before, drained=drained, since=since)
 
 
-def kept(nodes: Mapping[str, NodeState], before: Past, now: float) -> Iterator[str]:
+def kept(nodes: Mapping[str, NodeState], before: LogSummary, now: float) -> Iterator[str]:
     """Nodes that show a drain of ours which is old enough to have been saved: what the log does not say yet."""
     for node, drain in before.drained.items():
         state = nodes.get(node)
@@ -230,6 +230,6 @@ def kept(nodes: Mapping[str, NodeState], before: Past, now: float) -> Iterator[s
             yield node
 
 
-def _carries(state: NodeState, drain: Drained) -> bool:
+def _carries(state: NodeState, drain: OurDrain) -> bool:
     ours = reasons.find(state.reason)
     return ours is not None and ours.same(reasons.find(drain.reason))

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from . import check, finding, kept_looks
 
-# Scripts that sites have installed call `program(Order(…))` by these names.
-from .check import LIMIT, OUTPUT, Order, program
+# Scripts that sites have installed call `program` with `Order`.
+from .check import LIMIT, OUTPUT, HealthOptions, program
+
+#: As scripts that were installed before have it.
+Order = HealthOptions
 
 __all__ = [
     "LIMIT",
     "OUTPUT",
+    "HealthOptions",
     "Order",
     "check",
     "finding",

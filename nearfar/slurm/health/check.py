@@ -36,7 +36,7 @@ _SCHEMA = "nearfar-health/1"
 
 
 @dataclass(frozen=True)
-class Order:
+class HealthOptions:
     """What is looked at and where the finding goes. ``system`` and ``partition`` None: those that the site's files claim the
     node for. ``results``: where sweeps leave results, for the last one of this node. ``tools``: directories of hwloc's programs,
     before the system's own."""
@@ -54,7 +54,7 @@ class Order:
         object.__setattr__(self, "results", None if self.results is None else Path(self.results))
 
 
-def run(order: Order) -> dict[str, Any] | None:
+def run(order: HealthOptions) -> dict[str, Any] | None:
     """Look at this node and write what was seen to ``<output>/<node>.json``, and a FAIL where it is kept; the finding, or None
     where another look was under way. Raises ``NearfarError`` where root would rely on what others can change, or where it
     cannot write."""
@@ -71,7 +71,7 @@ def run(order: Order) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _own_surroundings(order: Order) -> Iterator[None]:
+def _own_surroundings(order: HealthOptions) -> Iterator[None]:
     """A PATH, which slurmd does not give, files that others read, and an end: a file system that does not answer would hold
     this process too."""
     mask, path = os.umask(0o022), os.environ.get("PATH", "")
@@ -86,7 +86,7 @@ def _own_surroundings(order: Order) -> Iterator[None]:
         os.umask(mask)
 
 
-def _written(order: Order, node: str) -> dict[str, Any]:
+def _written(order: HealthOptions, node: str) -> dict[str, Any]:
     from . import kept_looks
 
     began = time.monotonic()
@@ -104,7 +104,7 @@ def _written(order: Order, node: str) -> dict[str, Any]:
     return finding
 
 
-def program(order: Order) -> int:
+def program(order: HealthOptions) -> int:
     """What a script for ``HealthCheckProgram`` calls: run, say it in a line, and return the exit code."""
     try:
         finding = run(order)
@@ -129,7 +129,7 @@ def _node_name() -> str:
     return name
 
 
-def _refuse(order: Order) -> None:
+def _refuse(order: HealthOptions) -> None:
     """As root: nothing that others can change. As another user: an output directory of this user's own."""
     users = frozenset({0, os.geteuid()})
     if os.geteuid() == 0:
@@ -167,7 +167,7 @@ def _lock(path: Path) -> int | None:
     return handle
 
 
-def _within(order: Order, node: str) -> dict[str, Any]:
+def _within(order: HealthOptions, node: str) -> dict[str, Any]:
     """What a child sees until the limit; afterwards only that it did not end, and what it was doing."""
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -189,12 +189,12 @@ def _within(order: Order, node: str) -> dict[str, Any]:
     return _seen_nothing(order, f"the look did not end within {order.limit:g} s: it hung while {doing}")
 
 
-def _seen_nothing(order: Order, words: str) -> dict[str, Any]:
+def _seen_nothing(order: HealthOptions, words: str) -> dict[str, Any]:
     finding = {"what": "look", "verdict": "INDETERMINATE", "hard": False, "words": words}
     return {"system": order.system, "partition": order.partition, "findings": [finding], "last": None}
 
 
-def _child(order: Order, node: str, writing: int) -> NoReturn:
+def _child(order: HealthOptions, node: str, writing: int) -> NoReturn:
     """The look itself: a step a line, then what was seen as JSON. Ends the process whatever happens."""
     try:
         os.setsid()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge
-from nearfar.slurm.results import Finding, Trust
+from nearfar.slurm.results import ResultFinding, Trust
 
 from . import kept_looks
 
@@ -24,7 +24,7 @@ class HealthFinding:
     system: str | None
     time: str
     verdict: str
-    findings: Sequence[Finding]
+    findings: Sequence[ResultFinding]
 
 
 def read(path: Path, trust: Trust) -> HealthFinding:
@@ -36,7 +36,7 @@ def read(path: Path, trust: Trust) -> HealthFinding:
         raise CouldNotJudge(f"{path}: of node {raw['node']}; not counted")
     if kept and path.name != kept_looks.name(raw):
         raise CouldNotJudge(f"{path}: of run {raw['run']} at {raw['time']}, and not called so; not counted")
-    findings = tuple(Finding(f["what"], f["verdict"], f["hard"], f["words"]) for f in raw["findings"])
+    findings = tuple(ResultFinding(f["what"], f["verdict"], f["hard"], f["words"]) for f in raw["findings"])
     return HealthFinding(raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], findings)
 
 

@@ -27,7 +27,7 @@ _UNITS = "etc/systemd/system"
 
 
 @dataclass(frozen=True)
-class Orders:
+class InstallOptions:
     """What is to be installed. ``folder`` is where the scripts go, ``root`` a directory that stands for ``/`` (a package, an
     image); ``version`` is Slurm's; ``words`` are the further arguments of ``nearfar slurm nightly``."""
 
@@ -46,7 +46,7 @@ class Orders:
 
 
 @dataclass(frozen=True)
-class File:
+class InstalledFile:
     """A file as it should be, where it goes, and its mode."""
 
     path: Path
@@ -75,7 +75,7 @@ class File:
         self.path.chmod(self.mode)
 
 
-def rendered(orders: Orders) -> list[File]:
+def rendered(orders: InstallOptions) -> list[InstalledFile]:
     """The files of an order. Raises ``NearfarError`` for words that systemd, cron or Slurm would take otherwise."""
     _check(orders)
     values = _values(orders)
@@ -86,22 +86,22 @@ def rendered(orders: Orders) -> list[File]:
         places = [(unit, f"{_UNITS}/{unit}") for unit in units]
         if orders.timer == "cron":
             places = [("nearfar-nightly.cron", "etc/cron.d/nearfar-nightly")]
-        found += [File(orders.root / place, templates.render(name, values), 0o644) for name, place in places]
+        found += [InstalledFile(orders.root / place, templates.render(name, values), 0o644) for name, place in places]
     if "health" in orders.what:
         # Its modules come from the checkout alone, whatever the environment says.
         bare = {name: value for name, value in values["environment"].items() if name == "NEARFAR_SITE"}
         found.append(_script(orders, "health", "health-check", {**values, "environment": bare}))
         found.append(_script(orders, "epilog.example", "epilog.example", values))
     conf = orders.root / str(orders.folder).lstrip("/") / "slurm.conf.example"
-    return [*found, File(conf, templates.render("slurm.conf.example", values), 0o644)]
+    return [*found, InstalledFile(conf, templates.render("slurm.conf.example", values), 0o644)]
 
 
-def _script(orders: Orders, template: str, name: str, values: Mapping[str, Any]) -> File:
+def _script(orders: InstallOptions, template: str, name: str, values: Mapping[str, Any]) -> InstalledFile:
     place = orders.root / str(orders.folder).lstrip("/") / name
-    return File(place, templates.render(template, values), 0o755)
+    return InstalledFile(place, templates.render(template, values), 0o755)
 
 
-def _check(orders: Orders) -> None:
+def _check(orders: InstallOptions) -> None:
     if not _USER.fullmatch(orders.user):
         raise NearfarError(f"--user {orders.user}: not the name of a user")
     if not _AT.fullmatch(orders.at):
@@ -113,7 +113,7 @@ def _check(orders: Orders) -> None:
             )
 
 
-def _values(orders: Orders) -> dict[str, Any]:
+def _values(orders: InstallOptions) -> dict[str, Any]:
     """What the templates know."""
     kept = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
     words = [
@@ -131,7 +131,7 @@ def _values(orders: Orders) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def next_steps(orders: Orders) -> list[str]:
+def next_steps(orders: InstallOptions) -> list[str]:
     """What is left to do by hand."""
     steps = []
     if "timer" in orders.what and orders.timer == "systemd":

@@ -6,15 +6,15 @@ Needs: base, verdict.
 from __future__ import annotations
 
 from . import publish_result, result, root_safe
-from .publish_result import About, make_for_all
-from .result import Finding, Job, NodeResult
+from .publish_result import RunInfo, make_for_all
+from .result import Job, NodeResult, ResultFinding
 from .trust import Trust, own
 
 __all__ = [
-    "About",
-    "Finding",
     "Job",
     "NodeResult",
+    "ResultFinding",
+    "RunInfo",
     "Trust",
     "make_for_all",
     "own",

@@ -26,7 +26,7 @@ _ELSEWHERE = "name another --results DIR"
 
 
 @dataclass(frozen=True)
-class About:
+class RunInfo:
     """What a run directory does not know of itself. ``sweep`` None: a run outside a sweep, ``job`` None: outside Slurm."""
 
     node: str
@@ -43,7 +43,7 @@ def new_run() -> str:
     return secrets.token_hex(4)
 
 
-def leave(run_directory: Path, place: Path, about: About, run: str | None = None) -> Path:
+def leave(run_directory: Path, place: Path, about: RunInfo, run: str | None = None) -> Path:
     """Copy what a run left to ``place`` (``result.place(…)``), with its ``result.json``; returns ``place``.
 
     The copy is made beside it and renamed, so that a reader sees all of it or nothing. What is modelled is not copied. Raises
@@ -115,7 +115,7 @@ def _write(path: Path, document: Mapping[str, Any]) -> None:
     path.chmod(0o644)
 
 
-def _document(run_directory: Path, about: About, run: str) -> dict[str, Any]:
+def _document(run_directory: Path, about: RunInfo, run: str) -> dict[str, Any]:
     raw = _load(run_directory / "run.json")
     if raw is None:
         raise CouldNotJudge(f"{run_directory}: not a whole run (no run.json); nothing is handed over")

@@ -22,7 +22,7 @@ RESULT = "result.json"
 
 
 @dataclass(frozen=True)
-class Finding:
+class ResultFinding:
     """Something that is not PASS. ``what`` is the metric, or what was found; ``words`` are a technician's.
 
     ``hard``: evidence that stands without a second run. ``code`` is the measurement document's word for a cell that
@@ -48,7 +48,7 @@ class CheckResult:
 
     check: str
     verdict: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ResultFinding, ...]
     folder: Path
     raw: dict[str, Any]
 
@@ -89,7 +89,7 @@ class NodeResult:
     blamed: tuple[str, ...]
 
     @property
-    def findings(self) -> list[tuple[CheckResult, Finding]]:
+    def findings(self) -> list[tuple[CheckResult, ResultFinding]]:
         """All findings with their checks, worst first, hard ones before the others."""
         pairs = [(check, finding) for check in self.checks for finding in check.findings]
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
@@ -187,7 +187,7 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
         raise CouldNotJudge(f"{path}: {verdict.get('kind')}, not measured; not counted")
     if _short(str(verdict.get("node"))) != _short(result["hostname"]):
         raise CouldNotJudge(f"{path}: of {verdict.get('node')}, in a result of {result['hostname']}; not counted")
-    found = tuple(Finding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
+    found = tuple(ResultFinding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
     return CheckResult(entry["check"], entry["verdict"], found, place, verdict)
 
 

@@ -5,23 +5,23 @@ Needs: base, question, site, run, history, report, mpi, slurm.controller, slurm.
 
 from . import measure, merge, node_run, pairing, pairs, plan, session, state_file
 from .controller import Controller
-from .levels import CHOICES, PACKS, PAIR, Pack
+from .levels import CHOICES, LEVELS, PAIR, Level
 from .loop import Pace
 from .pairing import Pair
 from .plan import occupation
-from .state_file import Journal, Plan, Task
+from .state_file import SweepJob, SweepPlan, SweepState
 
 __all__ = [
     "CHOICES",
-    "PACKS",
+    "LEVELS",
     "PAIR",
     "Controller",
-    "Journal",
+    "Level",
     "Pace",
-    "Pack",
     "Pair",
-    "Plan",
-    "Task",
+    "SweepJob",
+    "SweepPlan",
+    "SweepState",
     "measure",
     "merge",
     "node_run",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.slurm.controller import Misused, NodeState, Slurm, node_names
+from nearfar.slurm.controller import NodeState, Slurm, WrongOption, node_names
 
 #: Questions within any minute, and its length in seconds.
 QUERIES, MINUTE = 18, 60.0
@@ -115,10 +115,10 @@ class Controller:
         return int(match[1])
 
     def refuse_misused(self, options: Sequence[str]) -> None:
-        """Raise ``Misused`` for options that sbatch does not have. Whether such a job may start is seen when it is submitted."""
+        """Raise ``WrongOption`` for options that sbatch does not have. Whether such a job may start is seen when it is submitted."""
         try:
             self._slurm.call("sbatch", "--test-only", *options, "--wrap=true")
-        except Misused:
+        except WrongOption:
             raise
         except NearfarError:
             pass

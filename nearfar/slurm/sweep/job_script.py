@@ -11,7 +11,7 @@ from pathlib import Path
 from nearfar.base import CouldNotJudge, files, node_lock
 from nearfar.slurm.controller import templates
 
-from .state_file import Plan, Task
+from .state_file import SweepJob, SweepPlan
 
 #: In the sweep's directory.
 SCRIPT = "job.sh"
@@ -25,12 +25,12 @@ _NOT_FOR_JOBS = (
 _WARNS = ": warning: "
 
 
-def output(folder: Path, task: Task) -> Path:
+def output(folder: Path, task: SweepJob) -> Path:
     """Where a job's own words go."""
     return folder / JOBS / f"{task.node}.{task.attempt}.out"
 
 
-def write(folder: Path, plan: Plan, results: Path) -> None:
+def write(folder: Path, plan: SweepPlan, results: Path) -> None:
     """Write the script of a sweep."""
     values = {
         "sweep": plan.sweep, "pack": plan.pack, "results": results, "site_partition": plan.site_partition,
@@ -39,7 +39,7 @@ def write(folder: Path, plan: Plan, results: Path) -> None:
     files.write_atomically(folder / SCRIPT, templates.render("job.sh", values), "name another --results DIR")
 
 
-def submission(plan: Plan, task: Task, said: Path, now: float) -> list[str]:
+def submission(plan: SweepPlan, task: SweepJob, said: Path, now: float) -> list[str]:
     """sbatch's options for a task's job: all of its node (or pair), only that, never again, not for ever."""
     gres, count = plan.gres.get(task.node), len(task.hosts)
     # Slurm refuses a deadline that the time limit does not fit before.

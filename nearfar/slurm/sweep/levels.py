@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Pack:
+class Level:
     """``checks`` empty: all of them. ``minutes``: a job's time limit unless the caller names one; ``hours``: how long after
     the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it.
     ``instead``: checks asked where the first of ``checks`` has no tool on the node."""
@@ -25,18 +25,18 @@ class Pack:
 PAIR = "mpi-pair"
 #: What it asks where there is no OSU.
 PING_PONG = "ping_pong_check"
-PACKS = {
-    "accept": Pack("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
-    "nightly": Pack(
+LEVELS = {
+    "accept": Level("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
+    "nightly": Level(
         "topology, host memory, every path between memory and GPUs and between GPUs", minutes=20, hours=6,
         checks=("topology_check", "host_memory_check", "host_device_check", "peer_check"),
     ),
-    "quick": Pack("a quick look at every path", minutes=10, hours=2, quick=True),
-    PAIR: Pack(
+    "quick": Level("a quick look at every path", minutes=10, hours=2, quick=True),
+    PAIR: Level(
         "MPI between two nodes, through every NIC; without OSU a ping-pong of our own", minutes=60, hours=24,
         checks=("osu_check",), instead=(PING_PONG,),
     ),
 }  # fmt: skip
 
 #: What a user can ask for.
-CHOICES = tuple(name for name in PACKS if name != PAIR)
+CHOICES = tuple(name for name in LEVELS if name != PAIR)

@@ -18,7 +18,7 @@ from nearfar.slurm.results import result
 from .controller import ENDED, Controller, JobState, passing
 from .job_script import SCRIPT, output, submission
 from .plan import gpus, occupation, refusal
-from .state_file import Journal, Task
+from .state_file import SweepJob, SweepState
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
@@ -39,16 +39,16 @@ class Pace:
 
 
 @dataclass
-class Sweep:
+class SweepLoop:
     """A sweep as it goes on. ``tell`` is called with each task that comes to its end, ``say`` with words about the rest.
 
     ``look_up`` is called at every look. ``clock`` only grows, ``now`` is seconds since 1970, ``sleep`` waits: tests bring their own.
     """
 
-    journal: Journal
+    journal: SweepState
     controller: Controller
     results: Path
-    tell: Callable[[Task], None] = lambda task: None
+    tell: Callable[[SweepJob], None] = lambda task: None
     say: Callable[[str], None] = lambda words: None
     look_up: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Pace)
@@ -99,13 +99,13 @@ class Sweep:
         self._saved_at = self.clock()
         self.journal.save()
 
-    def _end(self, task: Task, state: str, reason: str, has_result: bool = False) -> None:
+    def _end(self, task: SweepJob, state: str, reason: str, has_result: bool = False) -> None:
         task.state, task.reason, task.ended, task.has_result = state, reason, True, has_result
         self._gone.pop(task.node, None)
         (self._outstanding if task in self._outstanding else self._waiting).remove(task)
         self.tell(task)
 
-    def _has_job(self, task: Task, job: int) -> None:
+    def _has_job(self, task: SweepJob, job: int) -> None:
         task.job, task.state = job, "PENDING"
         self._waiting.remove(task)
         self._outstanding.append(task)
@@ -124,13 +124,13 @@ class Sweep:
                 gone = "" if task.state in ENDED else "the job is gone"
                 self._end(task, task.state, task.reason or gone)
 
-    def _result(self, task: Task) -> Path:
+    def _result(self, task: SweepJob) -> Path:
         return result.place(self.results, self.journal.plan.sweep, task.node, task.attempt) / result.RESULT
 
-    def _has_result(self, task: Task) -> bool:
+    def _has_result(self, task: SweepJob) -> bool:
         return self._result(task).exists()
 
-    def _was_interrupted(self, task: Task) -> bool:
+    def _was_interrupted(self, task: SweepJob) -> bool:
         """Whether a result says so; what is no result is judged when all are merged."""
         try:
             return bool(json.loads(self._result(task).read_bytes()).get("interrupted"))
@@ -181,7 +181,7 @@ class Sweep:
         return (bool(self._waiting) and age >= self.pace.nodes) or (blocked and age >= self.pace.ask_last)
 
     @staticmethod
-    def _is_blocked(task: Task) -> bool:
+    def _is_blocked(task: SweepJob) -> bool:
         return task.state == "PENDING" and task.reason.startswith(_BLOCKED)
 
     def _see(self, jobs: Iterable[JobState]) -> bool:
@@ -201,7 +201,7 @@ class Sweep:
             changed |= self._update(task, job)
         return changed
 
-    def _update(self, task: Task, job: JobState | None) -> bool:
+    def _update(self, task: SweepJob, job: JobState | None) -> bool:
         if job is None:
             # MinJobAge has passed, or the job is not in slurmctld's memory yet.
             self._gone.setdefault(task.node, self.clock())
@@ -232,13 +232,13 @@ class Sweep:
             elif self._is_blocked(task) and refused is not None:
                 self._withdraw(task, "refused", refused)
 
-    def _why(self, task: Task, objection: Callable[[NodeState | None], str | None]) -> str | None:
+    def _why(self, task: SweepJob, objection: Callable[[NodeState | None], str | None]) -> str | None:
         """The first objection to a node of the task, with its name where there are two."""
         said = {name: objection(self._nodes.get(name)) for name in task.hosts}
         told = [words if len(said) == 1 else f"{name}: {words}" for name, words in said.items() if words is not None]
         return told[0] if told else None
 
-    def _withdraw(self, task: Task, state: str, why: str) -> None:
+    def _withdraw(self, task: SweepJob, state: str, why: str) -> None:
         """Take a job out of the queue. It may have started meanwhile: whether it ended is what squeue says next."""
         self._withdrawn[task.node] = state, why
         self.controller.cancel_pending([task.job] if task.job is not None else [])
@@ -278,7 +278,7 @@ class Sweep:
         except NearfarError as error:
             self._not_taken(task, error)
 
-    def _not_taken(self, task: Task, error: NearfarError) -> None:
+    def _not_taken(self, task: SweepJob, error: NearfarError) -> None:
         words = str(error)
         if passing(error):
             self._doubtful.add(task.node)  # it may have been taken all the same

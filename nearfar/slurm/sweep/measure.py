@@ -16,14 +16,14 @@ from nearfar.slurm.results import own
 
 from . import job_script, nightly, plan, second_stage, site_partition
 from .controller import Controller
-from .levels import PACKS
-from .loop import Pace, Sweep
-from .progress import Progress
-from .state_file import Journal, Plan, Task
+from .levels import LEVELS
+from .loop import Pace, SweepLoop
+from .progress import SweepProgress
+from .state_file import SweepJob, SweepPlan, SweepState
 
 
 @dataclass(frozen=True)
-class Orders:
+class SweepOptions:
     """What a sweep is asked for. ``nodes`` is a list in Slurm's form; None: all of the partition or reservation.
 
     ``minutes`` and ``hours`` None: as the pack has them. ``name`` None: the time and the pack. ``options`` go to sbatch.
@@ -50,7 +50,7 @@ def results_directory(wanted: Path | None) -> Path:
     return (wanted or reports_directory() / "sweeps").absolute()
 
 
-def make_plan(orders: Orders, controller: Controller) -> Plan:
+def make_plan(orders: SweepOptions, controller: Controller) -> SweepPlan:
     """The plan of a new sweep; of a nightly run without idle nodes it has none."""
     environment = job_script.environment(os.environ)
     names = plan.choose(controller, orders.partition, orders.nodes, orders.reservation)
@@ -63,7 +63,7 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
         left_out = {name: why for name in names if (why := plan.occupation(known.get(name))) is not None}
         idle = [name for name in names if name not in left_out]
         names = nightly.longest_ago(results_directory(orders.results), idle)
-    pack, now = PACKS[orders.pack], time.time()
+    pack, now = LEVELS[orders.pack], time.time()
     against = second_stage.reason_against(
         False if orders.idle_only else orders.mpi_pairs, orders.pack, names, orders.partition, orders.site_partition
     )
@@ -71,7 +71,7 @@ def make_plan(orders: Orders, controller: Controller) -> Plan:
     hours = orders.hours if orders.hours is not None else pack.hours
     if hours * 60 < minutes:
         raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
-    return Plan(
+    return SweepPlan(
         sweep=orders.name or time.strftime(f"%Y%m%dT%H%M%S-{orders.pack}", time.gmtime(now)), pack=orders.pack,
         partition=orders.partition, nodes=tuple(names), minutes=minutes, window=orders.window, started=now,
         gres={name: plan.gres(known[name]) for name in names if name in known and plan.gres(known[name])},
@@ -89,13 +89,13 @@ def controller() -> Controller:
     return Controller(slurm)
 
 
-def carry_out(journal: Journal, asked: Controller, results: Path, pace: Pace) -> None:
+def carry_out(journal: SweepState, asked: Controller, results: Path, pace: Pace) -> None:
     """Measure all nodes of a journal, and tell of it. The results directory is locked by the caller."""
-    progress = Progress(journal, results, own(results))
-    Sweep(journal, asked, results, progress.tell, progress.say, progress.going_on, pace).run()
+    progress = SweepProgress(journal, results, own(results))
+    SweepLoop(journal, asked, results, progress.tell, progress.say, progress.going_on, pace).run()
 
 
-def dry_run(planned: Plan, tasks: Sequence[Task], print_line: Callable[[str], None]) -> None:
+def dry_run(planned: SweepPlan, tasks: Sequence[SweepJob], print_line: Callable[[str], None]) -> None:
     """Say what would be submitted; ``tasks`` are those of the plan's nodes."""
     waiting = [task for task in tasks if task.job is None and not task.ended]
     which = node_names.fold(name for task in waiting for name in task.hosts) or "none"
@@ -107,7 +107,7 @@ def dry_run(planned: Plan, tasks: Sequence[Task], print_line: Callable[[str], No
     if left:
         print_line(f"waited for: {left} job{'' if left == 1 else 's'} that may still be in Slurm")
     print_line(
-        f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {PACKS[planned.pack].words}"
+        f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {LEVELS[planned.pack].words}"
     )
     if planned.mpi_pairs:
         print_line("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")

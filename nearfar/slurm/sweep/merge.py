@@ -14,9 +14,9 @@ from nearfar.slurm.results import own
 
 from . import nightly
 from . import pairs as second_stage
-from .outcome import Outcome, outcomes, verdict, worst_first
+from .outcome import NodeOutcome, outcomes, verdict, worst_first
 from .pairs import Pairs
-from .state_file import Journal
+from .state_file import SweepState
 from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"
@@ -31,8 +31,8 @@ _SHOWN = 8
 class Merged:
     """A sweep as told: ``outcomes`` are worst first."""
 
-    journal: Journal
-    outcomes: list[Outcome]
+    journal: SweepState
+    outcomes: list[NodeOutcome]
     page: Path
     pairs: Pairs | None = None
 
@@ -85,7 +85,7 @@ class Merged:
         return "\n".join([*lines, str(self.page)])
 
 
-def merge(journal: Journal, results: Path) -> Merged:
+def merge(journal: SweepState, results: Path) -> Merged:
     """Read a sweep's results and write its report and page into its directory."""
     page = SweepPage(journal)
     found = outcomes(journal, results, own(results), page.add)
@@ -100,7 +100,7 @@ def merge(journal: Journal, results: Path) -> Merged:
     return merged
 
 
-def _node(journal: Journal, one: Outcome) -> dict[str, Any]:
+def _node(journal: SweepState, one: NodeOutcome) -> dict[str, Any]:
     read = one.result
     return {
         "node": one.node, "verdict": one.verdict, "reason": one.reason, "job": one.job, "state": one.state, "notes": list(one.notes),

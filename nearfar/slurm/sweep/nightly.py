@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from .state_file import FILE, Journal
+from .state_file import FILE, SweepState
 
 
 def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:
@@ -22,13 +22,13 @@ def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:
     return [node for node in wanted if node in unseen] + order[::-1]
 
 
-def left_out(journal: Journal) -> dict[str, str]:
+def left_out(journal: SweepState) -> dict[str, str]:
     """Why nodes of a nightly run were not measured, where that is no finding: others had them, or wanted them."""
     made_way = {t.node: f"{t.state}: {t.reason}" if t.reason else t.state for t in journal.tasks.values() if t.made_way}
     return {**journal.plan.left_out, **made_way} if journal.plan.idle_only else {}
 
 
-def words(journal: Journal) -> str:
+def words(journal: SweepState) -> str:
     """``6 of 40 nodes measured; not: 30 allocated, 4 drained``."""
     others = left_out(journal)
     kinds = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())

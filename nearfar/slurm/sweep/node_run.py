@@ -19,14 +19,14 @@ from nearfar.base import CouldNotJudge, NearfarError, files
 from nearfar.question import catalogue
 from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
-from nearfar.slurm.results import About, Job, publish_result, result
+from nearfar.slurm.results import Job, RunInfo, publish_result, result
 
 from . import site_partition
-from .levels import PACKS, PAIR
+from .levels import LEVELS, PAIR
 
 
 @dataclass(frozen=True)
-class Order:
+class NodeRunOptions:
     """What a job is told. ``node`` is Slurm's name of it, or two (``n1+n2``). ``site_partition`` None: the one that fits
     Slurm's partition; ``gpus`` is how many GPUs Slurm has on the node, None: as many as it says that the job has."""
 
@@ -39,7 +39,7 @@ class Order:
     gpus: int | None = None
 
 
-def run(order: Order) -> Path:
+def run(order: NodeRunOptions) -> Path:
     """Measure this node and leave its result; returns the result's place.
 
     An end by the scheduler (time limit, preemption, scancel) leaves what was measured until then, marked
@@ -70,7 +70,7 @@ def run(order: Order) -> Path:
             except OSError as error:
                 raise files.cannot_write(run_directory, error, "set TMPDIR to a directory") from None
         # The clock may be set while we measure; what lies between the two times is how long it took.
-        about = About(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
+        about = RunInfo(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
                       started=_utc(started), ended=_utc(started + time.monotonic() - began), job=_job())  # fmt: skip
         return publish_result.leave(run_directory, place, about)
 
@@ -107,7 +107,7 @@ def _partition(wanted: str | None) -> str:
 
 
 def _request(name: str, report_directory: Path) -> validation.Request:
-    pack = PACKS[name]
+    pack = LEVELS[name]
     # Pairs are judged together, by the sweep.
     request = validation.Request(acceptance=pack.acceptance, must_judge=name != PAIR, quick=pack.quick,
                                  report_directory=report_directory, command=("nearfar", *sys.argv[1:]))  # fmt: skip

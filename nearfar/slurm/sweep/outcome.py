@@ -10,15 +10,15 @@ from nearfar.base import ORDER, NearfarError, worst
 from nearfar.slurm.results import NodeResult, Trust, result
 
 from . import job_script
-from .pairing import Judged
-from .state_file import Journal, Task
+from .pairing import NodeVerdict
+from .state_file import SweepJob, SweepState
 
 #: Slurm's reasons for a job that its node could not start.
 _NOT_STARTED = ("JobLaunchFailure", "launch_failure", "RaisedSignal:53(Real-time signal 19)")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NodeOutcome:
     """One node's. ``state`` is Slurm's last word about its job; ``notes`` are lines about results that were not believed,
     ``pairs`` is what MPI with other nodes says of it."""
 
@@ -29,12 +29,12 @@ class Outcome:
     job: int | None = None
     state: str = ""
     notes: tuple[str, ...] = ()
-    pairs: Judged | None = None
+    pairs: NodeVerdict | None = None
 
 
 def outcomes(
-    journal: Journal, results: Path, trust: Trust, see: Callable[[NodeResult], None] = lambda _: None
-) -> list[Outcome]:
+    journal: SweepState, results: Path, trust: Trust, see: Callable[[NodeResult], None] = lambda _: None
+) -> list[NodeOutcome]:
     """Every node of a sweep, worst first; in a nightly run without those that others had.
 
     ``see`` is called with each result as it is read; after that their verdict files are not kept, which for a thousand
@@ -53,19 +53,19 @@ def outcomes(
     return worst_first(journal, found)
 
 
-def worst_first(journal: Journal, found: Iterable[Outcome]) -> list[Outcome]:
+def worst_first(journal: SweepState, found: Iterable[NodeOutcome]) -> list[NodeOutcome]:
     """Outcomes by verdict, then in the sweep's order."""
     places = {node: position for position, node in enumerate(journal.tasks)}
     return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.node]))
 
 
-def verdict(found: Iterable[Outcome]) -> str:
+def verdict(found: Iterable[NodeOutcome]) -> str:
     """The worst of them; INDETERMINATE for none."""
     words = [one.verdict for one in found]
     return worst(words) if words else "INDETERMINATE"
 
 
-def outcome(journal: Journal, results: Path, trust: Trust, task: Task) -> Outcome:
+def outcome(journal: SweepState, results: Path, trust: Trust, task: SweepJob) -> NodeOutcome:
     """One node's: of its latest result that is believed."""
     notes: list[str] = []
     for attempt in range(task.attempt, 0, -1):
@@ -78,19 +78,19 @@ def outcome(journal: Journal, results: Path, trust: Trust, task: Task) -> Outcom
             notes.append(str(error))
     said = job_script.last_line(job_script.output(journal.folder, task))
     reason = notes[0] if notes else _without_result(task, said)
-    return Outcome(task.node, "INDETERMINATE", reason, None, task.job, task.state, tuple(notes))
+    return NodeOutcome(task.node, "INDETERMINATE", reason, None, task.job, task.state, tuple(notes))
 
 
-def _with_result(task: Task, read: NodeResult, notes: tuple[str, ...]) -> Outcome:
+def _with_result(task: SweepJob, read: NodeResult, notes: tuple[str, ...]) -> NodeOutcome:
     word, reason = read.verdict, read.reason
     if read.interrupted:
         word = worst([word, "INDETERMINATE"])
         ended = f"Slurm ended job {task.job} before it was through: {_slurm_words(task)}"
         reason = f"{reason}; {ended}" if reason and read.verdict == "FAIL" else ended
-    return Outcome(task.node, word, reason, read, task.job, task.state, notes)
+    return NodeOutcome(task.node, word, reason, read, task.job, task.state, notes)
 
 
-def _without_result(task: Task, said: str) -> str:
+def _without_result(task: SweepJob, said: str) -> str:
     """Why a node has no result, in a sentence: Slurm's word, Slurm's reason, and what the job said last."""
     last = f"; it said last: {said}" if said else ""
     if task.state == "refused":
@@ -109,5 +109,5 @@ def _without_result(task: Task, said: str) -> str:
     return f"job {task.job} left no result: {_slurm_words(task)}{hint}{last}"
 
 
-def _slurm_words(task: Task) -> str:
+def _slurm_words(task: SweepJob) -> str:
     return f"{task.state} ({task.reason})" if task.reason else task.state

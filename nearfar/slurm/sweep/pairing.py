@@ -34,7 +34,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Judged:
+class NodeVerdict:
     """What the pairs say of a node."""
 
     verdict: str
@@ -76,7 +76,7 @@ def _with_others(nodes: Sequence[str], tried: Collection[frozenset[str]]) -> lis
     return found
 
 
-def judge(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> dict[str, Judged]:
+def judge(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> dict[str, NodeVerdict]:
     """What to think of each node after all rounds (verdicts by pair)."""
     return {node: _judge(node, rounds) for node in nodes}
 
@@ -101,39 +101,39 @@ def _settled(node: str, rounds: Sequence[Mapping[Pair, str]], good: Sequence[str
     return bool(slow_with(node, rounds)) or (compared and not failed)
 
 
-def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> Judged:
+def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> NodeVerdict:
     mine = [(_partner(pair, node), verdict) for pair, verdict in _mine(node, rounds)]
     well = [partner for partner, verdict in mine if passes(verdict)]
     ill = [partner for partner, verdict in mine if not passes(verdict)]
     if well and not any(good(verdict) for _, verdict in mine):
         words = "no figure of it was judged: nearfar tune makes references from healthy runs"
-        return Judged("INDETERMINATE", f"MPI between nodes works with {', '.join(well)}, and {words}")
+        return NodeVerdict("INDETERMINATE", f"MPI between nodes works with {', '.join(well)}, and {words}")
     if well:
         # That it was slow with a suspect says nothing of a node that was well with another.
-        return Judged(
+        return NodeVerdict(
             "PASS",
             f"MPI between nodes is well with {', '.join(well)}" + (f", not with {', '.join(ill)}" if ill else ""),
         )
     proven = _members(pair for pair, verdict in _all(rounds) if good(verdict))
     failed = [partner for partner, verdict in mine if verdict == "FAIL"]
     if not mine:
-        return Judged("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")
+        return NodeVerdict("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")
     if not proven or not set(ill) & set(proven):
         words = "is not well, and no node that passed was there to compare with: neither is blamed"
-        return Judged("INDETERMINATE", f"MPI with {', '.join(ill)} {words}")
+        return NodeVerdict("INDETERMINATE", f"MPI with {', '.join(ill)} {words}")
     blamed = [_partner(pair, node) for pair in slow_with(node, rounds)]
     if blamed:
-        return Judged(
+        return NodeVerdict(
             "FAIL",
             f"MPI between nodes is too slow or wrong with {' and '.join(blamed)}, and {blamed[-1]} is well with others",
         )
     if failed:
         words = "no second node that passed was there to confirm it: neither is blamed"
-        return Judged("INDETERMINATE", f"MPI with {failed[-1]} is not well, and {words}")
-    return Judged("INDETERMINATE", f"MPI with {', '.join(ill)} could not be judged")
+        return NodeVerdict("INDETERMINATE", f"MPI with {failed[-1]} is not well, and {words}")
+    return NodeVerdict("INDETERMINATE", f"MPI with {', '.join(ill)} could not be judged")
 
 
-def together_alone(nodes: Mapping[str, Judged], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
+def together_alone(nodes: Mapping[str, NodeVerdict], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """Pairs that failed though both nodes are well with others: what lies between them (a cable, a switch) is meant."""
     return [
         pair for pair, verdict in _all(rounds)

@@ -18,19 +18,19 @@ from nearfar.slurm.results import own
 
 from . import measure, pairing, session, state_file
 from .controller import Controller
-from .levels import PACKS, PAIR, PING_PONG
+from .levels import LEVELS, PAIR, PING_PONG
 from .loop import Pace
-from .outcome import Outcome, outcomes
-from .pairing import Judged, Pair
-from .state_file import Journal, Task
+from .outcome import NodeOutcome, outcomes
+from .pairing import NodeVerdict, Pair
+from .state_file import SweepJob, SweepState
 
 
 @dataclass(frozen=True)
 class Pairs:
     """What the rounds found: outcomes by pair, and what to think of each node."""
 
-    rounds: tuple[dict[Pair, Outcome], ...]
-    judged: dict[str, Judged]
+    rounds: tuple[dict[Pair, NodeOutcome], ...]
+    judged: dict[str, NodeVerdict]
 
     @property
     def verdicts(self) -> list[dict[Pair, str]]:
@@ -67,13 +67,13 @@ class Pairs:
         ]  # fmt: skip
 
 
-def candidates(sweep: Journal, found: Sequence[Outcome]) -> list[str]:
+def candidates(sweep: SweepState, found: Sequence[NodeOutcome]) -> list[str]:
     """The nodes that are well by themselves, in the sweep's order: a node that is not is no partner."""
     well = {one.node for one in found if _well(one)}
     return [node for node in sweep.tasks if node in well]
 
 
-def _well(one: Outcome) -> bool:
+def _well(one: NodeOutcome) -> bool:
     """Whether everything but MPI within the node is good: where there is no OSU, that cannot be judged, and another program
     measures between nodes."""
     if passes(one.verdict):
@@ -81,10 +81,10 @@ def _well(one: Outcome) -> bool:
     read = one.result
     if read is None or read.interrupted or read.missing or one.verdict == "FAIL":
         return False
-    return all(passes(check.verdict) or check.check in PACKS[PAIR].checks for check in read.checks)
+    return all(passes(check.verdict) or check.check in LEVELS[PAIR].checks for check in read.checks)
 
 
-def carry_out(sweep: Journal, controller: Controller, results: Path, pace: Pace) -> None:
+def carry_out(sweep: SweepState, controller: Controller, results: Path, pace: Pace) -> None:
     """Measure the rounds, or what is left of them."""
     nodes = candidates(sweep, outcomes(sweep, results, own(results)))
     done: list[dict[Pair, str]] = []
@@ -96,7 +96,7 @@ def carry_out(sweep: Journal, controller: Controller, results: Path, pace: Pace)
         done.append({pair: one.verdict for pair, one in found.items()})
 
 
-def read(sweep: Journal, found: Sequence[Outcome]) -> Pairs | None:
+def read(sweep: SweepState, found: Sequence[NodeOutcome]) -> Pairs | None:
     """What the rounds found so far; None where there were none."""
     begun = journals(sweep)
     if not begun:
@@ -106,7 +106,7 @@ def read(sweep: Journal, found: Sequence[Outcome]) -> Pairs | None:
     return Pairs(tuple(rounds), pairing.judge(candidates(sweep, found), verdicts))
 
 
-def journals(sweep: Journal) -> list[Journal]:
+def journals(sweep: SweepState) -> list[SweepState]:
     """Of the rounds that were begun."""
     return [
         state_file.load(sweep.folder / name)
@@ -115,12 +115,12 @@ def journals(sweep: Journal) -> list[Journal]:
     ]
 
 
-def with_pairs(found: Sequence[Outcome], pairs: Pairs) -> list[Outcome]:
+def with_pairs(found: Sequence[NodeOutcome], pairs: Pairs) -> list[NodeOutcome]:
     """The nodes' outcomes with what the pairs say of them."""
     return [_with(one, pairs, pairs.judged.get(one.node)) for one in found]
 
 
-def _with(one: Outcome, pairs: Pairs, judged: Judged | None) -> Outcome:
+def _with(one: NodeOutcome, pairs: Pairs, judged: NodeVerdict | None) -> NodeOutcome:
     if judged is None:
         return one
     verdict, reason = worst([one.verdict, judged.verdict]), one.reason
@@ -131,9 +131,9 @@ def _with(one: Outcome, pairs: Pairs, judged: Judged | None) -> Outcome:
 
 
 def _round(
-    sweep: Journal, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
-) -> dict[Pair, Outcome]:
-    now, pack = time.time(), PACKS[PAIR]
+    sweep: SweepState, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
+) -> dict[Pair, NodeOutcome]:
+    now, pack = time.time(), LEVELS[PAIR]
     if (sweep.folder / name).exists():
         mine = session.resume(sweep.folder, name, now)
     elif not chosen:
@@ -144,14 +144,14 @@ def _round(
             sweep.plan, sweep=name, part_of=sweep.plan.sweep, pack=PAIR, nodes=tuple(pair.name for pair in chosen), gres=gres,
             minutes=pack.minutes, started=now, deadline=now + pack.hours * 3600,
         )  # fmt: skip
-        mine = session.begin(sweep.folder, plan, {pair.name: Task(pair.name, pair=pair.nodes) for pair in chosen})
+        mine = session.begin(sweep.folder, plan, {pair.name: SweepJob(pair.name, pair=pair.nodes) for pair in chosen})
     many = "s" if len(mine.tasks) > 1 else ""
     print(f"nearfar: MPI between nodes: {len(mine.tasks)} pair{many} ({name})", file=sys.stderr)
     measure.carry_out(mine, controller, sweep.folder, pace)
     return _outcomes(mine)
 
 
-def _outcomes(mine: Journal) -> dict[Pair, Outcome]:
+def _outcomes(mine: SweepState) -> dict[Pair, NodeOutcome]:
     results = mine.folder.parent
     found = {one.node: one for one in outcomes(mine, results, own(results))}
     return {Pair(*task.pair): found[name] for name, task in mine.tasks.items() if len(task.pair) == 2}

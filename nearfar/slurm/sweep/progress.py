@@ -8,13 +8,13 @@ from pathlib import Path
 from nearfar.slurm.results import Trust
 
 from .outcome import outcome
-from .state_file import Journal, Task
+from .state_file import SweepJob, SweepState
 
 
-class Progress:
+class SweepProgress:
     """Tells of a sweep; standard output stays free for ``--json``."""
 
-    def __init__(self, journal: Journal, results: Path, trust: Trust) -> None:
+    def __init__(self, journal: SweepState, results: Path, trust: Trust) -> None:
         self._journal, self._results, self._trust = journal, results, trust
         self._terminal = sys.stderr.isatty()
 
@@ -22,7 +22,7 @@ class Progress:
         """A line of its own."""
         self._print(f"nearfar: {words}")
 
-    def tell(self, task: Task) -> None:
+    def tell(self, task: SweepJob) -> None:
         """A node is through."""
         tasks = self._journal.tasks.values()
         through = sum(task.ended for task in tasks)

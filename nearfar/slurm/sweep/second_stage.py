@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nearfar.base import NearfarError
 
 from . import site_partition
-from .levels import PACKS
+from .levels import LEVELS
 
 #: What a partition of the site's file has where MPI between its nodes is to be measured.
 FEATURES = ("mpi", "two_nodes")
@@ -21,7 +21,7 @@ def reason_against(
     ``asked``: what the user says, None for as it should be. ``partition`` is Slurm's, ``wanted`` the site's where the user
     names it.
     """
-    if asked is False or (asked is None and not PACKS[pack].pairs):
+    if asked is False or (asked is None and not LEVELS[pack].pairs):
         return ""
     if len(nodes) < 2:
         return "one node alone"

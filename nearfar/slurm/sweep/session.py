@@ -17,7 +17,7 @@ from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import make_for_all, own, result
 
 from . import job_script, state_file
-from .state_file import Journal, Plan, Task
+from .state_file import SweepJob, SweepPlan, SweepState
 
 _ELSEWHERE = "name another --results DIR"
 
@@ -90,7 +90,7 @@ def _there_is_one(folder: Path) -> NearfarError:
     return NearfarError(f"{folder}: there is a sweep of that name; --resume {folder.name} continues it")
 
 
-def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Journal:
+def begin(results: Path, plan: SweepPlan, tasks: dict[str, SweepJob] | None = None) -> SweepState:
     """Make a sweep's directory; ``tasks`` where they are not one for each node. Raises ``NearfarError`` where there is one
     of that name."""
     _refuse_name(plan.sweep)
@@ -105,12 +105,12 @@ def begin(results: Path, plan: Plan, tasks: dict[str, Task] | None = None) -> Jo
     except OSError as error:
         raise files.cannot_write(folder, error, _ELSEWHERE) from None
     job_script.write(folder, plan, results)
-    made = Journal(folder, plan, tasks or {node: Task(node) for node in plan.nodes})
+    made = SweepState(folder, plan, tasks or {node: SweepJob(node) for node in plan.nodes})
     made.save()
     return made
 
 
-def resume(results: Path, name: str, now: float) -> Journal:
+def resume(results: Path, name: str, now: float) -> SweepState:
     """A sweep that was interrupted, or left nodes without a result: these have their turn again, and jobs that are still
     in Slurm are waited for. It gets as much time again as it had."""
     kept = state_file.load(results / name)
@@ -120,7 +120,7 @@ def resume(results: Path, name: str, now: float) -> Journal:
         if task.has_result:
             task.ended = True
         elif task.ended:
-            kept.tasks[task.node] = Task(task.node, task.attempt + (task.job is not None), pair=task.pair)
+            kept.tasks[task.node] = SweepJob(task.node, task.attempt + (task.job is not None), pair=task.pair)
     if plan.deadline <= now or any(task.job is None for task in kept.tasks.values()):
         plan = replace(plan, started=now, deadline=now + (plan.deadline - plan.started))
-    return Journal(kept.folder, plan, kept.tasks)
+    return SweepState(kept.folder, plan, kept.tasks)

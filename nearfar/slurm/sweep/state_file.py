@@ -18,7 +18,7 @@ _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """What is asked of which nodes. ``deadline`` is in seconds since 1970; ``gres`` is by node, as sbatch takes it;
     ``options`` are sbatch's own, of the whole sweep. ``idle_only``: a nightly run, which takes idle nodes alone and makes
     way; ``left_out`` says why it does not even try a node of the partition. ``mpi_pairs``: MPI between nodes follows, in
@@ -51,7 +51,7 @@ class Plan:
 
 
 @dataclass(eq=False)
-class Task:
+class SweepJob:
     """How far a node has come. ``state`` is Slurm's word about its job; ``waiting`` and ``refused`` where it has none.
 
     ``pair``: two nodes that are measured together, which ``node`` is then the name of. ``ended``: nothing more comes of
@@ -85,12 +85,12 @@ class Task:
 
 
 @dataclass
-class Journal:
+class SweepState:
     """The plan and the tasks by node, as kept in ``folder``."""
 
     folder: Path
-    plan: Plan
-    tasks: dict[str, Task]
+    plan: SweepPlan
+    tasks: dict[str, SweepJob]
 
     def save(self) -> None:
         """Write it, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only)."""
@@ -101,7 +101,7 @@ class Journal:
         write_atomically(self.folder / FILE, text, "name another --results DIR", mode=0o644)
 
 
-def load(folder: Path) -> Journal:
+def load(folder: Path) -> SweepState:
     """The journal of a sweep. Raises ``NearfarError`` where there is none, ``CouldNotJudge`` for half a file."""
     path = folder / FILE
     try:
@@ -113,19 +113,19 @@ def load(folder: Path) -> Journal:
     return parse(folder, raw)
 
 
-def parse(folder: Path, raw: Any) -> Journal:
+def parse(folder: Path, raw: Any) -> SweepState:
     """The journal that a ``sweep.json`` holds. Raises ``CouldNotJudge`` for another document."""
     path = folder / FILE
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
     try:
         # What an earlier version did not write has its default.
-        given = [f.name for f in fields(Plan) if f.name in raw or f.name not in _LATER]
-        plan = Plan(**{name: _tuple(raw[name]) for name in given})
-        tasks = [Task(**{f.name: _tuple(entry[f.name]) for f in fields(Task)}) for entry in raw["tasks"]]
+        given = [f.name for f in fields(SweepPlan) if f.name in raw or f.name not in _LATER]
+        plan = SweepPlan(**{name: _tuple(raw[name]) for name in given})
+        tasks = [SweepJob(**{f.name: _tuple(entry[f.name]) for f in fields(SweepJob)}) for entry in raw["tasks"]]
     except (KeyError, TypeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
-    return Journal(folder, plan, {task.node: task for task in tasks})
+    return SweepState(folder, plan, {task.node: task for task in tasks})
 
 
 def _tuple(value: Any) -> Any:

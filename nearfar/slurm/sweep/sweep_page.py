@@ -12,15 +12,15 @@ from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import NodeResult
 
 from . import nightly
-from .levels import PACKS
-from .outcome import Outcome
-from .state_file import Journal
+from .levels import LEVELS
+from .outcome import NodeOutcome
+from .state_file import SweepState
 
 
 class SweepPage:
     """Collects results one by one, then writes the page of all."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: SweepState) -> None:
         self._journal = journal
         self._distributions = Distributions()
 
@@ -28,7 +28,9 @@ class SweepPage:
         """Take over a result's figures."""
         self._distributions.add(result.node, [check.raw for check in result.checks])
 
-    def render(self, found: Sequence[Outcome], notes: Sequence[str] = (), pages: Sequence[tuple[str, str]] = ()) -> str:
+    def render(
+        self, found: Sequence[NodeOutcome], notes: Sequence[str] = (), pages: Sequence[tuple[str, str]] = ()
+    ) -> str:
         """The page; ``notes`` concern no single node, ``pages`` are others worth a look (name and place)."""
         plan = self._journal.plan
         where = f"partition {plan.partition}" + (f", reservation {plan.reservation}" if plan.reservation else "")
@@ -45,11 +47,11 @@ class SweepPage:
     def _about(self) -> list[str]:
         plan = self._journal.plan
         return [
-            f"Pack {plan.pack}: {PACKS[plan.pack].words}",
+            f"Pack {plan.pack}: {LEVELS[plan.pack].words}",
             *([nightly.words(self._journal)] if plan.idle_only else []),
         ]
 
-    def _node(self, one: Outcome) -> BatchNode:
+    def _node(self, one: NodeOutcome) -> BatchNode:
         read = one.result
         if read is None:
             return BatchNode(one.node, one.verdict, one.reason)

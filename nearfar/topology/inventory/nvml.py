@@ -69,14 +69,14 @@ def read_driver(known: Iterable[str] = (), nvml: Any = None) -> DriverReport:
     except nvml.NVMLError as error:
         return DriverReport(note=f"NVML was not asked: {error}")
     try:
-        return _Reader(nvml).report(known)
+        return _DriverReader(nvml).report(known)
     finally:
         # Everything has been read; a driver that cannot close has nothing more to say.
         with contextlib.suppress(nvml.NVMLError):
             nvml.nvmlShutdown()
 
 
-class _Reader:
+class _DriverReader:
     def __init__(self, nvml: Any) -> None:
         self.nvml = nvml
         self.lost = (nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED)

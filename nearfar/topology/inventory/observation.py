@@ -17,7 +17,7 @@ from nearfar.topology import Gpu, Link, Node, NumaNode, bus_order, format_cpu_li
 from . import sysfs
 from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
 from .nvml import DriverGpu, DriverReport, read_driver
-from .visibility import Candidate, visible_gpus
+from .visibility import VisibleGpu, visible_gpus
 
 
 def observe(
@@ -205,7 +205,7 @@ def _peers(node: Node, report: DriverReport) -> dict[tuple[int, int], str]:
 def _with_visibility(node: Node, report: DriverReport, env: Mapping[str, str]) -> Node:
     shown = [gpu for gpu in node.gpus if gpu.pci in report.gpus and report.gpus[gpu.pci].shown and not gpu.fault]
     candidates = [
-        Candidate(g.index, g.uuid, report.gpus[g.pci].mig_uuids, g.name, report.gpus[g.pci].power) for g in shown
+        VisibleGpu(g.index, g.uuid, report.gpus[g.pci].mig_uuids, g.name, report.gpus[g.pci].power) for g in shown
     ]
     notes = list(node.notes)
     seen = visible_gpus(candidates, env) if report.gpus else frozenset(gpu.index for gpu in node.gpus)

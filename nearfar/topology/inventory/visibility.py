@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Candidate:
+class VisibleGpu:
     """A GPU that CUDA could use.
 
     ``index`` is in PCI order, ``mig_uuids`` are its MIG instances', ``power`` is cores × clock where known.
@@ -20,7 +20,7 @@ class Candidate:
     power: int | None = None
 
 
-def visible_gpus(candidates: Sequence[Candidate], environment: Mapping[str, str]) -> frozenset[int]:
+def visible_gpus(candidates: Sequence[VisibleGpu], environment: Mapping[str, str]) -> frozenset[int]:
     """The indices (PCI order) of the GPUs that CUDA programs see, by the rules of CUDA's programming guide.
 
     Entries are indices in CUDA's order, UUIDs or a unique beginning of one, or MIG instances; the first entry that
@@ -39,7 +39,7 @@ def visible_gpus(candidates: Sequence[Candidate], environment: Mapping[str, str]
     return frozenset(seen)
 
 
-def cuda_order(candidates: Sequence[Candidate], order: str) -> list[Candidate]:
+def cuda_order(candidates: Sequence[VisibleGpu], order: str) -> list[VisibleGpu]:
     """The candidates as CUDA counts them: in PCI order, or (its default) the fastest first, equal ones in PCI order."""
     by_bus = sorted(candidates, key=lambda c: c.index)
     if order == "PCI_BUS_ID" or len({c.name for c in candidates}) < 2 or not all(c.power for c in candidates):
@@ -47,7 +47,7 @@ def cuda_order(candidates: Sequence[Candidate], order: str) -> list[Candidate]:
     return sorted(by_bus, key=lambda c: -(c.power or 0))
 
 
-def _named(entry: str, order: Sequence[Candidate]) -> int | None:
+def _named(entry: str, order: Sequence[VisibleGpu]) -> int | None:
     if entry.isdecimal():
         number = int(entry) if len(entry) < 10 else len(order)
         return order[number].index if number < len(order) else None

@@ -14,7 +14,7 @@ from typing import Any
 from nearfar import measurement, verdict
 from nearfar.measurement.document import from_raw
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 from nearfar.verdict.references import ReferenceFile
 from tests.data.runs.synthetic import Run
 
@@ -57,7 +57,7 @@ def write(directory: Path, checks: Sequence[str] = CHECKS, slow: Mapping[str, fl
         document = from_raw(raw(check, slow or {}))
         metrics = measurement.metrics(document, document.node)
         found = references.resolve(metrics, check, files, document.node)
-        subject = Subject(check, "local", "default", "system", "vm", document.raw["started"])
+        subject = CaseInfo(check, "local", "default", "system", "vm", document.raw["started"])
         judged = verdict.judge(document, found, subject=subject, metrics=metrics)
         run.check("vm", judged, _Document(document.raw))  # type: ignore[arg-type]
     return run.finish()

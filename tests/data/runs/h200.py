@@ -17,7 +17,7 @@ from nearfar import history, measurement, verdict
 from nearfar.measurement.document import from_raw
 from nearfar.site.lint import known_metrics
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
 
@@ -55,7 +55,7 @@ def _run(system: str, folder: Path, directory: Path) -> Path:
         )  # what the check itself judges of its document
         metrics = [metric for metric in measurement.metrics(document, document.node) if metric.name in figures]
         found = references.resolve(metrics, check, [], document.node)
-        subject = Subject(check, system, "gpu", "system", name, raw["started"])
+        subject = CaseInfo(check, system, "gpu", "system", name, raw["started"])
         judged = verdict.judge(document, found, subject=subject, metrics=metrics)
         run.check(name, judged, golden._Document(document.raw))  # type: ignore[arg-type]
     return run.finish()

@@ -65,7 +65,7 @@ def judged(made: Document, check: str, node: Node, **more: Any) -> dict[str, Any
     ramp = check in ("saturation_check", "sharing_check")
     metrics = [m for m in measurement.metrics(read, node) if not ramp or m.flow is None or m.quantity != "copy"]
     found = references.resolve(metrics, check, [], node)
-    subject = verdict.Subject(check, "local", "default", "system", node.hostname, STARTED)
+    subject = verdict.CaseInfo(check, "local", "default", "system", node.hostname, STARTED)
     return verdict.judge(read, found, subject=subject, metrics=metrics, **more)
 
 

@@ -18,7 +18,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document
 from nearfar.topology import Node
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 from tests.data.runs.synthetic import STARTED, Run
 
 SITE = CHECKOUT / "site"
@@ -53,7 +53,7 @@ def write(directory: Path, name: str = "summit", degrade: Mapping[str, float] | 
         document = from_raw(raw)
         metrics = measurement.metrics(document, node_type.node)
         found = references.resolve(metrics, check, files, node_type.node, kind="modelled", node_type=node_type)
-        subject = Subject(check, name, "gpu", "system", name, STARTED)
+        subject = CaseInfo(check, name, "gpu", "system", name, STARTED)
         judged = verdict.judge(document, found, subject=subject, metrics=metrics, asked=cells, kind="modelled")
         run.check(f"{name}-modelled", judged, _Document(raw))  # type: ignore[arg-type]
     run.finish()

@@ -10,7 +10,7 @@ from typing import Any
 from nearfar import measurement, verdict
 from nearfar.measurement.document import from_raw
 from nearfar.verdict import references
-from nearfar.verdict.judgement import Subject
+from nearfar.verdict.judgement import CaseInfo
 from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
@@ -42,7 +42,7 @@ def run(
             run.node(node, document.raw["node"])
             metrics = measurement.metrics(document, document.node)
             found = references.resolve(metrics, check, files, document.node, stamp=raw["node"]["software"])
-            subject = Subject(check, system, "gpu", "system", node, started)
+            subject = CaseInfo(check, system, "gpu", "system", node, started)
             judged = verdict.judge(document, found, subject=subject, metrics=metrics)
             run.check(node, judged, golden._Document(document.raw))  # type: ignore[arg-type]
     return run.finish()

@@ -8,12 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nearfar.model.diagnosis.cells import telling_cells
+from nearfar.model.diagnosis.parts import Part, parts_of
+from nearfar.model.diagnosis.responses import Responses, log_ratios
+from nearfar.model.diagnosis.search import Search
 from nearfar.model.prediction import NodeType
-
-from .cells import telling_cells
-from .parts import Part, parts_of
-from .responses import Responses, log_ratios
-from .search import Found, Search
 
 #: A fault is separable where no other set of parts comes nearer than this many standard deviations of the noise.
 SEPARABLE = 6.0
@@ -54,7 +53,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialResult:
     """One trial. ``separable`` by the noise alone; ``named``: the very parts, with no rival; ``covered``: among the
     rivals at least; ``added``: a healthy part was blamed."""
 
@@ -124,15 +123,15 @@ class Trials:
             return True
         return not search.rival_pairs(exact, scores, limit, frozenset(factors))
 
-    def outcome(self, machine: Machine, factors: Mapping[int, float]) -> Outcome:
+    def outcome(self, machine: Machine, factors: Mapping[int, float]) -> TrialResult:
         """One trial; a fault that is not separable is not diagnosed."""
         separable = self.separable(factors)
         if not separable:
-            return Outcome(False, False, False, False)
+            return TrialResult(False, False, False, False)
         found = self.search.find(self.observe(machine, factors))
         truth = set(factors)
         sets = [set(fit.parts) for fit in (found.best, *found.rivals)]
-        return Outcome(
+        return TrialResult(
             separable=True,
             named=sets == [truth],
             covered=truth in sets,
@@ -158,6 +157,3 @@ def wilson(successes: int, trials: int, z: float = 1.645) -> tuple[float, float]
     middle = (share + z * z / (2 * trials)) / scale
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / scale
     return max(0.0, middle - half), min(1.0, middle + half)
-
-
-__all__ = ["BANDS", "SEPARABLE", "Found", "Machine", "Outcome", "Trials", "completed", "kind_of", "wilson"]
