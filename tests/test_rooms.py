@@ -154,3 +154,26 @@ def test_no_rooms_import_each_other() -> None:
 
     for room in rooms():
         walk(room)
+
+
+def test_no_class_name_stands_twice() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{file.relative_to(CHECKOUT)}:{node.lineno}")
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_no_face_hides_a_module_behind_another_name() -> None:
+    """``from nearfar.room import name`` must not mean the module in one file and a function in another."""
+    hidden = []
+    for room in rooms():
+        folder = PACKAGE / room.replace(".", "/")
+        modules = {path.stem for path in folder.glob("*.py")} | {
+            path.parent.name for path in folder.glob("*/__init__.py")
+        }
+        for one in imports(folder / "__init__.py"):
+            if one.room != room and one.name in modules:
+                hidden.append(str(one))
+    assert not hidden, "the same name as a module beside it:\n" + "\n".join(hidden)
