@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from nearfar.base import NearfarError
 
-from .notation import Cell, CellError, Flow, parse
+from .notation import Cell, CellError, Flow
+from .parsing import parse
 
 _OF = ".of."
 _TOTAL = ".total"

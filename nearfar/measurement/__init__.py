@@ -15,10 +15,10 @@ from .document import (
     from_raw,
     load,
     loads,
-    merge,
     subject_key,
 )
 from .document_metrics import metrics
+from .merging import merge
 from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
 
 __all__ = [

@@ -7,14 +7,13 @@ byte (the programming interface), and what is said of the whole machine may stan
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 from nearfar.base import NearfarError
 
-from .bitmaps import format_cpu_list, parse_bitmap, parse_number
+from .bitmaps import format_cpu_list, parse_number
+from .hwloc_elements import bitmap, distances, infos, no_repeats, number, pci_link
 from .hwloc_nvlink import nvlinks_from_distances
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
 from .pci import bus_order, is_gpu, normal_bus_id
@@ -87,7 +86,7 @@ class _XmlReader:
         self.root, self.machine = root, machine
         self.newest = root.get("version", "").startswith("3")
         # Format 3 puts at the end of the file what format 2 has in the machine.
-        self.infos = {**_infos(root), **_infos(machine)}
+        self.infos = {**infos(root), **infos(machine)}
         self.packages: list[Package] = []
         self.cores: list[tuple[int, ...]] = []
         self.numa: list[tuple[ElementTree.Element, int, _Place]] = []
@@ -109,7 +108,7 @@ class _XmlReader:
             gpus=gpus,
             nics=self._nics(),
             peers=peers,
-            distances=_distances(self.root, {n.index for n in numa_nodes}),
+            distances=distances(self.root, {n.index for n in numa_nodes}),
             product=(self.infos.get("DMIProductName") or self.infos.get("PlatformModel") or "").strip() or None,
             allowed_cpus=allowed_cpus,
             allowed_numa_nodes=allowed_nodes,
@@ -119,36 +118,36 @@ class _XmlReader:
 
     def _walk(self) -> None:
         """Collect packages, NUMA nodes and PCI devices, each with what is above it (no recursion: trees are deep)."""
-        whole = _bitmap(self.machine, "cpuset")
+        whole = bitmap(self.machine, "cpuset")
         stack = [(self.machine, _Place(cpus=whole))]
         while stack:
             element, place = stack.pop()
             kind = element.get("type", "")
             if kind == "NUMANode":
-                self.numa.append((element, _number(element, "os_index", len(self.numa)), place))
+                self.numa.append((element, number(element, "os_index", len(self.numa)), place))
             elif kind == "PCIDev":
                 self._device(element, place)
             elif kind == "Bridge":
                 place = _below_bridge(element, place)
             else:
-                cpus = _bitmap(element, "cpuset")
+                cpus = bitmap(element, "cpuset")
                 place = replace(place, cpus=place.cpus if cpus is None else cpus)
                 if kind == "Package":
-                    index = _number(element, "os_index", len(self.packages))
+                    index = number(element, "os_index", len(self.packages))
                     self.packages.append(Package(index, tuple(sorted(place.cpus or ()))))
                     place = replace(place, package=index)
                 elif kind == "Core" and cpus is not None and len(cpus) > 1:
                     self.cores.append(tuple(sorted(cpus)))
             stack.extend((child, place) for child in reversed(element.findall("object")))
         self._whole()
-        _no_repeats([p.index for p in self.packages], "package")
-        _no_repeats([index for _, index, _ in self.numa], "NUMA node")
-        _no_repeats([device.pci for device in self.devices], "PCI device")
+        no_repeats([p.index for p in self.packages], "package")
+        no_repeats([index for _, index, _ in self.numa], "NUMA node")
+        no_repeats([device.pci for device in self.devices], "PCI device")
 
     def _whole(self) -> None:
         """Refuse a file that leaves out what a cpuset disallowed: it may show one NUMA node where there are several."""
-        hidden = (_bitmap(self.machine, "complete_nodeset") or frozenset()) - {index for _, index, _ in self.numa}
-        cpus, complete = _bitmap(self.machine, "cpuset"), _bitmap(self.machine, "complete_cpuset")
+        hidden = (bitmap(self.machine, "complete_nodeset") or frozenset()) - {index for _, index, _ in self.numa}
+        cpus, complete = bitmap(self.machine, "cpuset"), bitmap(self.machine, "complete_cpuset")
         if hidden and cpus is not None and complete is not None and complete > cpus:
             raise NearfarError(
                 f"hwloc XML: NUMA nodes {format_cpu_list(hidden)} are left out, disallowed by a cpuset; write it with: "
@@ -160,12 +159,12 @@ class _XmlReader:
         if not match:
             return
         pci_class, vendor, device = match.groups()
-        infos = _infos(element)
+        facts = infos(element)
         for os_device in element.iter("object"):
             if os_device.get("type") == "OSDev":
-                infos.update(_infos(os_device))
+                facts.update(infos(os_device))
         pci = normal_bus_id(element.get("pci_busid", ""))
-        self.devices.append(_Device(element, pci, vendor, device, place, is_gpu(pci_class, vendor, device), infos))
+        self.devices.append(_Device(element, pci, vendor, device, place, is_gpu(pci_class, vendor, device), facts))
 
     def _numa_nodes(self) -> tuple[NumaNode, ...]:
         """Give each CPU to one NUMA node.
@@ -176,11 +175,11 @@ class _XmlReader:
         """
         taken: set[int] = set()
         nodes = []
-        ranked = sorted(self.numa, key=lambda n: (bool(n[0].get("subtype")), len(_bitmap(n[0], "cpuset") or ()), n[1]))
+        ranked = sorted(self.numa, key=lambda n: (bool(n[0].get("subtype")), len(bitmap(n[0], "cpuset") or ()), n[1]))
         for element, index, place in ranked:
-            cpus = (_bitmap(element, "cpuset") or frozenset()) - taken
+            cpus = (bitmap(element, "cpuset") or frozenset()) - taken
             taken |= cpus
-            memory = _number(element, "local_memory", 0)
+            memory = number(element, "local_memory", 0)
             package = place.package if place.package is not None else self._package_of(cpus)
             nodes.append(NumaNode(index, package, tuple(sorted(cpus)), memory))
         return tuple(sorted(nodes, key=lambda n: n.index))
@@ -213,7 +212,7 @@ class _XmlReader:
                     name=device.infos.get("GPUModel"),
                     numa_node=numa_node,
                     package=package,
-                    link=_pci_link(device.element),
+                    link=pci_link(device.element),
                     uplinks=device.place.uplinks,
                     host_bridge=device.place.host_bridge,
                     memory=kilobytes * 1024 if kilobytes else None,
@@ -227,7 +226,7 @@ class _XmlReader:
             name = self._nic_name(device)
             if name:
                 numa_node, package = self._locality(device.place)
-                link, place = _pci_link(device.element), device.place
+                link, place = pci_link(device.element), device.place
                 nics.append(Nic(name, device.pci, numa_node, package, link, place.uplinks, place.host_bridge))
         return tuple(nics)
 
@@ -236,7 +235,7 @@ class _XmlReader:
         names: dict[bool, str] = {}
         for child in device.element.iter("object"):
             if child.get("type") == "OSDev":
-                kind = _number(child, "osdev_type", -1)
+                kind = number(child, "osdev_type", -1)
                 fabric = bool(kind & _OPENFABRICS_V3) if self.newest else kind == _OPENFABRICS_V2
                 if fabric or (bool(kind & _NETWORK_V3) if self.newest else kind == _NETWORK_V2):
                     names.setdefault(fabric, child.get("name", device.pci))
@@ -245,7 +244,7 @@ class _XmlReader:
     def _own_gpu_memory(self, numa_nodes: tuple[NumaNode, ...], gpus: tuple[Gpu, ...]) -> tuple[NumaNode, ...]:
         """Tell GPU memory from host memory: hwloc's word for it, else, on a superchip, a node without CPUs."""
         subtypes = {index: element.get("subtype", "") for element, index, _ in self.numa}
-        addresses = {index: _infos(element).get("PCIBusID", "") for element, index, _ in self.numa}
+        addresses = {index: infos(element).get("PCIBusID", "") for element, index, _ in self.numa}
         by_pci = {g.pci: g.index for g in gpus}
         superchips = {d.pci for d in self.devices if d.vendor == _NVIDIA and _SUPERCHIP.fullmatch(d.device)}
         unnamed = [n for n in numa_nodes if not (n.cpus or subtypes[n.index] or addresses[n.index]) and n.memory]
@@ -280,7 +279,7 @@ class _XmlReader:
 
     def _allowed(self, what: str) -> tuple[int, ...] | None:
         """The machine's allowed set, where it is smaller than the whole one."""
-        allowed, whole = _bitmap(self.machine, f"allowed_{what}"), _bitmap(self.machine, what)
+        allowed, whole = bitmap(self.machine, f"allowed_{what}"), bitmap(self.machine, what)
         return None if allowed is None or whole is None or allowed >= whole else tuple(sorted(allowed))
 
 
@@ -292,59 +291,3 @@ def _below_bridge(element: ElementTree.Element, place: _Place) -> _Place:
     if element.get("pci_busid"):
         return replace(place, uplinks=(normal_bus_id(element.get("pci_busid", "")), *place.uplinks))
     return place
-
-
-def _pci_link(element: ElementTree.Element) -> Link:
-    """hwloc gives generation × width as one speed at the time of the capture; 0 stands for not known."""
-    try:
-        speed = float(element.get("pci_link_speed", "0"))
-    except ValueError:
-        raise NearfarError(f'hwloc XML: pci_link_speed="{element.get("pci_link_speed")}" is not a number') from None
-    return Link("pcie", speed=speed if 0 < speed < float("inf") else None)
-
-
-def _distances(root: ElementTree.Element, known: set[int]) -> dict[tuple[int, int], int]:
-    """The ACPI distances between NUMA nodes, by the operating system's numbers."""
-    for matrix in root.findall("distances2"):
-        if matrix.get("type") != "NUMANode" or matrix.get("indexing", "os") != "os":
-            continue
-        if matrix.get("name", "NUMALatency") != "NUMALatency":
-            continue
-        indices, values = _numbers(matrix, "indexes"), _numbers(matrix, "u64values")
-        if len(values) != len(indices) ** 2:
-            raise NearfarError(f"hwloc XML: {len(values)} distances for {len(indices)} NUMA nodes")
-        pairs = ((a, b) for a in indices for b in indices)
-        return {pair: value for pair, value in zip(pairs, values) if known.issuperset(pair)}
-    return {}
-
-
-def _numbers(matrix: ElementTree.Element, tag: str) -> list[int]:
-    numbers = [parse_number(word) for element in matrix.findall(tag) for word in (element.text or "").split()]
-    if None in numbers:
-        raise NearfarError(f"hwloc XML: <{tag}> of the distances holds something that is not a number")
-    return [number for number in numbers if number is not None]
-
-
-def _infos(element: ElementTree.Element) -> dict[str, str]:
-    return {info.get("name", ""): info.get("value", "") for info in element.findall("info")}
-
-
-def _bitmap(element: ElementTree.Element, name: str) -> frozenset[int] | None:
-    text = element.get(name)
-    return None if text is None else parse_bitmap(text)
-
-
-def _number(element: ElementTree.Element, name: str, default: int) -> int:
-    text = element.get(name)
-    if text is None:
-        return default
-    number = parse_number(text)
-    if number is None:
-        raise NearfarError(f'hwloc XML: {element.get("type")} has {name}="{text}", which is not a number')
-    return number
-
-
-def _no_repeats(values: Sequence[int | str], what: str) -> None:
-    for value, times in Counter(values).items():
-        if times > 1:
-            raise NearfarError(f"hwloc XML: {what} {value} is there {times} times")

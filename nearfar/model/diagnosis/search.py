@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from .responses import COARSE, STEP, STEPS, Responses, bucket
+from .part_scores import PartScores, around
+from .responses import COARSE, STEP, STEPS, Responses
 
 #: How much better a set must be than the best with a part less.
 NEEDED = 25.0
@@ -20,8 +21,6 @@ NEEDED = 25.0
 APART = 6.0
 #: A part that lost less than this is not called degraded.
 SLIGHT = 0.98
-#: How much better than the best of a size the scores of an interval of 95 % may be.
-_INTERVAL = 3.84
 #: A second part is looked for where some part takes this much from what the first leaves.
 _WORTH_A_SECOND = 10.0
 #: What a coarse look must gain, of what the best so far does and at least, for a part to be looked at closely.
@@ -49,18 +48,6 @@ class BestFits:
     healthy: float
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A part's response between two steps: where it begins (``here``) and how far it goes (``slopes``), both times the
-    figures' weights; and their weighted products ``square`` (here²), ``both`` and ``steep`` (slopes²)."""
-
-    here: array[float]
-    slopes: array[float]
-    square: float
-    both: float
-    steep: float
-
-
 class Search:
     """Looks for the parts behind figures, many times over the same ``responses``.
 
@@ -72,11 +59,9 @@ class Search:
         self.responses = r = responses
         self.tolerant = tolerant
         self._weights = [1 / s**2 for s in r.sigmas]
-        self._noise = [[r.sigmas[i] ** 2 for i in figures] for figures in r.figures]
+        self._scores = PartScores(responses, tolerant)
         self._sets = [frozenset(touched) for touched in r.touched]
         self._lone = [[i for i in touched if len(r.cells[i].flows) == 1] for touched in r.touched]
-        self._kernels: dict[tuple[int, int], tuple[list[float], float]] = {}
-        self._lines: dict[tuple[int, int, int], _Line] = {}
         self._probes: dict[tuple[int, int], tuple[array[float], float]] = {}
 
     def find(self, observed: Sequence[float], pairs: bool = True) -> BestFits:
@@ -173,7 +158,9 @@ class Search:
         variance = [s**2 for s in r.sigmas]
         for part, factor in zip(fit.parts, fit.factors):
             step = min(STEPS, int(-math.log(factor) / STEP)) if factor < 1 else 0
-            for figure, with_misfit, noise in zip(r.figures[part], self._variance(part, step), self._noise[part]):
+            for figure, with_misfit, noise in zip(
+                r.figures[part], self._scores.variance(part, step), self._scores.noise[part]
+            ):
                 variance[figure] += with_misfit - noise
         return [(y - p) / math.sqrt(v) for y, p, v in zip(observed, self.predicted(fit), variance)]
 
@@ -184,74 +171,11 @@ class Search:
     def _single(self, observed: Sequence[float], bound: float, part: int, gain: float) -> Fit | None:
         """The best fit of one part; ``None`` where even a coarse look gains less than ``gain`` over no fault."""
         y = [observed[i] for i in self.responses.figures[part]]
-        limit = sum([a * a / n for a, n in zip(y, self._noise[part])]) - gain
-        score, step = self._minimum(y, part, limit)
+        limit = sum([a * a / n for a, n in zip(y, self._scores.noise[part])]) - gain
+        score, step = self._scores.minimum(y, part, limit)
         if score > limit:
             return None
-        return Fit((part,), (math.exp(-STEP * step),), (self._interval(part, step),), bound + score)
-
-    def _minimum(self, y: Sequence[float], part: int, limit: float = math.inf) -> tuple[float, float]:
-        """The least score of a part over all factors, and the step (not whole) where it lies.
-
-        Where even the coarsest look finds none below ``limit``, that one.
-        """
-        low, high, width = 0, STEPS, COARSE
-        best = (math.inf, 0.0)
-        while True:
-            for step in range(low, high, width):
-                score, t = self._segment(y, part, step, width)
-                if score < best[0]:
-                    best = (score, step + t * width)
-            if width == 1 or (width == COARSE and best[0] > limit):
-                return best
-            # Around the best, a whole segment of this width to either side.
-            middle = int(best[1]) // width * width
-            low, high, width = max(0, middle - width), min(STEPS, middle + 2 * width), width // 4
-            best = (math.inf, 0.0)
-
-    def _segment(self, y: Sequence[float], part: int, step: int, width: int) -> tuple[float, float]:
-        """The least score between two steps of the grid, where responses are straight lines, and its place (0 to 1)."""
-        line = self._lines.get((part, step, width))
-        if line is None:
-            line = self._lines[part, step, width] = self._line(part, step, width)
-        weights, logs = self._kernel(part, step)
-        along = sum(map(mul, y, line.slopes)) - line.both
-        t = min(1.0, max(0.0, along / line.steep)) if line.steep > 0 else 0.0
-        whole = sum(map(mul, map(mul, y, y), weights)) - 2 * sum(map(mul, y, line.here)) + line.square
-        return whole - 2 * t * along + t * t * line.steep + logs, t
-
-    def _line(self, part: int, step: int, width: int) -> _Line:
-        here, there = self.responses.response(part, step), self.responses.response(part, step + width)
-        weights, _ = self._kernel(part, step)
-        slopes = [b - a for a, b in zip(here, there)]
-        weighted = array("d", map(mul, slopes, weights))
-        return _Line(
-            here=array("d", map(mul, here, weights)),
-            slopes=weighted,
-            square=sum(map(mul, map(mul, here, here), weights)),
-            both=sum(map(mul, here, weighted)),
-            steep=sum(map(mul, slopes, weighted)),
-        )
-
-    def _kernel(self, part: int, step: int) -> tuple[list[float], float]:
-        key = part, bucket(step)
-        found = self._kernels.get(key)
-        if found is None:
-            variance = self._variance(part, key[1])
-            logs = sum(math.log(v / n) for v, n in zip(variance, self._noise[part]))
-            found = self._kernels[key] = [1 / v for v in variance], logs
-        return found
-
-    def _variance(self, part: int, step: int) -> list[float]:
-        return self.responses.variance(part, step) if self.tolerant else self._noise[part]
-
-    def _interval(self, part: int, step: float) -> tuple[float, float]:
-        """The factors (low, high) of an interval of 95 %, by the score's curvature at the best."""
-        below = min(int(step), STEPS - 1)
-        here, there = self.responses.response(part, below), self.responses.response(part, below + 1)
-        weights, _ = self._kernel(part, below)
-        steep = sum([(b - a) ** 2 * w for a, b, w in zip(here, there, weights)])
-        return _around(step, steep)
+        return Fit((part,), (math.exp(-STEP * step),), (self._scores.interval(part, step),), bound + score)
 
     def _something_left(self, observed: Sequence[float], best: Fit) -> bool:
         """Whether some part takes much of what the best single one leaves."""
@@ -263,7 +187,7 @@ class Search:
                 probe = self._probes.get((part, step))
                 if probe is None:
                     response = r.response(part, step)
-                    weighted = array("d", [b / n for b, n in zip(response, self._noise[part])])
+                    weighted = array("d", [b / n for b, n in zip(response, self._scores.noise[part])])
                     probe = self._probes[part, step] = weighted, sum(map(mul, response, weighted))
                 if 2 * sum(map(mul, y, probe[0])) - probe[1] > _WORTH_A_SECOND:
                     return True
@@ -287,7 +211,7 @@ class Search:
         while True:
             for step in range(low, high + 1, width):
                 response = self.responses.response(part, min(step, STEPS))
-                weights, _ = self._kernel(part, min(step, STEPS - 1))
+                weights, _ = self._scores.kernel(part, min(step, STEPS - 1))
                 score = sum([(a - response[i]) ** 2 * weights[i] for a, i in zip(y, places)])
                 if score < best[0]:
                     best = (score, float(step))
@@ -305,7 +229,7 @@ class Search:
             figures = [self.responses.place[i][0] for i in self._lone[part]]
             at = {figure: place for place, figure in enumerate(self.responses.figures[part])}
             response = self.responses.response(part, int(lone[part]))
-            weights, _ = self._kernel(part, min(int(lone[part]), STEPS - 1))
+            weights, _ = self._scores.kernel(part, min(int(lone[part]), STEPS - 1))
             # Half a step of the grid is forgiven.
             left += sum(max(0.0, abs(observed[i] - response[at[i]]) - STEP) ** 2 * weights[at[i]] for i in figures)
         return left
@@ -331,11 +255,11 @@ class Search:
             if found[0] < best[0]:
                 best = found
         score, x, z, curvature = best
-        intervals = tuple(_around(step, steep) for step, steep in zip((x, z), curvature))
+        intervals = tuple(around(step, steep) for step, steep in zip((x, z), curvature))
         return Fit((a, b), (math.exp(-STEP * x), math.exp(-STEP * z)), intervals, outside + score)
 
     def _alone(self, observed: Sequence[float], part: int) -> float:
-        return self._minimum([observed[i] for i in self.responses.figures[part]], part)[1]
+        return self._scores.minimum([observed[i] for i in self.responses.figures[part]], part)[1]
 
     def _descend(
         self, y: Sequence[float], figures: Sequence[int], cells: Sequence[int], a: int, b: int, x: float, z: float
@@ -386,14 +310,8 @@ class Search:
         noise = {figure: r.sigmas[figure] ** 2 for figure in figures}
         variance = dict(noise)
         for part, step in ((a, x), (b, z)):
-            for figure, v, n in zip(r.figures[part], self._variance(part, int(step)), self._noise[part]):
+            for figure, v, n in zip(r.figures[part], self._scores.variance(part, int(step)), self._scores.noise[part]):
                 variance[figure] += v - n
         values = list(variance.values())
         logs = sum(math.log(v / n) for v, n in zip(values, noise.values())) if self.tolerant else 0.0
         return [1 / v for v in values], logs
-
-
-def _around(step: float, steep: float) -> tuple[float, float]:
-    """The factors (low, high) around a step whose score's half second derivative (a step) is ``steep``."""
-    half = math.sqrt(_INTERVAL / steep) if steep > 0 else math.inf
-    return math.exp(-STEP * (step + half)), math.exp(-STEP * max(0.0, step - half))

@@ -1,26 +1,26 @@
-"""Measuring cases: OSU found, its ranks placed and started, its tables read, and all of it one measurement document."""
+"""Measuring cases: OSU found, its ranks placed and started, its tables read."""
 
 from __future__ import annotations
 
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.topology import Node, format_cpu_list, node_to_document
+from nearfar.topology import Node
 
 from . import fabric, installed, launch, support, table
 from . import time_limits as budget
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
 from .installed import Mpi
-from .launch import LauncherRun, RankAccount, Starter
+from .launch import LauncherRun, Starter
 from .layout import Rank, layout
-from .mpi_figures import LARGE, MIDDLE, SMALL
-from .samples import CLOSE, LEAST_RUNS, agree, rate
+from .measured_cases import MeasuredCase, document
+from .samples import LEAST_RUNS
 from .subjects import MpiCase
 from .support import OsuSupport
 from .table import BadTable, InvalidData, OsuTable
@@ -40,35 +40,6 @@ class Options:
     iterations: int | None = None
     device_buffers_asked: bool = False
     hosts: tuple[str, ...] = ("localhost",)
-
-
-@dataclass
-class MeasuredCase:
-    """What is known of a case: the tables of its runs, and where its ranks were."""
-
-    case: MpiCase
-    program: Path
-    support: OsuSupport
-    ranks: list[Rank]
-    tables: list[OsuTable] = field(default_factory=list)
-    accounts: tuple[RankAccount, ...] = ()
-    validated: bool = False
-    nics: tuple[str, ...] = ()
-    iterations: int | None = None
-    waited: float = 0.0
-
-    @property
-    def agreed(self) -> bool:
-        """Whether two runs say the same of the sizes that figures are taken at."""
-        if len(self.tables) < 2:
-            return False
-        benchmark = BENCHMARKS[self.case.benchmark]
-        for quantity in benchmark.quantities:
-            curves = [table.values(shown, benchmark, quantity) for shown in self.tables]
-            shared = set.intersection(*map(set, curves)) & {SMALL, MIDDLE, LARGE}
-            if not all(agree([curve[size] for curve in curves], CLOSE) for size in shared):
-                return False
-        return True
 
 
 def measure(node: Node, cases: Sequence[MpiCase], options: Options, command: Sequence[str]) -> dict[str, Any]:
@@ -253,30 +224,8 @@ class _Session:
         self.failed.append({"cell": str(case), "reason": reason, "code": code})
 
     def document(self, ready: Sequence[MeasuredCase], started: float, command: Sequence[str]) -> dict[str, Any]:
-        """Everything that is known, with the software that it hangs on."""
-        version = next((shown.version for found in ready for shown in found.tables), "")
-        node = node_to_document(self.node)
-        stamp = {"mpi": self.mpi.name if self.mpi else "", "osu": version}
-        node["software"] = {**node.get("software", {}), **{key: value for key, value in stamp.items() if value}}
-        return {
-            "schema": "nearfar-measurement/1", "kind": "measured",
-            "program": {"name": "osu-micro-benchmarks", "version": version, "command": list(command)},
-            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-            "seconds": round(time.time() - started, 3),
-            "node": node,
-            "results": [result for found in ready for result in _results(found)],
-            "skipped": self.skipped, "failed": self.failed,
-            "mpi": {
-                "implementation": self.mpi.implementation if self.mpi else None,
-                "version": self.mpi.version if self.mpi else None,
-                "launcher": self.mpi.launcher if self.mpi else None,
-                "library": self.mpi.library if self.mpi else None,
-                "ranks": {str(found.case): [_rank(*pair) for pair in zip(found.ranks, found.accounts)] for found in ready},
-                "nics": {str(found.case): list(found.nics) for found in ready if found.nics},
-                "iterations": {str(found.case): found.iterations for found in ready if found.iterations},
-                "waited": {str(found.case): round(found.waited, 3) for found in ready},
-            },
-        }  # fmt: skip
+        """The document of what was measured until now."""
+        return document(self.node, self.mpi, ready, self.skipped, self.failed, started, command)
 
 
 def _check_buffers(shown: OsuTable, case: MpiCase) -> None:
@@ -284,31 +233,3 @@ def _check_buffers(shown: OsuTable, case: MpiCase) -> None:
         raise BadTable(f"{case}: the benchmark measured host memory, not the GPUs'")
     if shown.buffers is not None and tuple(re.sub("^M", "", each) for each in shown.buffers) != case.buffers:
         raise BadTable(f"{case}: the benchmark's buffers were {'-'.join(shown.buffers)}")
-
-
-def _results(found: MeasuredCase) -> list[dict[str, Any]]:
-    """One result for each quantity and size."""
-    benchmark = BENCHMARKS[found.case.benchmark]
-    where: Mapping[str, Any] = {
-        "cpus": format_cpu_list({cpu for each in found.accounts for cpu in each.cpus}),
-        "memory_nodes": sorted({node for each in found.accounts for node in each.memory or ()}),
-    }
-    made = []
-    for _, quantity, unit, _ in benchmark.columns:
-        curves = [table.values(shown, benchmark, quantity) for shown in found.tables]
-        for size in sorted(set.intersection(*map(set, curves))):
-            samples = [curve[size] for curve in curves]
-            made.append({
-                "quantity": quantity, "cell": str(found.case), "bytes": size, "converged": agree(samples),
-                "verified": True if found.validated else None,
-                "flows": [{"flow": str(found.case), "rate": rate(samples, unit), **where}],
-            })  # fmt: skip
-    return made
-
-
-def _rank(rank: Rank, account: RankAccount) -> dict[str, Any]:
-    return {
-        "rank": rank.rank, "host": account.host, "cpus": format_cpu_list(account.cpus), "numa_node": rank.numa_node,
-        "memory_nodes": None if account.memory is None else list(account.memory),
-        "gpu": rank.gpu.index if rank.gpu is not None else None,
-    }  # fmt: skip

@@ -5,7 +5,8 @@ Needs: topology, report.figures, report.charts.
 
 from __future__ import annotations
 
-from .drawing import Findings, LinkDirection, draw
+from .drawing import draw
+from .findings import Findings, LinkDirection
 
 __all__ = [
     "Findings",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
 from nearfar.report.charts import element, markup, text
-from nearfar.report.figures import SIGNS, Figure, gib, link_words, number, plural
+from nearfar.report.figures import SIGNS, gib, link_words, number, plural
 from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list
 
 from .arrangement import (
@@ -29,31 +26,12 @@ from .arrangement import (
     width_of,
 )
 from .arrangement import rows as rows_of
+from .fabric import FABRIC_HEIGHT, Places, draw_fabric
+from .findings import Findings, LinkDirection
 
 NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
 LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
-FABRIC_HEIGHT = 54
 SIDE = 46  # room for the package link beside two facing rows
-_MOST_ARCS = 16
-
-
-@dataclass(frozen=True)
-class LinkDirection:
-    """One direction of a GPU's link: its near figure, or the sentence that says why there is none."""
-
-    figure: Figure | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each."""
-
-    lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
-    links: dict[int, str] = field(default_factory=dict)
-    absent: dict[int, str] = field(default_factory=dict)
-    faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
-    limits: Counter[str] = field(default_factory=Counter)
 
 
 def draw(node: Node, findings: Findings, name: str) -> Markup:
@@ -101,7 +79,7 @@ class _Drawing:
             y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
         if facing:
             self._side_link(rows[0][0], rows[1][0])
-        self._fabric(facing)
+        draw_fabric(self.root, self.node, Places(self.centre, self.edges, self.sides), facing)
         self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
         self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
         return markup(self.root)
@@ -303,60 +281,6 @@ class _Drawing:
             group.append(text(centre, middle + 20, f"limits {plural(limited, 'cell')}", "small limit", "middle"))
         self.root.append(group)
 
-    def _fabric(self, facing: bool) -> None:
-        links = {
-            pair: link
-            for pair, link in self.node.peers.items()
-            if link.startswith("NV") and set(pair) <= set(self.centre)
-        }
-        for members in _components(links):
-            mine = {pair: link for pair, link in links.items() if pair[0] in members}
-            rows = {self.centre[g][1] for g in members}
-            if len(rows) > 1 and not facing:
-                continue
-            complete = (
-                len(members) > 2
-                and len(mine) == len(members) * (len(members) - 1) // 2
-                and len(set(mine.values())) == 1
-            )
-            if complete:
-                self._bar(sorted(members), next(iter(mine.values())))
-            elif len(mine) <= _MOST_ARCS and len(rows) == 1:
-                self._arcs(mine, rows.pop())
-
-    def _bar(self, members: list[int], link: str) -> None:
-        centres = [self.centre[g][0] for g in members]
-        rows = sorted({self.centre[g][1] for g in members})
-        edge, way = self.edges[rows[0]], self.sides[rows[0]].way
-        middle = (edge + self.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
-        generation = next(
-            (g.nvlink_generation for g in self.node.gpus if g.index in members and g.nvlink_generation), None
-        )
-        words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
-        group = element("g", element("title", words), class_="fabric")
-        for gpu, x in zip(members, centres):
-            edge = self.edges[self.centre[gpu][1]]
-            group.append(element("line", x1=x, x2=x, y1=edge, y2=middle + (-11 if edge < middle else 11)))
-        low, high = min(centres) - 30, max(centres) + 30
-        group.append(element("rect", x=low, y=middle - 11, width=high - low, height=22, rx=5))
-        short = words if high - low > 6.4 * len(words) else f"{link}, every pair"
-        group.append(text((low + high) / 2, middle + 4, short, "small", "middle"))
-        self.root.append(group)
-
-    def _arcs(self, links: dict[tuple[int, int], str], row: int) -> None:
-        y, way = self.edges[row], self.sides[row].way
-        for (a, b), link in sorted(links.items()):
-            xa, xb = self.centre[a][0], self.centre[b][0]
-            depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
-            group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
-            group.append(
-                element(
-                    "path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"
-                )
-            )
-            group.append(text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), link, "small", "middle"))
-            self.root.append(group)
-
     def _description(self) -> str:
         node = self.node
         hosts = [n for n in node.numa_nodes if n.kind == "host"]
@@ -372,20 +296,6 @@ class _Drawing:
         for index, (verdict, why) in sorted(self.findings.faults.items()):
             words += f" GPU {index} {verdict}: {why}."
         return words
-
-
-def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
-    found: list[set[int]] = []
-    for pair in links:
-        touching = [group for group in found if group & set(pair)]
-        found = [group for group in found if group not in touching] + [set(pair).union(*touching)]
-    return found
-
-
-def _gpu_list(members: list[int]) -> str:
-    if len(members) > 2 and members == list(range(members[0], members[-1] + 1)):
-        return f"GPUs {members[0]} to {members[-1]}"
-    return "GPUs " + ", ".join(map(str, members))
 
 
 def _cut(words: str, length: float) -> str:

@@ -1,0 +1,69 @@
+"""Several documents of one node as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nearfar.base import NearfarError
+
+from .document import CELL_QUANTITIES, Document, from_raw, result_key, subject_key
+
+
+def merge(documents: Sequence[Document]) -> Document:
+    """One document of several of the same node, the earliest first.
+
+    On each cell the later word counts, except that a skip erases neither a figure nor a failure. What was measured
+    beside aggressors is merged with its like alone; one quick look makes the whole quick.
+    """
+    if not documents:
+        raise NearfarError("no documents to merge")
+    first = documents[0]
+    node = max(documents, key=_known_of_node).raw["node"]
+    merged: dict[str, Any] = {**first.raw, "node": node, "results": [], "skipped": [], "failed": []}
+    for document in documents:
+        if _identity(document) != _identity(first):
+            raise NearfarError(f"{document.source}: is of another node or kind than {first.source}: merge them apart")
+        if document.aggressors != first.aggressors:
+            words = f"has other aggressors ({', '.join(document.aggressors) or 'none'})"
+            raise NearfarError(f"{document.source}: {words} than {first.source}: merge them apart")
+        _add(merged, document)
+    if any(d.raw["program"].get("quick") for d in documents):
+        merged["program"] = {**first.raw["program"], "quick": True}
+    if any("seconds" in d.raw for d in documents):
+        merged["seconds"] = sum(d.raw.get("seconds", 0) for d in documents)
+    under_load = {entry["index"]: entry for d in documents for entry in d.raw.get("gpus_under_load", [])}
+    if under_load:
+        merged["gpus_under_load"] = [under_load[index] for index in sorted(under_load)]
+    return from_raw(merged, " + ".join(d.source for d in documents))
+
+
+def _add(merged: dict[str, Any], document: Document) -> None:
+    """Lay a later document over what was merged so far."""
+    known = {subject_key(raw["cell"]) for key in ("results", "failed") for raw in (*merged[key], *document.raw[key])}
+    skipped = {subject_key(raw["cell"]): raw for raw in (*merged["skipped"], *document.raw["skipped"])}
+    figures = {result_key(result) for result in document.results}
+    measured = {subject_key(result.subject) for result in document.results}
+    failed = {subject_key(raw["cell"]) for raw in document.raw["failed"]}
+    merged["results"] = [
+        raw for raw in merged["results"] if _raw_key(raw) not in figures and subject_key(raw["cell"]) not in failed
+    ] + document.raw["results"]
+    merged["failed"] = [
+        raw for raw in merged["failed"] if subject_key(raw["cell"]) not in measured | failed
+    ] + document.raw["failed"]
+    merged["skipped"] = [raw for subject, raw in skipped.items() if subject not in known]
+
+
+def _known_of_node(document: Document) -> int:
+    """How much a document says of its node's GPUs: nearfar-stream, for one, asks no driver."""
+    node = document.raw["node"]
+    return len(node.get("peers") or []) + sum(value is not None for gpu in node["gpus"] for value in gpu.values())
+
+
+def _identity(document: Document) -> object:
+    return document.kind, document.node.hostname, tuple(gpu.pci for gpu in document.node.gpus)
+
+
+def _raw_key(raw: dict[str, Any]) -> object:
+    subject = subject_key(raw["cell"]) if raw["quantity"] in CELL_QUANTITIES else raw["cell"]
+    return raw["quantity"], subject, raw.get("bytes")

@@ -1,0 +1,114 @@
+"""Cases that were measured, and the measurement document that they make."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nearfar.topology import Node, format_cpu_list, node_to_document
+
+from . import table
+from .benchmarks import BENCHMARKS
+from .installed import Mpi
+from .launch import RankAccount
+from .layout import Rank
+from .mpi_figures import LARGE, MIDDLE, SMALL
+from .samples import CLOSE, agree, rate
+from .subjects import MpiCase
+from .support import OsuSupport
+from .table import OsuTable
+
+
+@dataclass
+class MeasuredCase:
+    """What is known of a case: the tables of its runs, and where its ranks were."""
+
+    case: MpiCase
+    program: Path
+    support: OsuSupport
+    ranks: list[Rank]
+    tables: list[OsuTable] = field(default_factory=list)
+    accounts: tuple[RankAccount, ...] = ()
+    validated: bool = False
+    nics: tuple[str, ...] = ()
+    iterations: int | None = None
+    waited: float = 0.0
+
+    @property
+    def agreed(self) -> bool:
+        """Whether two runs say the same of the sizes that figures are taken at."""
+        if len(self.tables) < 2:
+            return False
+        benchmark = BENCHMARKS[self.case.benchmark]
+        for quantity in benchmark.quantities:
+            curves = [table.values(shown, benchmark, quantity) for shown in self.tables]
+            shared = set.intersection(*map(set, curves)) & {SMALL, MIDDLE, LARGE}
+            if not all(agree([curve[size] for curve in curves], CLOSE) for size in shared):
+                return False
+        return True
+
+
+def document(
+    node: Node,
+    mpi: Mpi | None,
+    ready: Sequence[MeasuredCase],
+    skipped: Sequence[Mapping[str, str]],
+    failed: Sequence[Mapping[str, str]],
+    started: float,
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """Everything that is known, with the software that it hangs on. ``started``: seconds since 1970."""
+    version = next((shown.version for found in ready for shown in found.tables), "")
+    described = node_to_document(node)
+    stamp = {"mpi": mpi.name if mpi else "", "osu": version}
+    described["software"] = {**described.get("software", {}), **{key: value for key, value in stamp.items() if value}}
+    return {
+        "schema": "nearfar-measurement/1", "kind": "measured",
+        "program": {"name": "osu-micro-benchmarks", "version": version, "command": list(command)},
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "seconds": round(time.time() - started, 3),
+        "node": described,
+        "results": [result for found in ready for result in _results(found)],
+        "skipped": list(skipped), "failed": list(failed),
+        "mpi": {
+            "implementation": mpi.implementation if mpi else None,
+            "version": mpi.version if mpi else None,
+            "launcher": mpi.launcher if mpi else None,
+            "library": mpi.library if mpi else None,
+            "ranks": {str(found.case): [_rank(*pair) for pair in zip(found.ranks, found.accounts)] for found in ready},
+            "nics": {str(found.case): list(found.nics) for found in ready if found.nics},
+            "iterations": {str(found.case): found.iterations for found in ready if found.iterations},
+            "waited": {str(found.case): round(found.waited, 3) for found in ready},
+        },
+    }  # fmt: skip
+
+
+def _results(found: MeasuredCase) -> list[dict[str, Any]]:
+    """One result for each quantity and size."""
+    benchmark = BENCHMARKS[found.case.benchmark]
+    where: Mapping[str, Any] = {
+        "cpus": format_cpu_list({cpu for each in found.accounts for cpu in each.cpus}),
+        "memory_nodes": sorted({node for each in found.accounts for node in each.memory or ()}),
+    }
+    made = []
+    for _, quantity, unit, _ in benchmark.columns:
+        curves = [table.values(shown, benchmark, quantity) for shown in found.tables]
+        for size in sorted(set.intersection(*map(set, curves))):
+            samples = [curve[size] for curve in curves]
+            made.append({
+                "quantity": quantity, "cell": str(found.case), "bytes": size, "converged": agree(samples),
+                "verified": True if found.validated else None,
+                "flows": [{"flow": str(found.case), "rate": rate(samples, unit), **where}],
+            })  # fmt: skip
+    return made
+
+
+def _rank(rank: Rank, account: RankAccount) -> dict[str, Any]:
+    return {
+        "rank": rank.rank, "host": account.host, "cpus": format_cpu_list(account.cpus), "numa_node": rank.numa_node,
+        "memory_nodes": None if account.memory is None else list(account.memory),
+        "gpu": rank.gpu.index if rank.gpu is not None else None,
+    }  # fmt: skip

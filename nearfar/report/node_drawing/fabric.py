@@ -1,0 +1,89 @@
+"""The links between GPUs on the drawing: one bar where every pair has the same, an arc for each link where they are few."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.report.charts import element, text
+from nearfar.topology import Node
+
+from .arrangement import RowSide
+
+#: Where the links of fabrics stand: their height below or above a row of GPUs.
+FABRIC_HEIGHT = 54
+_MOST_ARCS = 16
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where GPUs stand: each one's (x, row) in ``centre``, the outer edge of each row in ``edges``, its side in ``sides``."""
+
+    centre: Mapping[int, tuple[float, int]]
+    edges: Sequence[float]
+    sides: Sequence[RowSide]
+
+
+def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> None:
+    """The links between GPUs below ``root``. ``facing``: two rows of GPUs face each other."""
+    links = {
+        pair: link for pair, link in node.peers.items() if link.startswith("NV") and set(pair) <= set(places.centre)
+    }
+    for members in _components(links):
+        mine = {pair: link for pair, link in links.items() if pair[0] in members}
+        rows = {places.centre[g][1] for g in members}
+        if len(rows) > 1 and not facing:
+            continue
+        complete = (
+            len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1
+        )
+        if complete:
+            _bar(root, node, places, sorted(members), next(iter(mine.values())))
+        elif len(mine) <= _MOST_ARCS and len(rows) == 1:
+            _arcs(root, places, mine, rows.pop())
+
+
+def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link: str) -> None:
+    centres = [places.centre[g][0] for g in members]
+    rows = sorted({places.centre[g][1] for g in members})
+    edge, way = places.edges[rows[0]], places.sides[rows[0]].way
+    middle = (edge + places.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
+    generation = next((g.nvlink_generation for g in node.gpus if g.index in members and g.nvlink_generation), None)
+    words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
+    group = element("g", element("title", words), class_="fabric")
+    for gpu, x in zip(members, centres):
+        edge = places.edges[places.centre[gpu][1]]
+        group.append(element("line", x1=x, x2=x, y1=edge, y2=middle + (-11 if edge < middle else 11)))
+    low, high = min(centres) - 30, max(centres) + 30
+    group.append(element("rect", x=low, y=middle - 11, width=high - low, height=22, rx=5))
+    short = words if high - low > 6.4 * len(words) else f"{link}, every pair"
+    group.append(text((low + high) / 2, middle + 4, short, "small", "middle"))
+    root.append(group)
+
+
+def _arcs(root: ET.Element, places: Places, links: dict[tuple[int, int], str], row: int) -> None:
+    y, way = places.edges[row], places.sides[row].way
+    for (a, b), link in sorted(links.items()):
+        xa, xb = places.centre[a][0], places.centre[b][0]
+        depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
+        group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
+        group.append(
+            element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}")
+        )
+        group.append(text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), link, "small", "middle"))
+        root.append(group)
+
+
+def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
+    found: list[set[int]] = []
+    for pair in links:
+        touching = [group for group in found if group & set(pair)]
+        found = [group for group in found if group not in touching] + [set(pair).union(*touching)]
+    return found
+
+
+def _gpu_list(members: list[int]) -> str:
+    if len(members) > 2 and members == list(range(members[0], members[-1] + 1)):
+        return f"GPUs {members[0]} to {members[-1]}"
+    return "GPUs " + ", ".join(map(str, members))

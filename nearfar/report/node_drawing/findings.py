@@ -1,0 +1,27 @@
+"""What is known of a node beside its parts, as the drawing shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from nearfar.report.figures import Figure
+
+
+@dataclass(frozen=True)
+class LinkDirection:
+    """One direction of a GPU's link: its near figure, or the sentence that says why there is none."""
+
+    figure: Figure | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each."""
+
+    lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
+    links: dict[int, str] = field(default_factory=dict)
+    absent: dict[int, str] = field(default_factory=dict)
+    faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
+    limits: Counter[str] = field(default_factory=Counter)
