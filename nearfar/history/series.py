@@ -9,9 +9,9 @@ from datetime import datetime
 from math import comb
 from typing import NamedTuple
 
-import polars as pl
-
 from nearfar.base import ORDER
+
+from .lazy_polars import pl
 
 #: The columns of the history that series are made of.
 COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict")
