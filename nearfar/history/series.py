@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def sparkline(values: Sequence[float], least: float, most: float, width: int = 3
     several."""
     if len(values) > width:
         edges = [round(i * len(values) / width) for i in range(width + 1)]
-        values = [statistics.median(values[a:b]) for a, b in zip(edges, edges[1:])]
+        values = [statistics.median(values[a:b]) for a, b in itertools.pairwise(edges)]
     span = most - least
     steps = len(_LEVELS) - 1
     return "".join(_LEVELS[round((value - least) / span * steps) if span > 0 else steps // 2] for value in values)
