@@ -32,7 +32,7 @@ import polars as pl
 from nearfar import history, measurement, verdict
 from nearfar.history.compaction import write_sorted
 from nearfar.history.places import VERSION
-from nearfar.history.schema import COLUMNS
+from nearfar.history.schema import row_schema
 from nearfar.verdict import references
 from nearfar.verdict.judgement import CaseInfo
 
@@ -91,7 +91,7 @@ def nights(template: pl.DataFrame, first: int, count: int, nodes: int, noise: pl
         source=(pl.col("source") + pl.col("node") + pl.col("night").cast(pl.String)).hash(2).cast(pl.String),
         started=own.dt.truncate("1s"), recorded=own + pl.duration(minutes=2), run=pl.col("night").dt.strftime("%Y%m%dT%H%M%S"),
         gpu_uuid=pl.col("gpu_uuid").str.replace_all("GPU-", "GPU-" + pl.col("node")),
-    ).select(list(COLUMNS))  # fmt: skip
+    ).select(list(row_schema()))  # fmt: skip
 
 
 def generate(directory: Path, nodes: int, count: int) -> int:

@@ -18,7 +18,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from nearfar import measurement, topology, verdict
+from nearfar import history, measurement, topology, verdict
 from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise
 from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
@@ -38,8 +38,6 @@ def observed_here():
 @functools.lru_cache(maxsize=1)
 def own_past():
     """The history's word on the nodes of this session."""
-    from nearfar import history  # what it reads with takes a second to load
-
     return history.OwnPast()
 
 

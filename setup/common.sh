@@ -22,15 +22,16 @@ have() { type -P "$1" >/dev/null; }
 
 # --- what is needed -------------------------------------------------------------------------------------------------
 # One line a need: name | what it is | apt | dnf | zypper | spack. The probe is the function need_NAME (true: it is there).
-NEEDS='
-python|Python 3.9 or newer with venv|python3 python3-venv|python3.11|python311|python py-pip
+OLDEST_PYTHON=3.10
+NEEDS="
+python|Python $OLDEST_PYTHON or newer with venv|python3 python3-venv|python3.12|python312|python py-pip
 compiler|a C++17 compiler|g++|gcc-c++|gcc12-c++|gcc
 make|make or ninja|make|make|make|gmake
 cmake|CMake 3.20 or newer|cmake|cmake|cmake|cmake
 pkg_config|pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
 lstopo|hwloc 2 (lstopo)|hwloc libhwloc-plugins|hwloc|hwloc|hwloc
 hwloc_headers|headers of hwloc 2|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
-'
+"
 # Brought along where that is easy, never waited for: without MPI its programs are left out, and their checks say so.
 WANTED='
 mpi|an MPI|openmpi-bin libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
@@ -47,23 +48,44 @@ mpich|MPICH, a second MPI to build and launch with|mpich libmpich-dev|||
 slurm|Slurm, for a private one of one node|slurmctld slurmd slurm-client munge|||
 '
 
-find_python() { # prints the first Python 3.9 or newer; with the argument venv, one that can make a virtual environment
-    local name path code='import sys; sys.exit(sys.version_info < (3, 9))'
-    [[ ${1-} == venv ]] && code="$code or __import__('venv') and __import__('ensurepip') and 0"
-    for name in python3 python3.{14,13,12,11,10,9}; do
-        path=$(type -P "$name") && "$path" -c "$code" 2>/dev/null && printf '%s\n' "$path" && return
-    done
-    return 1
+version_of() { # prints the version of the Python $1 (3.12.1), where it can import the modules $2; fails otherwise
+    local import=${2:+import $2; }
+    "$1" -c "${import}import sys; print('%d.%d.%d' % sys.version_info[:3])" 2>/dev/null </dev/null
+}
+
+number() { # prints a version as a number: 312 of 3.12.1
+    [[ $1 =~ ^([0-9]+)\.([0-9]+) ]] && printf '%d' $((BASH_REMATCH[1] * 100 + BASH_REMATCH[2]))
+}
+
+new_enough() { (($(number "$1") >= $(number "$OLDEST_PYTHON"))); }
+
+# Prints the newest Python of PATH that is new enough and not of our own environment; with the argument venv, of those that can
+# make a virtual environment. Fails when there is none.
+find_python() {
+    local path version best='' newest=0 modules=''
+    [[ ${1-} == venv ]] && modules='venv, ensurepip'
+    while read -r path; do
+        [[ $path == "$(venv_folder)"/* ]] && continue
+        version=$(version_of "$path" "$modules") || continue
+        new_enough "$version" || continue
+        (($(number "$version") <= newest)) || best=$path newest=$(number "$version")
+    done < <(type -aP python3 python3.{10..14})
+    [[ -n $best ]] && printf '%s\n' "$best"
+}
+
+python_at_hand() { # what the plain python3 lacks, in brackets; nothing where there is none
+    local version
+    version=$(version_of "$(type -P python3)") || return 0
+    new_enough "$version" && version+=', without venv'
+    printf ' (python3 here is %s)' "$version"
 }
 
 need_python() { usable_python >/dev/null || find_python venv >/dev/null; }
-need_compiler() { probe_python && "$PROBE" "$CHECKOUT/setup/toolchain.py"; }
-need_make() { have ninja || have make; }
-need_cmake() {
-    local version
-    version=$(cmake --version 2>/dev/null) || return
-    [[ $version =~ ([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 100 + BASH_REMATCH[2] >= 320))
+need_compiler() { # whether it knows C++17 is asked once there is a Python
+    if probe_python; then "$PROBE" "$CHECKOUT/setup/toolchain.py"; else have c++ || have g++ || have clang++; fi
 }
+need_make() { have ninja || have make; }
+need_cmake() { have cmake; } # one that is too old is replaced by PyPI's
 need_lstopo() {
     local version
     version=$(lstopo-no-graphics --version 2>/dev/null || lstopo --version 2>/dev/null) || return
@@ -80,7 +102,7 @@ need_mpich() { have mpiexec.mpich && mpicc.mpich -E -x c - <<<'#include <mpi.h>'
 need_slurm() { have slurmd && have srun && have munged; }
 
 probe_python() { # a Python for the probes, once
-    [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python)
+    [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python || type -P python3)
 }
 
 what_is_missing() { # sets MISSING to those lines of the table $1 whose probe fails
@@ -103,8 +125,8 @@ column() { # the words of column $1 (3 apt, 4 dnf, 5 zypper, 6 spack) of the lin
     printf '%s' "${words[*]-}"
 }
 
-read_system() { # sets FAMILY (debian, rhel, suse or other) and SYSTEM (its own name for itself)
-    local ID='' ID_LIKE='' PRETTY_NAME=''
+read_system() { # sets FAMILY (debian, rhel, suse or other), SYSTEM (its own name for itself) and OLD_PYTHON (yes: apt has none new enough)
+    local ID='' ID_LIKE='' PRETTY_NAME='' VERSION_ID=''
     # shellcheck disable=SC1090
     [[ -r $OS_RELEASE ]] && . "$OS_RELEASE"
     SYSTEM="${PRETTY_NAME:-an unknown system} ($MACHINE)"
@@ -114,6 +136,9 @@ read_system() { # sets FAMILY (debian, rhel, suse or other) and SYSTEM (its own 
     *' suse '* | *' sles '*) FAMILY=suse ;;
     *) FAMILY=other ;;
     esac
+    local release=${VERSION_ID%%.*}
+    OLD_PYTHON=''
+    if [[ $ID == debian && ${release:-99} -lt 12 || $ID == ubuntu && ${release:-99} -lt 22 ]]; then OLD_PYTHON=yes; fi
 }
 
 can_install() { [[ $FAMILY == debian && $USER_ID == 0 && $MACHINE == x86_64 ]] && have apt-get; }
@@ -133,19 +158,40 @@ apt_install() { # the packages that are given, after saying so; true when they c
     } >>"$LOGS/apt.log" 2>&1 </dev/null
 }
 
-list_missing() { # tells what is missing and every line that brings it, exit 2
+what_brings_it() { # the lines that bring what is MISSING to the families of systems that are named, and Spack's
+    local family line from_apt=()
+    for line in "${MISSING[@]}"; do [[ -n $OLD_PYTHON && $line == python\|* ]] || from_apt+=("$line"); done
+    for family in "$@"; do
+        case $family in
+        debian)
+            ((${#from_apt[@]} == 0)) || printf '  Debian, Ubuntu   apt-get install %s\n' "$(column 3 "${from_apt[@]}")"
+            ((${#from_apt[@]} == ${#MISSING[@]})) ||
+                printf '  Python           uv python install 3.12   # apt has no newer one here; python3 -m pip install uv\n'
+            ;;
+        rhel)
+            printf '  RHEL 8, 9        dnf install %s' "$(column 4 "${MISSING[@]}")"
+            [[ ${MISSING[*]} == *hwloc-devel* ]] && printf '   # hwloc-devel: CodeReady Builder (CRB, PowerTools)'
+            printf '\n'
+            ;;
+        suse) printf '  SLES 15          zypper install %s\n' "$(column 5 "${MISSING[@]}")" ;;
+        esac
+    done
+    printf '  Spack            spack install --add %s   # in an environment, then: spack env activate\n' "$(column 6 "${MISSING[@]}")"
+}
+
+list_missing() { # tells what is missing and the line that brings it to this distribution (on another, each one's), exit 2
     local line why='is missing'
     read_system
     [[ $FAMILY != debian || $USER_ID == 0 ]] || why='is missing, and installing it needs root'
     {
         printf 'nearfar: on %s this %s:\n' "$SYSTEM" "$why"
-        for line in "${MISSING[@]}"; do printf '  - %s\n' "$(cut -d'|' -f2 <<<"$line")"; done
+        for line in "${MISSING[@]}"; do
+            printf '  - %s' "$(cut -d'|' -f2 <<<"$line")"
+            [[ $line != python\|* ]] || python_at_hand
+            printf '\n'
+        done
         printf 'What brings it:\n'
-        printf '  Debian, Ubuntu   apt-get install %s\n' "$(column 3 "${MISSING[@]}")"
-        printf '  RHEL 8, 9        dnf install %s' "$(column 4 "${MISSING[@]}")"
-        [[ ${MISSING[*]} == *hwloc-devel* ]] && printf '   # hwloc-devel: CodeReady Builder (CRB, PowerTools)'
-        printf '\n  SLES 15          zypper install %s\n' "$(column 5 "${MISSING[@]}")"
-        printf '  Spack            spack install --add %s   # in an environment, then: spack env activate\n' "$(column 6 "${MISSING[@]}")"
+        if [[ $FAMILY == other ]]; then what_brings_it debian rhel suse; else what_brings_it "$FAMILY"; fi
         printf 'Or activate what the site has (module load, spack env activate, a virtual environment), then run this again.\n'
     } >&2
     exit 2
@@ -191,12 +237,27 @@ satisfies() { # has this Python all that nearfar imports, in the right versions?
     [[ -x $1 ]] && "$1" "$CHECKOUT/setup/python_needs.py" --check ${2:+--$2} 2>/dev/null
 }
 
-stamp_text() { cat "$CHECKOUT/pyproject.toml" "$CHECKOUT/setup/constraints.txt"; }
+stamp_text() { # of the environment $1: its interpreter, and what is installed
+    readlink -f "$1/bin/python"
+    cat "$CHECKOUT/pyproject.toml" "$CHECKOUT/setup/constraints.txt"
+}
+
+venv_flaw() { # why the environment $1 is of no use any more; nothing where it is, or where there is none
+    local version
+    [[ -e $1/pyvenv.cfg ]] || return 0
+    if ! version=$(version_of "$1/bin/python"); then
+        printf 'its Python is gone'
+    elif ! new_enough "$version"; then
+        printf 'its Python %s is older than %s' "$version" "$OLDEST_PYTHON"
+    elif [[ ! -d $1/lib/python${version%.*} ]]; then
+        printf 'it was made by another Python than its %s of today' "$version"
+    fi
+}
 
 venv_is_current() { # $1: base or test
     local venv
     venv=$(venv_folder)
-    [[ -x $venv/bin/python && -x $venv/bin/nearfar ]] && stamp_text | cmp -s - "$venv/nearfar-$1.stamp"
+    [[ -x $venv/bin/python && -x $venv/bin/nearfar ]] && stamp_text "$venv" | cmp -s - "$venv/nearfar-$1.stamp"
 }
 
 # The Python that is used as it is: the one that the user names, an active environment that has everything, our own .venv when it is
@@ -212,25 +273,69 @@ usable_python() {
     [[ ! -e $venv ]] && path=$(type -P python3) && satisfies "$path" $extra && printf '%s\n' "$path"
 }
 
+pip_install() { # packages into our own environment; sets PIP_SAID
+    local status=0
+    PIP_SAID=$("$(venv_folder)/bin/python" -m pip install -q --disable-pip-version-check --no-input \
+        -c "$CHECKOUT/setup/constraints.txt" "$@" 2>&1 </dev/null) || status=$?
+    printf '$ pip install %s\n%s\n' "$*" "$PIP_SAID" >>"$LOGS/pip.log"
+    return $status
+}
+
+why_pip_failed() { printf '%s   (log: %s)' "$(grep -m 1 -E 'connection broken|ERROR' <<<"$PIP_SAID" | cut -c 1-200)" "$LOGS/pip.log"; }
+
+list_requirements() { "$(venv_folder)/bin/python" "$CHECKOUT/setup/python_needs.py" "$@"; } # one a line; options of python_needs.py
+
+install_requirements() { # what nearfar needs, and with --test the tests; where polars has no wheel, all but that
+    local needed optional
+    mapfile -t needed < <(list_requirements --list "$@")
+    mapfile -t optional < <(list_requirements --list-optional)
+    say "installing Python packages: ${needed[*]%%[<>=]*} ${optional[*]%%[<>=]*}   (log: $LOGS/pip.log)"
+    if ! pip_install --only-binary :all: "${optional[@]}"; then
+        [[ $PIP_SAID != *'connection broken'* ]] || finish "pip failed: $(why_pip_failed)"
+        say "going on without ${optional[*]%%[<>=]*}: no history is kept, and nearfar history and tune do not work: $(why_pip_failed)"
+        # ReFrame runs without polars too, but its extra no-analytics does not keep pip from it (ReFrame's issue 3676).
+        pip_install --no-deps "$(printf '%s\n' "${needed[@]}" | grep '^reframe-hpc')" || finish "pip failed: $(why_pip_failed)"
+        mapfile -t needed < <(list_requirements --list --without-polars "$@")
+    fi
+    pip_install "${needed[@]}" || finish "pip failed: $(why_pip_failed)"
+}
+
 make_venv() { # creates or completes .venv for LEVEL (base or test), prints nothing but its progress
-    local venv python extra=() requirements
+    local venv python flaw extra=()
     venv=$(venv_folder)
     [[ $LEVEL == test ]] && extra=(--test)
     mkdir -p "$LOGS"
     : >"$LOGS/pip.log"
-    if [[ ! -x $venv/bin/python ]]; then
-        python=$(find_python venv) || finish 'no Python 3.9 with venv found'
-        say "making a virtual environment: $venv   (log: $LOGS/pip.log)"
-        "$python" -m venv "$venv" >>"$LOGS/pip.log" 2>&1 || finish "python -m venv failed: $(tail -n 1 "$LOGS/pip.log")"
+    flaw=$(venv_flaw "$venv")
+    if [[ -n $flaw || ! -x $venv/bin/python ]]; then
+        python=$(find_python venv) || {
+            what_is_missing "$(grep '^python|' <<<"$NEEDS")"
+            list_missing
+        }
+        if [[ -n $flaw ]]; then
+            say "making the virtual environment anew, because $flaw: $venv   (log: $LOGS/pip.log)"
+            rm -rf "$venv" 2>/dev/null || finish "$venv cannot be removed"
+        else
+            say "making a virtual environment: $venv   (log: $LOGS/pip.log)"
+        fi
+        "$python" -m venv "$venv" >>"$LOGS/pip.log" 2>&1 || finish "$python -m venv failed: $(tail -n 1 "$LOGS/pip.log")"
     fi
-    mapfile -t requirements < <("$venv/bin/python" "$CHECKOUT/setup/python_needs.py" --list "${extra[@]}")
-    say "installing Python packages: ${requirements[*]%%[<>=]*}   (log: $LOGS/pip.log)"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input -c "$CHECKOUT/setup/constraints.txt" \
-        "${requirements[@]}" >>"$LOGS/pip.log" 2>&1 </dev/null ||
-        finish "pip failed: $(grep -m 1 -E 'connection broken|ERROR' "$LOGS/pip.log" | cut -c 1-200)   (log: $LOGS/pip.log)"
+    install_requirements ${extra[@]+"${extra[@]}"}
     "$venv/bin/python" "$CHECKOUT/setup/python_needs.py" --install-checkout
-    stamp_text >"$venv/nearfar-$LEVEL.stamp"
-    [[ $LEVEL == base ]] || stamp_text >"$venv/nearfar-base.stamp"
+    stamp_text "$venv" >"$venv/nearfar-$LEVEL.stamp"
+    [[ $LEVEL == base ]] || stamp_text "$venv" >"$venv/nearfar-base.stamp"
+    SYSTEM_CHANGED=yes # what else was in there has to come again
+}
+
+bring_cmake() { # PyPI's CMake into our own environment, where the one of PATH is too old
+    local flaw venv
+    venv=$(venv_folder)
+    flaw=$("$PYTHON" "$CHECKOUT/setup/toolchain.py" cmake)
+    [[ -n $flaw ]] || return 0
+    [[ $PYTHON == "$venv/bin/python" ]] ||
+        finish "$flaw: put a newer one on PATH (pip install cmake); nothing is installed into ${PYTHON%/bin/*}, which is not nearfar's own"
+    say "$flaw: installing PyPI's   (log: $LOGS/pip.log)"
+    pip_install 'cmake>=3.20,<5' || finish "$flaw, and pip brings no newer one: $(why_pip_failed)"
 }
 
 one_at_a_time() { # a second set-up of the same folder waits for the first
@@ -245,7 +350,7 @@ one_at_a_time() { # a second set-up of the same folder waits for the first
 
 system_key() { # everything that the answer of system_needs hangs on; bash alone
     local tool driver=''
-    for tool in python3 c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicxx mpirun numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
+    for tool in python3 python3.{10..14} c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicxx mpirun numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
     [[ -e /proc/driver/nvidia/version ]] && driver=$(</proc/driver/nvidia/version)
     for tool in /usr/include/hwloc.h /usr/include/gtest/gtest.h; do [[ -e $tool ]] && printf '%s\n' "$tool"; done
     printf '%s\n' "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${CUDACXX-}" "${CUDA_HOME-}" "${MPICXX-}" \
@@ -254,12 +359,15 @@ system_key() { # everything that the answer of system_needs hangs on; bash alone
 
 set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; none where WAY is spack) are set
     LEVEL=$1
-    local key stamp=$STATE/build/setup-$1.stamp to_compile='' tests=''
+    local key version stamp=$STATE/build/setup-$1.stamp to_compile='' tests=''
     [[ $LEVEL == base ]] || to_compile=--to-compile tests=--tests
     [[ ${WAY-} != spack ]] || stamp=$STATE/build/setup-spack.stamp # says nothing of CMake's CUDA
     mkdir -p "$STATE/build" 2>/dev/null && [[ -w $STATE/build ]] ||
         finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
     if [[ -n ${NEARFAR_PYTHON-} ]]; then
+        version=$(version_of "$NEARFAR_PYTHON") || finish "NEARFAR_PYTHON=$NEARFAR_PYTHON: no Python that runs"
+        new_enough "$version" || finish "NEARFAR_PYTHON=$NEARFAR_PYTHON is Python $version; $OLDEST_PYTHON or newer is needed"
+        NEARFAR_PYTHON=$(type -P "$NEARFAR_PYTHON")
         "$NEARFAR_PYTHON" "$CHECKOUT/setup/python_needs.py" --check ${tests:+--test} >&2 ||
             finish "NEARFAR_PYTHON=$NEARFAR_PYTHON lacks what is needed"
     fi
@@ -281,6 +389,7 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
         exec 9>&-
         return
     fi
+    [[ -z ${SYSTEM_CHANGED-} ]] || bring_cmake
     if [[ -n ${SYSTEM_CHANGED-} || $NEARFAR_CUDA == wheels ]]; then
         # The tests compile the GPU programs on any machine.
         "$PYTHON" "$CHECKOUT/setup/cuda_wheels.py" --cuda "$NEARFAR_CUDA" --log "$LOGS/pip.log" $to_compile \

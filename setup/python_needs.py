@@ -1,6 +1,6 @@
 """What nearfar needs of a Python, as pyproject.toml says: list it, check this Python, make nearfar importable.
 
-Standard library only, Python 3.9; this also runs under a Python that lacks everything.
+Standard library only; this also runs under a Python that lacks everything.
 """
 
 from __future__ import annotations
@@ -12,14 +12,20 @@ from importlib import metadata
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+OLDEST_PYTHON = (3, 10)
 
 
-def requirements(test: bool) -> list[str]:
-    """The requirement strings of ``dependencies``, and with ``test`` those of the extra of that name."""
+def requirements(*lists: str) -> list[str]:
+    """The requirement strings of these lists of pyproject.toml: ``dependencies``, or an extra's name."""
     text = (CHECKOUT / "pyproject.toml").read_text()
-    names = ["dependencies"] + (["test"] if test else [])
-    blocks = [re.search(rf"^{name} = \[(.*?)^\]", text, re.M | re.S) for name in names]
+    blocks = [re.search(rf"^{name} = \[(.*?)^\]", text, re.M | re.S) for name in lists]
     return [requirement for block in blocks if block for requirement in re.findall(r'"([^"]+)"', block[1])]
+
+
+def without_polars(needed: list[str]) -> list[str]:
+    """The same with what the installed ReFrame needs instead of ReFrame, which is there: its polars belongs to an extra."""
+    others = [requirement for requirement in needed if not requirement.startswith("reframe-hpc")]
+    return others + [one for one in metadata.requires("reframe-hpc") or [] if "extra" not in one]
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -59,18 +65,25 @@ def main() -> int:
     """Do one of --list, --check and --install-checkout."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="print the requirements, one a line")
+    parser.add_argument(
+        "--without-polars", action="store_true", help="list, instead of the installed ReFrame, what it needs"
+    )
+    parser.add_argument("--list-optional", action="store_true", help="print those that nearfar can do without")
     parser.add_argument("--check", action="store_true", help="exit 1 and say why when this Python lacks one")
     parser.add_argument(
         "--install-checkout", action="store_true", help="make the checkout importable in this environment"
     )
     parser.add_argument("--test", action="store_true", help="with what the tests need")
     options = parser.parse_args()
+    needed = requirements("dependencies", *(["test"] if options.test else []))
     if options.list:
-        print(*requirements(options.test), sep="\n")
+        print(*(without_polars(needed) if options.without_polars else needed), sep="\n")
+    if options.list_optional:
+        print(*requirements("history"), sep="\n")
     if options.check:
-        complaints = list(filter(None, map(complaint, requirements(options.test))))
+        complaints = list(filter(None, map(complaint, needed)))
         print(*complaints, sep="\n", end="\n" if complaints else "", file=sys.stderr)
-        return 1 if complaints or sys.version_info < (3, 9) else 0
+        return 1 if complaints or sys.version_info < OLDEST_PYTHON else 0
     if options.install_checkout:
         install_checkout()
     return 0

@@ -1,4 +1,7 @@
-"""Which compilers build nearfar's programs, and the fingerprint of a build. Standard library only, Python 3.9."""
+"""Which compilers build nearfar's programs, and the fingerprint of a build. Standard library only.
+
+It runs under Pythons older than nearfar's, so that what else is missing can be told.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OLDEST_CUDA = (12, 2)
+OLDEST_CMAKE = (3, 20)
 #: Compilers by other names, for systems whose default is older than C++17 (SLES 15: gcc 7).
 COMPILERS = ["c++", "g++", "clang++", "g++-14", "g++-13", "g++-12", "g++-11", "g++-10"]
 #: C++17 with its library, asked of the preprocessor alone, which answers in milliseconds (gcc 7 has no <charconv>).
@@ -49,13 +53,28 @@ def find(cuda: str, cuda_architectures: str, mpi: str, state: Path, checkout: Pa
     cxx = compiler()
     if not cxx:
         raise MissingTool("no C++17 compiler found: ./validate lists what is missing")
-    cmake = shutil.which("cmake")
+    cmake = cmake_program(state, checkout)
     if not cmake:
         raise MissingTool("cmake not found: ./validate lists what is missing")
     generator = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     nvcc, words = cuda_compiler(cuda, state, checkout)
     mpicxx = mpi_compiler() if mpi == "auto" else ""
     return Toolchain(cxx, cmake, generator, nvcc, mpicxx, cuda_architectures, words if mpicxx else f"{words}, no MPI")
+
+
+def cmake_program(state: Path, checkout: Path) -> str:
+    """The absolute path of the CMake that the set-up put into its environment, or else of the one on PATH; empty when there is none."""
+    own = [base / ".venv" / "bin" / "cmake" for base in (checkout, state)]
+    return next((str(path) for path in own if path.exists()), "") or shutil.which("cmake") or ""
+
+
+def cmake_flaw(path: str) -> str:
+    """Why this CMake cannot be used, in words; empty where it can."""
+    version = tool_version("cmake", path)
+    if not version:
+        return f"CMake does not run: {path}"
+    oldest = ".".join(map(str, OLDEST_CMAKE))
+    return "" if numbers(version) >= OLDEST_CMAKE else f"CMake {version} of {path} is older than {oldest}"
 
 
 def mpi_compiler() -> str:
@@ -244,5 +263,9 @@ def hwloc_as_found() -> str:
         return ""
 
 
-if __name__ == "__main__":
-    sys.exit(not compiler())  # the probe of setup/common.sh
+if __name__ == "__main__":  # what setup/common.sh asks
+    if sys.argv[1:] == ["cmake"]:
+        here = Path(__file__).resolve().parents[1]
+        print(cmake_flaw(cmake_program(Path(os.environ.get("NEARFAR_STATE") or here), here)))
+    else:
+        sys.exit(not compiler())

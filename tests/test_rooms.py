@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,7 +143,7 @@ def test_no_rooms_import_each_other() -> None:
     def walk(room: str) -> None:
         if room in walked:
             circle = [*walked[walked.index(room) :], room]
-            lines = [str(arrows[a][b]) for a, b in zip(circle, circle[1:])]
+            lines = [str(arrows[a][b]) for a, b in itertools.pairwise(circle)]
             pytest.fail(f"rooms in a circle, {' → '.join(circle)}:\n" + "\n".join(lines))
         if room in done:
             return

@@ -13,14 +13,14 @@ import traceback
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import yaml
 
 from .errors import NearfarError
 from .files import CHECKOUT
 
-Step = Union[str, int]
+Step = str | int
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 SCHEMAS = Path(__file__).with_name("schemas")

@@ -10,11 +10,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from nearfar import history
 from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, nearest
-from nearfar.history import History, Question, Series, series, text
+from nearfar.history import History, Question, Series, pl, series, text
 
 _EPILOG = """\
 examples:
@@ -30,13 +28,8 @@ examples:
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
 nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/reference/history.md has the columns.
 
-exit codes: 0 shown, 2 wrong use (a name that nothing has), 3 there is no history of what is asked, or it cannot be read
+exit codes: 0 shown, 2 wrong use (a name that nothing has) or no polars, 3 no history of what is asked, or it cannot be read
 """
-#: Of some rows: runs, when, and how many figures failed.
-_HOW_MUCH = (
-    pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
-    (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
-)  # fmt: skip
 #: Lines of a table, unless all are asked for.
 MOST_LINES = 40
 _SCHEMA = "nearfar-history/1"
@@ -63,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer one question."""
+    history.need_polars("no history can be read or written")
     store = History(history.readable(), _say)
     if args.record:
         return _record(args.record)
@@ -186,9 +180,17 @@ def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "first": text.time(row["first"]), "last": text.time(row["last"])} for row in rows]
 
 
+def _how_much() -> tuple[pl.Expr, ...]:
+    """Of some rows: runs, when, and how many figures failed."""
+    return (
+        pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
+        (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
+    )  # fmt: skip
+
+
 def _systems(args: argparse.Namespace, store: History, question: Question) -> int:
     """Of several systems how much there is of each."""
-    found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_HOW_MUCH)
+    found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_how_much())
     if found.is_empty():
         raise _nothing(store, question)
     rows = found.to_dicts()
@@ -205,7 +207,7 @@ def _systems(args: argparse.Namespace, store: History, question: Question) -> in
 
 
 def _overview(args: argparse.Namespace, store: History, question: Question) -> int:
-    found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_HOW_MUCH)
+    found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_how_much())
     if found.is_empty():
         raise _nothing(store, question)
     if args.json:

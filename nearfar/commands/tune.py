@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-import polars as pl
-
 from nearfar import history
 from nearfar.base import (
     EXIT_COULD_NOT_JUDGE,
@@ -26,7 +24,7 @@ from nearfar.base import (
     site_files,
     write_atomically,
 )
-from nearfar.history import History, Question
+from nearfar.history import History, Question, pl
 from nearfar.history.tuning import ChosenSamples, Proposal, TuneOptions, proposal, reference_text, samples, tolerance
 from nearfar.history.tuning import text as shown
 from nearfar.model.prediction import NodeType
@@ -46,7 +44,7 @@ the statistics. The diff goes to standard output, all that is said about it to s
 
 The site as it would be is looked at as nearfar lint does: with an error nothing is written.
 
-exit codes: 0 proposed (or nothing to change), 2 wrong use or an error of lint, 3 nothing can be tuned from what there is
+exit codes: 0 proposed (or nothing to change), 2 wrong use, an error of lint or no polars, 3 nothing can be tuned from what there is
 """
 #: Seconds to wait for another tune of the same file.
 _PATIENCE = 60.0
@@ -77,6 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Propose, show, and with ``--apply`` write."""
+    history.need_polars("no reference can be tuned, because no history can be read")
     tolerance.check(args.coverage, args.confidence)
     directories = site_directories()
     system = _system(args.system, directories)

@@ -1,8 +1,13 @@
-"""The history: every real run's figures as rows in Parquet, beside the documents that they come from."""
+"""The history: every real run's figures as rows in Parquet, beside the documents that they come from.
+
+Needs polars, which is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
+``NearfarError``.
+"""
 
 from . import series, text
 from .baselines import OwnPast
 from .compaction import compact
+from .lazy_polars import need_polars, no_polars, pl
 from .places import VARIABLE, directory, readable
 from .recording import record
 from .series import LESS_IS_BETTER, Series
@@ -17,7 +22,10 @@ __all__ = [
     "Series",
     "compact",
     "directory",
+    "need_polars",
+    "no_polars",
     "parse_since",
+    "pl",
     "readable",
     "record",
     "series",

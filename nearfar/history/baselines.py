@@ -12,14 +12,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from nearfar.base import NOT_JUDGED, CouldNotJudge
 from nearfar.verdict import Baseline, plausibility
 
 from . import rows
+from .lazy_polars import pl
 from .places import VERSION, directory, word
-from .schema import COLUMNS
+from .schema import row_schema
 from .store import History, Question, trusted
 
 #: What is older is forgotten, and of the rest the newest runs count.
@@ -98,7 +97,7 @@ class OwnPast:
 def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str, Baseline]:
     """The values of each figure of now in the runs that compare with it."""
     names = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, "gpus", "gpu_uuid", "gpu_serial")
-    figures = pl.DataFrame({n: [row.get(n) for row in now] for n in names}, {n: COLUMNS[n] for n in names})
+    figures = pl.DataFrame({n: [row.get(n) for row in now] for n in names}, {n: row_schema()[n] for n in names})
     pairs = healthy.join(figures, on=_SAME_FIGURE, how="inner", suffix="_now", maintain_order="left")
     # A program that does not say whether MPS ran saw none.
     pairs = pairs.with_columns(pl.col("mps", "mps_now").fill_null("off"))

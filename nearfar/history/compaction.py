@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-import polars as pl
-
 from nearfar.base import CouldNotJudge, cannot_write, lock
 
+from .lazy_polars import pl
 from .places import COMPACTED, ELSEWHERE, VERSION
 from .store import History, Question, scan
 

@@ -15,13 +15,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from nearfar.base import CouldNotJudge, write_atomically
 
 from . import rows
+from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, directory, word
-from .schema import COLUMNS
+from .schema import row_schema
 from .store import History, Question
 
 Say = Callable[[str], None]
@@ -88,8 +87,8 @@ def _write(history: Path, found: list[dict[str, Any]]) -> None:
         "sequence": _next(history, first["system"], first["node"]),
         "recorded": datetime.now(timezone.utc),
     }
-    columns = {key: [stamp.get(key, row.get(key)) for row in found] for key in COLUMNS}
-    frame = pl.DataFrame(columns, schema=COLUMNS)
+    columns = {key: [stamp.get(key, row.get(key)) for row in found] for key in row_schema()}
+    frame = pl.DataFrame(columns, schema=row_schema())
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd")
     write_atomically(path, content.getvalue(), ELSEWHERE)

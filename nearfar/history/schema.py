@@ -2,56 +2,60 @@
 
 from __future__ import annotations
 
-import polars as pl
+import functools
 
-_TIME = pl.Datetime("us", "UTC")
+from .lazy_polars import pl
 
-#: Columns by name. Times are UTC; ``value``, the interval and the reference's bounds are in ``unit``.
-COLUMNS: dict[str, pl.DataType] = {
-    "source": pl.String(),  # of the check's document and verdict: the same run twice counts once
-    "sequence": pl.Int64(),  # counts the recordings of a node, so that a clock set back reorders nothing
-    "recorded": _TIME,
-    "started": _TIME,
-    "run": pl.String(),
-    "system": pl.String(),
-    "partition": pl.String(),
-    "environ": pl.String(),
-    "node": pl.String(),
-    "product": pl.String(),
-    "gpus": pl.String(),  # the figure's GPUs by number, joined by '+', as their models, UUIDs and serial numbers are
-    "gpu_model": pl.String(),
-    "gpu_uuid": pl.String(),
-    "gpu_serial": pl.String(),
-    "driver": pl.String(),
-    "cuda": pl.String(),
-    "mps": pl.String(),
-    "mpi": pl.String(),
-    "kernel": pl.String(),
-    "program": pl.String(),
-    "version": pl.String(),
-    "engine": pl.String(),
-    "check": pl.String(),
-    "metric": pl.String(),
-    "rows": pl.List(pl.String()),  # of references that may speak of it, the most precise first
-    "quantity": pl.String(),
-    "cell": pl.String(),
-    "flow": pl.String(),
-    "class": pl.String(),
-    "unit": pl.String(),
-    "value": pl.Float64(),
-    "low": pl.Float64(),
-    "high": pl.Float64(),
-    "n": pl.Int32(),
-    "ceiling": pl.Float64(),  # what its link can carry of payload
-    "reference": pl.Float64(),
-    "lower": pl.Float64(),
-    "upper": pl.Float64(),
-    "origin": pl.String(),
-    "stale": pl.Boolean(),
-    "verdict": pl.String(),
-    "converged": pl.Boolean(),
-    "verified": pl.Boolean(),
-    "throttled": pl.Boolean(),
-    "contended": pl.Boolean(),
-    "quick": pl.Boolean(),
-}
+
+@functools.lru_cache(maxsize=1)
+def row_schema() -> dict[str, pl.DataType]:
+    """Columns by name. Times are UTC; ``value``, the interval and the reference's bounds are in ``unit``."""
+    time = pl.Datetime("us", "UTC")
+    return {
+        "source": pl.String(),  # of the check's document and verdict: the same run twice counts once
+        "sequence": pl.Int64(),  # counts the recordings of a node, so that a clock set back reorders nothing
+        "recorded": time,
+        "started": time,
+        "run": pl.String(),
+        "system": pl.String(),
+        "partition": pl.String(),
+        "environ": pl.String(),
+        "node": pl.String(),
+        "product": pl.String(),
+        "gpus": pl.String(),  # the figure's GPUs by number, joined by '+', as their models, UUIDs and serial numbers are
+        "gpu_model": pl.String(),
+        "gpu_uuid": pl.String(),
+        "gpu_serial": pl.String(),
+        "driver": pl.String(),
+        "cuda": pl.String(),
+        "mps": pl.String(),
+        "mpi": pl.String(),
+        "kernel": pl.String(),
+        "program": pl.String(),
+        "version": pl.String(),
+        "engine": pl.String(),
+        "check": pl.String(),
+        "metric": pl.String(),
+        "rows": pl.List(pl.String()),  # of references that may speak of it, the most precise first
+        "quantity": pl.String(),
+        "cell": pl.String(),
+        "flow": pl.String(),
+        "class": pl.String(),
+        "unit": pl.String(),
+        "value": pl.Float64(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
+        "n": pl.Int32(),
+        "ceiling": pl.Float64(),  # what its link can carry of payload
+        "reference": pl.Float64(),
+        "lower": pl.Float64(),
+        "upper": pl.Float64(),
+        "origin": pl.String(),
+        "stale": pl.Boolean(),
+        "verdict": pl.String(),
+        "converged": pl.Boolean(),
+        "verified": pl.Boolean(),
+        "throttled": pl.Boolean(),
+        "contended": pl.Boolean(),
+        "quick": pl.Boolean(),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,9 @@ from datetime import datetime
 from math import comb
 from typing import NamedTuple
 
-import polars as pl
-
 from nearfar.base import ORDER
+
+from .lazy_polars import pl
 
 #: The columns of the history that series are made of.
 COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict")
@@ -100,7 +101,7 @@ def sparkline(values: Sequence[float], least: float, most: float, width: int = 3
     several."""
     if len(values) > width:
         edges = [round(i * len(values) / width) for i in range(width + 1)]
-        values = [statistics.median(values[a:b]) for a, b in zip(edges, edges[1:])]
+        values = [statistics.median(values[a:b]) for a, b in itertools.pairwise(edges)]
     span = most - least
     steps = len(_LEVELS) - 1
     return "".join(_LEVELS[round((value - least) / span * steps) if span > 0 else steps // 2] for value in values)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import polars as pl
-
 from nearfar.base import CouldNotJudge
 
+from .lazy_polars import pl
 from .places import COMPACTED, VERSION, word
-from .schema import COLUMNS
+from .schema import row_schema
 
 #: A clock that goes back by less was not set, but is another machine's.
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -118,7 +117,7 @@ class History:
         Order is that of the runs' own times, but what was recorded after a node's clock had been set back counts as
         later (``epoch`` counts those times). Raises ``CouldNotJudge`` where the files cannot be read.
         """
-        wanted = list(dict.fromkeys([*_KEYS, *(COLUMNS if columns is None else columns)]))
+        wanted = list(dict.fromkeys([*_KEYS, *(row_schema() if columns is None else columns)]))
         return in_order(_once(self._answered(question, lambda files: _read(files, question.predicate, wanted))))
 
     def nodes(self, system: str) -> list[str]:
@@ -140,7 +139,7 @@ class History:
         wanted = question.predicate if where is None else question.predicate & where
 
         def found(files: Sequence[Path]) -> pl.DataFrame:
-            rows = scan(files) if files else pl.LazyFrame(schema=COLUMNS)
+            rows = scan(files) if files else pl.LazyFrame(schema=row_schema())
             rows = rows.filter(wanted).with_columns(**(made or {}))
             return rows.group_by(by).agg(*figures).sort(by).collect(engine="streaming")
 
@@ -163,7 +162,7 @@ class History:
         found = set()
         for path in files:
             try:
-                _read([path], pl.lit(True), list(COLUMNS), limit=1)
+                _read([path], pl.lit(True), list(row_schema()), limit=1)
             except FileNotFoundError:
                 continue
             except (OSError, pl.exceptions.PolarsError) as error:
@@ -192,7 +191,7 @@ def _newest(files: Sequence[Path], most: int | None) -> list[Path]:
 
 def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: int | None = None) -> pl.DataFrame:
     if not files:
-        return pl.DataFrame(schema={name: COLUMNS[name] for name in columns})
+        return pl.DataFrame(schema={name: row_schema()[name] for name in columns})
     rows = scan(files).filter(predicate).select(columns)
     return (rows if limit is None else rows.head(limit)).collect()
 
@@ -200,7 +199,7 @@ def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: 
 def scan(files: Sequence[Path]) -> pl.LazyFrame:
     """The rows of files, with the columns that this version knows."""
     return pl.scan_parquet(
-        list(files), schema=COLUMNS, missing_columns="insert", extra_columns="ignore", hive_partitioning=False,
+        list(files), schema=row_schema(), missing_columns="insert", extra_columns="ignore", hive_partitioning=False,
         glob=False,
     )  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 from nearfar.cells import Cell, Flow
 
@@ -75,4 +74,4 @@ class SubjectMetric:
 
 
 #: Any figure that is judged.
-AnyMetric = Union[Metric, SubjectMetric]
+AnyMetric = Metric | SubjectMetric

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nearfar import history
 from nearfar.base import (
     EXIT_COULD_NOT_JUDGE,
     EXIT_FAILED,
@@ -219,9 +220,14 @@ def _finish(
 
 def _remember(folder: Path) -> None:
     """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
-    from nearfar import history
-
-    findings = (finding for found in expected_cases.verdicts(folder) for finding in found["findings"])
+    found = expected_cases.verdicts(folder)
+    missing = history.no_polars()
+    if missing is not None:
+        if any(each["kind"] == "measured" for each in found):
+            words = f"no history is kept, and nothing compared with the node's past: {missing}"
+            print(f"nearfar: {words}", file=sys.stderr, flush=True)
+        return
+    findings = (finding for each in found for finding in each["findings"])
     for words in dict.fromkeys(str(f["reason"]) for f in findings if f["item"] == HISTORY):
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
     try:

@@ -14,7 +14,7 @@ import pytest
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
 from nearfar.history.rows import of_document
-from nearfar.history.schema import COLUMNS
+from nearfar.history.schema import row_schema
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_from_document, node_to_document
 from nearfar.topology.inventory import nvml
 from tests.data.runs import nightly
@@ -23,7 +23,7 @@ from tests.support.fake_nvml import FakeGpu, FakeNvml
 
 def rows(kept: Path) -> pl.DataFrame:
     files = list(kept.rglob("*.parquet"))
-    return pl.concat([pl.read_parquet(file) for file in files]) if files else pl.DataFrame(schema=COLUMNS)
+    return pl.concat([pl.read_parquet(file) for file in files]) if files else pl.DataFrame(schema=row_schema())
 
 
 def lines_of(run: Path, kept: Path) -> list[str]:
@@ -38,7 +38,7 @@ def test_a_figure_becomes_one_row(tmp_path: Path) -> None:
     found = rows(kept)
     verdict = json.loads((run / "gpu001/host_device_check/verdict.json").read_text())
     assert len(found) == len(verdict["metrics"])
-    assert found.schema == pl.Schema(COLUMNS)
+    assert found.schema == pl.Schema(row_schema())
     row = found.filter(pl.col("metric") == "sole.n0_g2").to_dicts()[0]
     metric = next(m for m in verdict["metrics"] if m["name"] == "sole.n0_g2")
     assert (row["system"], row["node"], row["run"]) == ("redwood", "gpu001", "20261120T020000")

@@ -139,7 +139,7 @@ def row(run: str, sequence: int, recorded: datetime, started: datetime) -> dict[
 
 
 def ordered(rows: list[dict[str, object]]) -> list[str]:
-    frame = pl.DataFrame(rows, schema={k: v for k, v in schema.COLUMNS.items() if k in rows[0]})
+    frame = pl.DataFrame(rows, schema={k: v for k, v in schema.row_schema().items() if k in rows[0]})
     from nearfar.history.store import in_order
 
     return in_order(frame)["run"].to_list()

@@ -186,6 +186,24 @@ def test_a_history_that_cannot_be_read_costs_a_line(checkout: Path, tmp_path: Pa
     assert done.stderr.count("not compared with its own past") == 1, done.stderr
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_without_polars_a_run_says_so_once(checkout: Path, tmp_path: Path, before: bool) -> None:
+    """Whether there is a history of the node already or not."""
+    if before:
+        assert validate_plain(checkout, "good").returncode == 0
+    (tmp_path / "stub").mkdir()
+    (tmp_path / "stub/polars.py").write_text('raise ModuleNotFoundError("polars", name="polars")\n')
+    kept = listing(tmp_path / "state/reports/history")
+    done = validate_plain(checkout, "good", PYTHONPATH=f"{tmp_path / 'stub'}:{checkout}")
+    assert (done.returncode, run_json(checkout)["verdict"]) == (0, "PASS"), done.stdout + done.stderr
+    said = [line for line in done.stderr.splitlines() if "polars is" in line or "its own past" in line]
+    assert len(said) == 1, done.stderr
+    words = "nearfar: no history is kept, and nothing compared with the node's past: polars is not installed; "
+    assert said[0].startswith(words) and listing(tmp_path / "state/reports/history") == kept
+    modelled = validate(checkout, "--system", "keeneland", PYTHONPATH=f"{tmp_path / 'stub'}:{checkout}")
+    assert modelled.returncode == 0 and "polars is" not in modelled.stderr, "nothing modelled is ever kept"
+
+
 def test_drift_is_named(checkout: Path) -> None:
     """This machine is no Keeneland node: every GPU is missing, and said so."""
     done = validate(checkout, "--system", "fake", "--check", "topology_check")

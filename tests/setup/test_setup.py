@@ -23,6 +23,10 @@ SYSTEMS = {
     "debian": 'PRETTY_NAME="Debian GNU/Linux 12"\nID=debian\nVERSION_ID="12"\n',
     "rhel8": 'PRETTY_NAME="Red Hat Enterprise Linux 8.10"\nID="rhel"\nID_LIKE="fedora"\nVERSION_ID="8.10"\n',
     "rocky9": 'PRETTY_NAME="Rocky Linux 9.4"\nID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.4"\n',
+    "alma8": 'PRETTY_NAME="AlmaLinux 8.10"\nID="almalinux"\nID_LIKE="rhel centos fedora"\nVERSION_ID="8.10"\n',
+    "debian11": 'PRETTY_NAME="Debian GNU/Linux 11"\nID=debian\nVERSION_ID="11"\n',
+    "ubuntu20": 'PRETTY_NAME="Ubuntu 20.04.6 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="20.04"\n',
+    "arch": 'PRETTY_NAME="Arch Linux"\nID=arch\n',
     "sles15": 'PRETTY_NAME="SUSE Linux Enterprise Server 15 SP6"\nID="sles"\nID_LIKE="suse"\nVERSION_ID="15.6"\n',
 }
 #: What every Linux has; the tools that nearfar needs are not among them.
@@ -35,6 +39,7 @@ PLAIN_TOOLS = [
     "env",
     "grep",
     "mkdir",
+    "readlink",
     "tail",
     "touch",
     "chmod",
@@ -49,6 +54,31 @@ def script(path: Path, text: str) -> Path:
     path.write_text(f"#!/bin/bash\n{text}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+#: A Python of the test's choosing. Its environments' pip notes what it is asked for, and brings a CMake.
+FAKE_PYTHON = """
+version={version}
+case "$*" in
+*"import venv, ensurepip"*) {venv} && echo $version ;;
+*"sys.version_info[:3]"*) echo $version ;;
+"-m venv "*)
+    mkdir -p "$3/bin" "$3/lib/python${{version%.*}}" && : >"$3/pyvenv.cfg"
+    {cp} "$0" "$3/bin/python"
+    ;;
+"-m pip install "*)
+    words="$*"
+    echo "pip ${{words#*constraints.txt }}" >>{calls}
+    case "$*" in
+    *"--only-binary :all: polars"*) [[ -z ${{FAKE_NO_POLARS-}} ]] || {{ echo "$FAKE_NO_POLARS"; exit 1; }} ;;
+    *"cmake>="*) [[ -z ${{FAKE_NO_CMAKE-}} ]] || {{ echo "$FAKE_NO_CMAKE"; exit 1; }}; {ln} -s {cmake} "${{0%/*}}/cmake" ;;
+    esac
+    ;;
+*--install-checkout*) printf '#!/bin/bash\\necho nearfar "$@"\\n' >"${{0%/*}}/nearfar" && chmod +x "${{0%/*}}/nearfar" ;;
+*--check*) echo "Jinja2 is not installed" >&2 && exit 1 ;;
+*) exec {real} "$@" ;;
+esac
+"""
 
 
 class Machine:
@@ -86,7 +116,20 @@ class Machine:
         )
 
     def has_everything(self) -> None:
-        """Put the needed tools on PATH, each of which notes its calls, and name a Python that has the packages."""
+        """Put the needed tools on PATH, and name a Python that has the packages."""
+        self.has_tools()
+        self.environment["NEARFAR_PYTHON"] = sys.executable
+
+    def has_python(self, name: str, version: str, venv: bool = True) -> Path:
+        """Put a Python without the packages on PATH."""
+        tools = {tool: shutil.which(tool) for tool in ("cp", "ln", "cmake")}
+        text = FAKE_PYTHON.format(
+            version=version, venv="true" if venv else "exit 1", calls=self.calls, real=sys.executable, **tools
+        )
+        return script(self.bin / name, text)
+
+    def has_tools(self) -> None:
+        """Put the needed tools on PATH, each of which notes its calls."""
         for tool in (
             "cmake",
             "make",
@@ -104,7 +147,6 @@ class Machine:
                 script(self.bin / tool, f'echo "{tool} $*" >>{self.calls}; exec {real} "$@"')
         for tool in ("apt-get", "pip"):
             script(self.bin / tool, f'echo "{tool} $*" >>{self.calls}; exit 1')
-        self.environment["NEARFAR_PYTHON"] = sys.executable
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run ./validate with these arguments."""
@@ -139,15 +181,17 @@ def test_what_is_missing_is_listed(machine: Machine, system: str, user: int, arc
     done = machine.run()
     assert done.returncode == 2
     assert not machine.called(), "nothing is installed here"
-    for words in ("a C++17 compiler", "CMake 3.20", "hwloc 2 (lstopo)", "Python 3.9", "headers of hwloc"):
+    for words in ("a C++17 compiler", "CMake 3.20", "hwloc 2 (lstopo)", "Python 3.10", "headers of hwloc"):
         assert f"- {words}" in done.stderr
-    lines = {
-        line.split("  ")[1]: line for line in done.stderr.splitlines() if line.startswith("  ") and "install" in line
-    }
-    assert "apt-get install python3 python3-venv g++ make cmake pkg-config hwloc" in lines["Debian, Ubuntu"]
-    assert "dnf install python3.11 gcc-c++" in lines["RHEL 8, 9"] and "hwloc-devel" in lines["RHEL 8, 9"]
-    assert "zypper install python311 gcc12-c++" in lines["SLES 15"]
-    assert "spack install --add" in lines["Spack"]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("  ") and "install" in line]
+    assert len(lines) == 2 and "spack install --add python" in lines[1]
+    assert {
+        "debian": "apt-get install python3 python3-venv g++ make cmake pkg-config hwloc",
+        "rhel8": "dnf install python3.12 gcc-c++",
+        "rocky9": "dnf install python3.12 gcc-c++",
+        "sles15": "zypper install python312 gcc12-c++",
+    }[system] in lines[0]
+    assert ("hwloc-devel: CodeReady" in lines[0]) == system.startswith("r")
     assert ("needs root" in done.stderr) == (system == "debian" and user != 0)
 
 
@@ -237,12 +281,218 @@ def test_two_first_runs_at_once(machine: Machine) -> None:
 
 def test_a_python_that_lacks_something_is_named(machine: Machine) -> None:
     machine.has_everything()
-    machine.environment["NEARFAR_PYTHON"] = str(
-        script(machine.bin / "python9", "echo 'Jinja2 is not installed' >&2; exit 1")
-    )
+    machine.environment["NEARFAR_PYTHON"] = str(machine.has_python("python9", "3.10.1"))
     done = machine.run()
     assert done.returncode == 2
     assert "Jinja2 is not installed" in done.stderr and "python9 lacks what is needed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("3.9.18", "is Python 3.9.18; 3.10 or newer is needed"),
+        ("", ": no Python that runs"),
+        (None, ": no Python that runs"),
+    ],
+)
+def test_a_named_python_that_will_not_do_is_refused_in_a_line(
+    machine: Machine, version: str | None, words: str
+) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.1")
+    path = machine.bin / "own"
+    if version is not None:
+        script(path, f"[[ '{version}' ]] && echo {version}")
+    machine.environment["NEARFAR_PYTHON"] = str(path)
+    done = machine.run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"nearfar: NEARFAR_PYTHON={path}{words if words[0] == ':' else ' ' + words}\n"
+
+
+@pytest.mark.parametrize(
+    ("pythons", "chosen"),
+    [
+        ({"python3": "3.9.18", "python3.11": "3.11.9"}, "3.11"),
+        ({"python3": "3.9.18", "python3.10": "3.10.14", "python3.12": "3.12.4", "python3.9": "3.9.18"}, "3.12"),
+        ({"python3": "3.14.0", "python3.11": "3.11.9"}, "3.14"),
+        ({"python3": "3.11.2", "python3.13": "3.13.0 without venv"}, "3.11"),
+    ],
+)
+def test_the_newest_python_that_makes_environments_is_taken(
+    machine: Machine, pythons: dict[str, str], chosen: str
+) -> None:
+    machine.has_tools()
+    for name, version in pythons.items():
+        machine.has_python(name, version.split()[0], venv="without" not in version)
+    done = machine.run()
+    assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
+    assert [path.name for path in (machine.checkout / ".venv" / "lib").iterdir()] == [f"python{chosen}"]
+    again = machine.run()
+    assert (again.returncode, again.stderr) == (0, ""), "the second run uses it as it is"
+
+
+def spoil(venv: Path, how: str) -> None:
+    """Make an environment unfit."""
+    python = venv / "bin" / "python"
+    if how == "gone":
+        python.unlink()
+        python.symlink_to("/nowhere/python3.12")
+    elif how == "old":
+        script(python, "echo 3.9.18")
+    else:
+        (venv / "lib" / "python3.12").rename(venv / "lib" / "python3.11")
+        python.rename(venv / "elsewhere")  # a new interpreter behind the same name
+        python.symlink_to(venv / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("gone", "its Python is gone"),
+        ("old", "its Python 3.9.18 is older than 3.10"),
+        ("another", "it was made by another Python than its 3.12.4 of today"),
+    ],
+)
+def test_an_environment_of_another_python_is_made_anew(machine: Machine, how: str, why: str) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    assert machine.run().returncode == 0
+    venv = machine.checkout / ".venv"
+    spoil(venv, how)
+    (venv / "left-over").touch()
+    if how == "old":
+        machine.source.parent.parent.joinpath("pyproject.toml").open("a").write("\n")  # of an older checkout
+    done = machine.run()
+    assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
+    told = [line for line in done.stderr.splitlines() if "making the virtual" in line]
+    assert len(told) == 1 and told[0].startswith(
+        f"nearfar: making the virtual environment anew, because {why}: {venv} "
+    )
+    assert not (venv / "left-over").exists() and (venv / "lib" / "python3.12").is_dir()
+    assert machine.run().stderr == ""
+
+
+def test_an_environment_stays_where_nothing_can_replace_it(machine: Machine) -> None:
+    machine.is_a("rocky9")
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    assert machine.run().returncode == 0
+    spoil(machine.checkout / ".venv", "gone")
+    (machine.bin / "python3.12").unlink()
+    done = machine.run()
+    assert done.returncode == 2 and "dnf install python3.12\n" in done.stderr
+    assert (machine.checkout / ".venv" / "bin" / "nearfar").exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "line"),
+    [
+        ("rhel8", "RHEL 8, 9        dnf install python3.12"),
+        ("rocky9", "RHEL 8, 9        dnf install python3.12"),
+        ("alma8", "RHEL 8, 9        dnf install python3.12"),
+        ("sles15", "SLES 15          zypper install python312"),
+        ("debian", "Debian, Ubuntu   apt-get install python3 python3-venv"),
+        (
+            "debian11",
+            "Python           uv python install 3.12   # apt has no newer one here; python3 -m pip install uv",
+        ),
+        (
+            "ubuntu20",
+            "Python           uv python install 3.12   # apt has no newer one here; python3 -m pip install uv",
+        ),
+        ("arch", ""),
+    ],
+)
+def test_the_line_that_installs_a_python(machine: Machine, system: str, line: str) -> None:
+    machine.is_a(system, user=1000)
+    machine.has_tools()
+    machine.has_python("python3", "3.9.18")
+    done = machine.run()
+    assert done.returncode == 2 and not (machine.checkout / ".venv").exists()
+    missing = [each for each in done.stderr.splitlines() if each.startswith("  - ")]
+    assert missing == ["  - Python 3.10 or newer with venv (python3 here is 3.9.18)"]
+    lines = [each.strip() for each in done.stderr.splitlines() if each.startswith("  ") and "install" in each]
+    assert lines[:-1] == [line] if line else len(lines) == 4, lines
+    assert not [call for call in machine.called() if call.startswith(("apt-get", "pip"))]
+
+
+def test_a_python_without_venv_is_said_to_be_one(machine: Machine) -> None:
+    machine.is_a("debian", user=1000)
+    machine.has_tools()
+    machine.has_python("python3", "3.11.2", venv=False)
+    assert "- Python 3.10 or newer with venv (python3 here is 3.11.2, without venv)" in machine.run().stderr
+
+
+def old_cmake(machine: Machine) -> None:
+    """Debian 11's."""
+    script(machine.bin / "cmake", f'echo "cmake $*" >>{machine.calls}; echo "cmake version 3.18.4"')
+
+
+def test_a_cmake_that_is_too_old_is_replaced_by_pypis(machine: Machine) -> None:
+    machine.is_a("debian11")
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    old_cmake(machine)
+    done = machine.run()
+    assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
+    flaw = f"CMake 3.18.4 of {machine.bin / 'cmake'} is older than 3.20"
+    assert f"nearfar: {flaw}: installing PyPI's   (log: " in done.stderr
+    calls = machine.called()
+    assert "pip cmake>=3.20,<5" in calls and not [call for call in calls if call.startswith("apt-get")]
+    assert {call for call in calls if call.startswith("cmake")} == {"cmake --version"}, "it built nothing"
+    assert (machine.checkout / "build" / "bin").is_dir()
+    assert machine.run().stderr == ""
+
+
+def test_a_cmake_that_cannot_be_replaced_is_named(machine: Machine) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    old_cmake(machine)
+    flaw = f"nearfar: CMake 3.18.4 of {machine.bin / 'cmake'} is older than 3.20"
+    machine.environment["FAKE_NO_CMAKE"] = "ERROR: No matching distribution found for cmake"
+    done = machine.run()
+    assert done.returncode == 2
+    assert f"{flaw}, and pip brings no newer one: ERROR: No matching distribution found" in done.stderr
+    shutil.rmtree(machine.checkout / ".venv")
+    machine.environment["NEARFAR_PYTHON"] = sys.executable
+    done = machine.run()
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{flaw}: put a newer one on PATH (pip install cmake); nothing is installed into ")
+    build = subprocess.run(
+        [sys.executable, str(machine.checkout / "setup" / "build")],
+        env=machine.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert build.returncode == 2 and f"{flaw}: ./validate brings a newer one" in build.stderr
+
+
+def test_without_a_wheel_of_polars_the_set_up_goes_on(machine: Machine) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    machine.environment["FAKE_NO_POLARS"] = "ERROR: No matching distribution found for polars<2,>=1.30"
+    done = machine.run()
+    assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
+    told = [line for line in done.stderr.splitlines() if "going on" in line]
+    assert len(told) == 1 and told[0].startswith(
+        "nearfar: going on without polars: no history is kept, and nearfar history and tune do not work: "
+        "ERROR: No matching distribution found for polars<2,>=1.30"
+    )
+    asked = [call for call in machine.called() if call.startswith("pip ")]
+    assert asked[0] == "pip --only-binary :all: polars>=1.30,<2"
+    assert asked[1].startswith("pip --no-deps reframe-hpc>=")
+    assert "clustershell" in asked[2].lower() and "Jinja2>=" in asked[2]
+    assert not [call for call in asked[1:] if "polars" in call or " reframe" in call.partition("--no-deps")[2][12:]]
+    assert machine.run().stderr == "", "it is not tried again at every run"
+
+
+def test_without_the_net_polars_is_not_what_is_missing(machine: Machine) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    machine.environment["FAKE_NO_POLARS"] = "WARNING: Retrying after connection broken by 'NewConnectionError'"
+    done = machine.run()
+    assert done.returncode == 2 and "pip failed: WARNING: Retrying after connection broken" in done.stderr
+    assert "going on" not in done.stderr
 
 
 def test_state_goes_elsewhere(machine: Machine, tmp_path: Path) -> None:
@@ -348,12 +598,30 @@ def test_the_folder_laid_over_wheels(tmp_path: Path) -> None:
 
 
 def test_requirements_have_upper_bounds() -> None:
-    needs = python_needs.requirements(test=True)
+    needs = python_needs.requirements("dependencies", "history", "test")
     assert any(need.startswith("reframe-hpc>=4.10.4,<4.11") for need in needs)
+    assert any(need.startswith("polars") for need in needs)
     assert [need for need in needs if "<" not in need and "==" not in need] == []
 
 
 def test_this_python_has_what_is_needed() -> None:
-    assert [python_needs.complaint(need) for need in python_needs.requirements(test=False)] == [""] * 6
+    assert [python_needs.complaint(need) for need in python_needs.requirements("dependencies")] == [""] * 5
     assert python_needs.complaint("no-such-package>=1") == "no-such-package is not installed"
     assert "is needed" in python_needs.complaint("PyYAML>=99")
+
+
+def test_polars_is_asked_of_nobody() -> None:
+    """Neither by nearfar nor, where it is missing, by ReFrame."""
+    needed = python_needs.requirements("dependencies")
+    assert not [need for need in needed if need.startswith("polars")]
+    instead = python_needs.without_polars(needed)
+    assert not [need for need in instead if need.startswith(("polars", "reframe"))]
+    assert len(instead) > len(needed)
+
+
+def test_all_files_speak_of_the_same_oldest_python() -> None:
+    text = {name: (CHECKOUT / name).read_text() for name in ("pyproject.toml", "setup/common.sh", "README.md")}
+    assert python_needs.OLDEST_PYTHON == (3, 10)
+    for words in ('requires-python = ">=3.10"', 'target-version = "py310"', 'python_version = "3.10"'):
+        assert words in text["pyproject.toml"]
+    assert "OLDEST_PYTHON=3.10\n" in text["setup/common.sh"] and "Python 3.10 or newer" in text["README.md"]

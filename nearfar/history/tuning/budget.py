@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,5 +75,5 @@ def _again(figures: Sequence[Sequence[float]]) -> tuple[int, int]:
     if not ordered:
         return 0, 0
     low = ordered[int(_LOWEST * len(ordered))]
-    pairs = [(a, b) for values in figures for a, b in zip(values, values[1:]) if a < low]
+    pairs = [(a, b) for values in figures for a, b in itertools.pairwise(values) if a < low]
     return len(pairs), sum(b < low for _, b in pairs)

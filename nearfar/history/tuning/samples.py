@@ -8,18 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import polars as pl
-
 from nearfar.cells import CellError, parse
-from nearfar.history import LESS_IS_BETTER, History, Question
+from nearfar.history import LESS_IS_BETTER, History, Question, pl
 from nearfar.verdict import row_fault
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
-#: A program that does not say whether MPS ran saw none.
-_STAMPED = {"mps": pl.col("mps").fill_null("off")}
-#: A run that was recorded again after a compaction is there twice.
-_ONCE = pl.col("source").is_first_distinct()
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 #: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
@@ -96,22 +90,26 @@ def choose(
     ``types`` has the node type of each partition that is asked for. ``loosen``: what failed today's tuned reference enters.
     Of the software stamps the newest counts.
     """
+    # A program that does not say whether MPS ran saw none.
+    stamped = {"mps": pl.col("mps").fill_null("off")}
+    # A run that was recorded again after a compaction is there twice.
+    once = pl.col("source").is_first_distinct()
     wanted = pl.col("partition").is_in(list(types))
     if runs is not None:
         wanted &= pl.col("run").is_in(list(runs))
     stamps = store.aggregated(question, [*STAMP, "reason"], pl.len().alias("count"), pl.col("started").max().alias("last"),
-                              where=wanted, made={"reason": _reason(loosen), **_STAMPED})  # fmt: skip
+                              where=wanted, made={"reason": _reason(loosen), **stamped})  # fmt: skip
     usable = stamps.filter(pl.col("reason").is_null()).sort(pl.col("driver").is_not_null(), "last")
     if usable.is_empty():
         return _nothing(stamps)
     newest = usable.tail(1).select(STAMP).row(0)
     # Nodes without a driver have no version of it to differ in.
     same = pl.col("driver").is_null() | pl.all_horizontal(
-        _STAMPED.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest)
+        stamped.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest)
     )
     figures = store.aggregated(
         question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"],
-        pl.col("value").filter(_ONCE).sort_by(pl.col("started").filter(_ONCE)).alias("values"),
+        pl.col("value").filter(once).sort_by(pl.col("started").filter(once)).alias("values"),
         pl.col("rows").first(), pl.col("quantity", "cell", "flow", "class", "engine").first(),
         pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), pl.col("started").min().alias("first"),
         pl.col("started").max().alias("last"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import Union
 
 from markupsafe import Markup
 
-Attribute = Union[str, float, int, None]
+Attribute = str | float | int | None
 
 
 def element(tag: str, *children: ET.Element | str, **attributes: Attribute) -> ET.Element:

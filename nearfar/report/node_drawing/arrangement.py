@@ -7,7 +7,6 @@ apart. Bridges are those where devices come together first; those further out ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 from nearfar.report.figures import plural
 from nearfar.topology import Gpu, Nic, Node, NumaNode, shared_uplinks
@@ -24,7 +23,7 @@ class AbsentGpu:
     reason: str
 
 
-Device = Union[Gpu, Nic, AbsentGpu]
+Device = Gpu | Nic | AbsentGpu
 
 
 @dataclass(frozen=True)

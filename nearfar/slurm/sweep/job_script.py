@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from nearfar import history
 from nearfar.base import CouldNotJudge, files, node_lock
 from nearfar.slurm.controller import templates
 
@@ -75,8 +76,6 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
         raise CouldNotJudge(
             f"{programs}: no programs there, and jobs build nothing; build them first: ./validate --setup-only"
         )
-    from nearfar import history  # what it reads and writes with takes a second to load
-
     names = ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU", node_lock.WAIT, node_lock.PART)
     kept = {name: environ[name] for name in names if environ.get(name)}
     # Each node keeps its own figures in the one history: its own reports are gone with its job.
