@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from nearfar.base.errors import NearfarError
 from nearfar.run import spack
@@ -16,6 +18,11 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 # What these tests measure with is pretended: they wait for no other run on this machine, and no other for them.
 os.environ["NEARFAR_NODE_PART"] = f"tests-{os.getpid()}"
+
+
+# How long an example takes says nothing: the tests share this machine's cores.
+settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared machine")
 
 
 def gpus() -> int:
@@ -38,8 +45,22 @@ def why_no_spack() -> str | None:
     return None
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class WholeFiles(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "gpu" if file.endswith("_gpu.py") else file  # GPUs are measured by one worker at a time
+
+    config.option.loadscopereorder = False
+    return WholeFiles(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked ``gpu`` and ``spack`` where there is none."""
+    """Skip the tests marked ``gpu`` and ``spack`` where there is none; the slow ones come first."""
+    items.sort(key=lambda item: not any(item.get_closest_marker(slow) for slow in ("gpu", "guest", "slurm", "spack")))
     with_spack = [item for item in items if item.get_closest_marker("spack")]
     if with_spack and (reason := why_no_spack()) is not None:
         for item in with_spack:

@@ -30,7 +30,7 @@ def slurm() -> Iterator[PrivateSlurm]:
 def batch(slurm: PrivateSlurm, script: Path, *program: str) -> tuple[int, str]:
     """Submit the script as a site's user does, and wait: exit code and output."""
     output = script.with_suffix(".out")
-    done = slurm.run(["sbatch", "--wait", "--nodes=1", f"--output={output}", str(script), *program])
+    done = slurm.batch("--nodes=1", f"--output={output}", script, *program)
     return done.returncode, output.read_text() if output.exists() else done.stderr
 
 
@@ -109,9 +109,9 @@ def test_an_mpi_on_two_nodes_of_a_job(slurm: PrivateSlurm, tmp_path: Path, form:
     program = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.mpich"}.get(form) or open_mpi_5()
     script = write(tmp_path, form.split()[0], node, ranks)
     output = tmp_path / "out"
-    line = ["sbatch", "--wait", "--nodes=2", "--exclusive", "--ntasks-per-node=2", f"--output={output}", str(script)]
+    line = ["--nodes=2", "--exclusive", "--ntasks-per-node=2", f"--output={output}", script]
     environment = {"NODES": "2", **ROOT, **as_mpirun(tmp_path, program, slurm.environment["PATH"])}
-    done = slurm.run([*line, *tell(tmp_path)], **environment)
+    done = slurm.batch(*line, *tell(tmp_path), **environment)
     rows = told_by(done.returncode, output.read_text())
     assert sorted((row["host"], row["CUDA_VISIBLE_DEVICES"], row["cpus"]) for row in rows) == [
         (name, str(p.gpu), one_cpu(p.cpus[0])) for name in ("n1", "n2") for p in ranks

@@ -48,9 +48,7 @@ def test_a_job_of_two_nodes(slurm: PrivateSlurm, tmp_path: Path, launcher: str) 
     exports = "".join(f"export {name}='{value}'\n" for name, value in variables.items())
     command = f"{sys.executable} -m nearfar osu --json --runs 1 --limit 60 {WITHIN} {between}"
     script.write_text(f"#!/bin/bash\n{exports}cd {tmp_path}\n{command} > {output}\ntrue\n")
-    done = slurm.run(
-        ["sbatch", "--wait", "--nodes=2", "--ntasks-per-node=1", "--exclusive", f"--output={tmp_path}/log", str(script)]
-    )
+    done = slurm.batch("--nodes=2", "--ntasks-per-node=1", "--exclusive", f"--output={tmp_path}/log", script)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(output.read_text())
     told = (tmp_path / "log").read_text()

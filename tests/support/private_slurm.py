@@ -123,6 +123,22 @@ class PrivateSlurm:
             command, env={**self.environment, **environment}, capture_output=True, text=True, timeout=60
         )
 
+    def batch(self, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Submit a batch script and wait for its job's end, whose exit code counts. ``sbatch --wait`` looks every ten seconds."""
+        submitted = self.run(["sbatch", "--parsable", *map(str, words)], **environment)
+        if submitted.returncode != 0:
+            return submitted
+        end = time.monotonic() + 180
+        while True:
+            shown = self._quietly("scontrol", "-o", "show", "job", submitted.stdout.strip())
+            job = dict(word.split("=", 1) for word in shown.split() if "=" in word)
+            if job.get("JobState", "PENDING") not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING"):
+                code, _, signalled = job["ExitCode"].partition(":")
+                submitted.returncode = int(code) or int(signalled)
+                return submitted
+            assert time.monotonic() < end, shown
+            time.sleep(0.1)
+
     def _as_host(self, name: str, command: list[str]) -> list[str]:
         """The command in a namespace where the machine is called ``name``, and knows the others' names."""
         if os.geteuid() != 0:

@@ -1,0 +1,103 @@
+"""clang-tidy looks at what changed since it was clean, and at nothing else."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CHECKOUT / "setup"))
+
+import clang_tidy  # noqa: E402
+
+#: Notes the sources that it is given, and finds something in those with the word ``wrong``.
+FAKE = """#!/bin/sh
+[ "$1" = --version ] && echo 18 && exit 0
+for source; do :; done
+echo "$(basename "$source")" >>{calls}
+grep -H wrong "$source" && exit 1
+exit 0
+"""
+
+
+class Checkout:
+    """Two sources, a header of the one and a header of that, and a stand-in for clang-tidy."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.flow, self.calls, self.build = folder / "src/flow", folder / "calls", folder / "build"
+        for place in (self.flow, self.build, folder / "bin"):
+            place.mkdir(parents=True)
+        self.configuration = folder / ".clang-tidy"
+        self.configuration.write_text("Checks: bugprone-*\n")
+        for name, text in {
+            "a.cpp": '#include "flow/a.h"\n', "a.h": '#include "deep.h"\n', "deep.h": "", "b.cpp": "#include <cmath>\n"
+        }.items():  # fmt: skip
+            (self.flow / name).write_text(text)
+        self.commands("-O3")
+        self.made_with("12.2")
+        fake = folder / "bin/clang-tidy"
+        fake.write_text(FAKE.format(calls=self.calls))
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
+        monkeypatch.setattr(clang_tidy, "CHECKOUT", folder)
+        monkeypatch.setattr(clang_tidy, "SOURCES", folder / "src")
+        monkeypatch.setattr(sys, "argv", ["clang_tidy.py", str(self.build), "--clean", str(folder / "clean")])
+
+    def commands(self, options: str) -> None:
+        entries = [
+            {"file": str(self.flow / name), "command": f"c++ {options} -c {name}"} for name in ("a.cpp", "b.cpp")
+        ]
+        (self.build / "compile_commands.json").write_text(json.dumps(entries))
+
+    def made_with(self, version: str) -> None:
+        packages = [{"name": "nearfar", "hash": version}, {"name": "c++", "version": version}]
+        (self.build / "made-with.json").write_text(json.dumps({"packages": packages}))
+
+    def looked_at(self) -> tuple[int, list[str]]:
+        """The exit code, and the sources that clang-tidy was given."""
+        code = clang_tidy.main()
+        given = sorted(self.calls.read_text().split()) if self.calls.exists() else []
+        self.calls.unlink(missing_ok=True)
+        return code, given
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    return Checkout(tmp_path, monkeypatch)
+
+
+def test_what_is_clean_is_looked_at_once(checkout: Checkout) -> None:
+    assert checkout.looked_at() == (0, ["a.cpp", "b.cpp"])
+    assert checkout.looked_at() == (0, [])
+    (checkout.flow / "deep.h").write_text("int deep();\n")
+    assert checkout.looked_at() == (0, ["a.cpp"]), "a header of its header changed"
+    (checkout.flow / "b.cpp").write_text("int b();\n")
+    assert checkout.looked_at() == (0, ["b.cpp"])
+
+
+def test_another_configuration_compiler_or_option_looks_at_everything(checkout: Checkout) -> None:
+    checkout.looked_at()
+    for change in (
+        lambda: checkout.configuration.write_text("Checks: performance-*\n"),
+        lambda: checkout.made_with("13.1"),
+        lambda: checkout.commands("-O2"),
+    ):
+        change()
+        assert checkout.looked_at() == (0, ["a.cpp", "b.cpp"])
+
+
+def test_what_is_wrong_is_told_until_it_is_right(checkout: Checkout, capsys: pytest.CaptureFixture[str]) -> None:
+    (checkout.flow / "b.cpp").write_text("wrong\n")
+    assert checkout.looked_at() == (1, ["a.cpp", "b.cpp"])
+    assert "b.cpp:wrong" in capsys.readouterr().out
+    assert checkout.looked_at() == (1, ["b.cpp"])
+    (checkout.flow / "b.cpp").write_text("int b();\n")
+    assert checkout.looked_at() == (0, ["b.cpp"])
+
+
+def test_a_build_without_our_sources_is_an_error(checkout: Checkout) -> None:
+    (checkout.build / "compile_commands.json").write_text("[]")
+    assert checkout.looked_at() == (1, [])
