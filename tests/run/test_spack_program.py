@@ -40,6 +40,11 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, version: str, words: str) 
 _FETCH = "==> Error: FetchError: All fetchers failed for spack-stage-osu-micro-benchmarks-7.5.2-n6u7bhw4523vytgxoyylpdghgj24x6e6\n"
 
 
+_BARRED = """==> Error: failed to concretize `hwloc@2:`, `mpi` for the following reasons:
+     1. Cannot build openmpi, since it is configured `buildable:false` and no externals satisfy the request.
+"""
+
+
 @pytest.mark.parametrize(
     ("output", "words", "kind"),
     [
@@ -47,6 +52,7 @@ _FETCH = "==> Error: FetchError: All fetchers failed for spack-stage-osu-micro-b
         ("fatal: unable to access 'https://github.com/spack/spack-packages.git/'\n", "repos.yaml", NearfarError),
         ("==> Error: cannot load package: No module named 'spack_repo.builtin'\n", "repos.yaml", NearfarError),
         (_FETCH, "cannot fetch osu-micro-benchmarks-7.5.2: without a network it needs a source mirror", NearfarError),
+        (_BARRED, "Spack knows no openmpi of this system, and may build none: `nearfar spack externals`", NearfarError),
         ("OSError: [Errno 37] No locks available\n", "config: {locks: false}", NearfarError),
         (
             "==> Error: Can't take write lock on read-only file: /opt/db\n",
@@ -55,6 +61,7 @@ _FETCH = "==> Error: FetchError: All fetchers failed for spack-stage-osu-micro-b
         ),
         ("==> Error: Failed to install nearfar due to ChildError: x\n", "nearfar does not build", CouldNotJudge),
         (f"==> Error: nearfar-main-{'a' * 32}: ProcessError: Command\n", "nearfar-main does not build", CouldNotJudge),
+        (_BARRED.replace("Cannot build", "Cannot select"), "be solved: Cannot select openmpi", CouldNotJudge),
         ("==> Error: something new\n==> Error: and more\n", "Error: something new", CouldNotJudge),
         ("", "it said nothing", CouldNotJudge),
     ],

@@ -7,7 +7,6 @@ OSU's sources from a network or a mirror.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -17,14 +16,8 @@ from nearfar.base.errors import NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.run import spack
 from nearfar.site.environments import Environment
-from tests.run.test_spack_files import RECIPE
 
 pytestmark = pytest.mark.spack
-
-
-@pytest.fixture(scope="module")
-def found() -> spack.Spack:
-    return spack.find()
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +26,13 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("state")
 
 
-@pytest.fixture(autouse=True)
-def own_state(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def found(state: Path, monkeypatch: pytest.MonkeyPatch) -> spack.Spack:
+    """The Spack, which works in a state folder of its own."""
     monkeypatch.setenv("NEARFAR_STATE", str(state))
     monkeypatch.setenv("NEARFAR_CUDA_ARCH", "90")
     monkeypatch.delenv("NEARFAR_SPACK_TREE", raising=False)
+    return spack.find()
 
 
 def solved(found: spack.Spack, *features: str) -> spack.SpackEnvironment:
@@ -54,15 +49,6 @@ def left_in_checkout() -> set[str]:
     """What git does not know and what Spack leaves behind, below the checkout."""
     status = subprocess.run(["git", "status", "--porcelain"], cwd=CHECKOUT, capture_output=True, text=True).stdout
     return {*status.splitlines(), *map(str, (CHECKOUT / "src").glob("build-*")), *map(str, CHECKOUT.glob(".spack-env"))}
-
-
-def test_spack_knows_the_recipe(found: spack.Spack, tmp_path: Path) -> None:
-    (tmp_path / "repos.yaml").write_text(f"repos: {{nearfar: '{RECIPE.parents[2]}'}}\n")
-    done = found.run(["-C", str(tmp_path), "info", "--all", "nearfar"], "the recipe cannot be read")
-    for word in ("main", "0.1.0", "mpi", "cuda", "cuda_arch", "hwloc"):
-        assert re.search(rf"^\s+{re.escape(word)}\b", done.stdout, re.MULTILINE), (
-            f"{word} is not in spack info:\n{done.stdout}"
-        )
 
 
 @pytest.mark.parametrize("cuda", [True, False], ids=["cuda", "host"])

@@ -36,7 +36,7 @@ CASES = """\
 'external find --scope user --not-buildable'*) cp "$root/found" "$SPACK_USER_CONFIG_PATH/packages.yaml" ;;
 'compiler find'* | 'external find'*) ;;
 'config get packages') cat "$SPACK_USER_CONFIG_PATH/packages.yaml" ;;
-'-e '*' concretize') cp "$root/lock" "$2/spack.lock" ;;
+'-e '*' concretize') cp "$root/lock" "$2/spack.lock"; echo "# compilers" >> "$2/spack.yaml" ;;
 '-e '*' install --only-concrete') . "$root/install" ;;
 """
 

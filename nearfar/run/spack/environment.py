@@ -17,7 +17,6 @@ import shutil
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from nearfar.base import NearfarError, cannot_write, lock, make_directory, write_atomically
@@ -39,7 +38,7 @@ class SpackEnvironment:
 
     folder: Path
 
-    @cached_property
+    @property
     def lock(self) -> lockfile.SpackLock:
         """What it was solved into. Raises ``NearfarError`` where ``spack.lock`` cannot be read."""
         return lockfile.read(self.folder / "spack.lock")
@@ -97,14 +96,12 @@ def _locked(made: SpackEnvironment) -> AbstractContextManager[None]:
 
 
 def _is_solved(made: SpackEnvironment, wanted: Manifest) -> bool:
-    """Whether the lock is of this text, no older than its inputs, and the system's packages are still where they were."""
-    try:
-        solved = (made.folder / "spack.lock").stat().st_mtime
-        same = (made.folder / "spack.yaml").read_text(encoding="utf-8") == wanted.text
-    except OSError:
+    """Whether what was wanted then is wanted now, no input is newer, and the system's packages are still where they were."""
+    before = made.folder / "wanted.yaml"
+    if not (made.folder / "spack.lock").exists() or before.read_text(encoding="utf-8") != wanted.text:
         return False
     there = all(Path(p.prefix).is_dir() for p in made.lock.packages if p.prefix.startswith("/"))
-    return same and there and all(path.stat().st_mtime <= solved for path in wanted.inputs)
+    return there and all(path.stat().st_mtime <= before.stat().st_mtime for path in wanted.inputs)
 
 
 def _solve(spack: Spack, wanted: Manifest) -> None:
@@ -113,7 +110,8 @@ def _solve(spack: Spack, wanted: Manifest) -> None:
     (wanted.folder / "spack.lock").unlink(missing_ok=True)
     if wanted.look:
         _look(spack, wanted.folder / "found", wanted.cuda)
-    write_atomically(wanted.folder / "spack.yaml", wanted.text)
+    for name in ("wanted.yaml", "spack.yaml"):
+        write_atomically(wanted.folder / name, wanted.text)
     say(f"Spack {version} solves the environment {'with' if wanted.cuda else 'without'} CUDA (about a minute)")
     arguments = ["-e", str(wanted.folder), "concretize"]
     spack.run(arguments, "the environment cannot be solved", log=wanted.folder / "failed.log")

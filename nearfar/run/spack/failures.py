@@ -20,6 +20,10 @@ _MISSING = (
         "Spack cannot bring its solver {}: `pip install clingo` into a Python and name that in SPACK_PYTHON",
     ),
     (
+        r"Cannot build (\S+), since it is configured `buildable:false` and no externals",
+        "Spack knows no {} of this system, and may build none: `nearfar spack externals` finds it, or the site's packages.yaml names it",
+    ),
+    (
         r"ChecksumError[^\n]*?for (\S+)",
         "the source {} differs from the recipe's checksum; make the mirror again (docs/guide/spack.md)",
     ),
@@ -34,6 +38,7 @@ _MISSING = (
     ),
 )
 _FAILED = (
+    (r"for the following reasons:\s+1\. ([^\n]+)", "{}"),
     (r"(?:Can't|Cannot) (?:take|create) [^\n]*?lock[^\n]*? (/\S+)", "{}: Spack may not write there"),
     (r"Error: (\S+?)-[a-z0-9]{32}: ProcessError|Failed to install (\S+) due to", "{} does not build"),
 )
