@@ -27,7 +27,7 @@ def seconds(way: str) -> float:
     """Wall time of one validate less its program's."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder, "run")
-        words = ["validate", "--with", way, "--yes", "--check", CHECK, "--report-dir", str(run)]
+        words = ["validate", "--with", way, "--check", CHECK, "--report-dir", str(run)]
         environment = {k: v for k, v in os.environ.items() if k != "NEARFAR_PROGRAMS"}
         began = time.monotonic()
         done = subprocess.run(

@@ -17,9 +17,8 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from nearfar.base import CHECKOUT, NearfarError
 from nearfar.run import spack
-from nearfar.run.spack import agreement, for_partition
 from nearfar.site import systems
-from nearfar.verdict import BuildProvenance, SoftwarePackage, build_provenance, case_files
+from nearfar.verdict import BuildProvenance, build_provenance, case_files
 
 
 class programs(rfm.CompileOnlyRegressionTest):
@@ -83,22 +82,17 @@ class programs(rfm.CompileOnlyRegressionTest):
         return [sys.executable, str(CHECKOUT / "setup" / "build"), "--print"]
 
     def _ask_spack(self):
-        """Have the environment installed, in a folder of its own that is kept between runs; ReFrame's Spack then builds
-        what is left of it, which is nothing where all went well."""
+        """Have the environment solved, in a folder that is kept between runs; ReFrame's own build system installs what is not
+        there."""
         try:
-            self.spack = spack.find()
-            self.installed = for_partition.install(
-                self.spack,
-                self.environment,
-                self.current_partition.features,
-                self.current_system.name,
-                agreement.unasked,
-            )
+            found = spack.find()
+            features = self.current_partition.features
+            self.spack = spack.solve(found, self.environment, features, self.current_system.name)
         except NearfarError as error:
             raise ReframeError(str(error)) from None
-        self.build_system.environment = str(self.installed.folder)
+        self.build_system.environment = str(self.spack.folder)
         self.build_system.install_opts = ["--only-concrete"]
-        self.env_vars["PATH"] = f'"{self.spack.program.parent}:$PATH"'
+        self.env_vars["PATH"] = f'"{found.program.parent}:$PATH"'
 
     @sanity_function
     def folder_is_there(self):
@@ -113,12 +107,9 @@ class programs(rfm.CompileOnlyRegressionTest):
         return True
 
     def _from_spack(self):
-        self.path = self.installed.path
-        words = f"Spack {self.spack.version}, environment {self.installed.folder}"
-        packages = [
-            SoftwarePackage(p.name, p.version, p.hash, str(p.external_prefix or "")) for p in self.installed.packages
-        ]
-        return BuildProvenance("spack", words, str(self.installed.programs), tuple(packages))
+        self.path = self.spack.path
+        words = f"Spack {self.spack.lock.version}, environment {self.spack.folder}"
+        return BuildProvenance("spack", words, str(self.spack.programs), self.spack.lock.packages)
 
     def _from_output(self):
         folders = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()

@@ -27,7 +27,7 @@ COMMANDS = {
     "report": "the page of a run, made again from its files",
     "schema": "the JSON schemas of nearfar's files, for editors",
     "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
-    "spack": "the pack through Spack: plan, externals, install, mirror",
+    "spack": "tell Spack which packages this system has",
     "tune": "references from a site's own runs, as a diff",
     "validate": "run the checks (what ./validate does once all is set up)",
 }

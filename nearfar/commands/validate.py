@@ -42,9 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how the programs come: built by Spack, or by CMake with what the system offers (default: as the system "
         "file's environments say)",
     )  # fmt: skip
-    parser.add_argument(
-        "--yes", action="store_true", help="build without asking, however much --with spack has to build"
-    )
+    parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # nothing asks
     parser.add_argument("--acceptance", action="store_true", help="accept nothing that could not be judged")
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
@@ -68,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_outside("--wait", args.wait, 0, node_lock.LONGEST, "seconds")
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
-        verbose=args.verbose, quick=args.quick, way=args.way, yes=args.yes, wait=args.wait,
+        verbose=args.verbose, quick=args.quick, way=args.way, wait=args.wait,
         command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:

@@ -31,7 +31,6 @@ from nearfar.base import (
     worst,
 )
 from nearfar.question import Check, catalogue
-from nearfar.run.spack import agreement, for_partition
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
@@ -51,9 +50,9 @@ _EXIT_CODES = {
 @dataclass(frozen=True)
 class Request:
     """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone. ``way``:
-    how the programs come (``spack``, ``system``; None: as the site's files say); ``yes``: build without asking; ``wait``: seconds
-    to wait for another run on this node (None: as ``node_lock`` has it). ``must_judge``: a check, or a run, of which nothing was
-    judged is INDETERMINATE; ``acceptance`` asks for that too."""
+    how the programs come (``spack``, ``system``; None: as the site's files say); ``wait``: seconds to wait for another run on
+    this node (None: as ``node_lock`` has it). ``must_judge``: a check, or a run, of which nothing was judged is INDETERMINATE;
+    ``acceptance`` asks for that too."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
@@ -64,7 +63,6 @@ class Request:
     command: tuple[str, ...] = ()
     quick: bool = False
     way: str | None = None
-    yes: bool = False
     wait: float | None = None
 
 
@@ -121,7 +119,7 @@ def _checks(request: Request) -> list[Check]:
 def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
-    _install(request, system, cases)
+    _install(system, cases)
     with contextlib.ExitStack() as stack:
         if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
             stack.enter_context(node_lock.held(node_lock.wait()))
@@ -152,29 +150,22 @@ def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -
 
 def build(request: Request) -> list[Path]:
     """Let Spack build what the cases need; returns the folders of the programs. None where the cases need no Spack."""
-    return _install(request, *plan(request))
+    return _install(*plan(request))
 
 
-def _install(request: Request, system: System, cases: Sequence[ExpectedCase]) -> list[Path]:
-    """Let Spack build what the cases' environments want of it, with the plan told first: within ReFrame nobody would see
-    what takes so long. ReFrame's own build then finds all of it there."""
+def _install(system: System, cases: Sequence[ExpectedCase]) -> list[Path]:
+    """Let Spack build what the cases' environments want of it, here, where its progress and its errors are seen. ReFrame's own build
+    then finds all of it there."""
     if os.environ.get("NEARFAR_PROGRAMS"):
         return []
     places = {(c.partition, c.environ) for c in cases if system.environments[c.environ].spack and not c.modelled}
-    if not places:
-        return []
-    found = spack.find()
-    spack.tell_children(found)
-    return [
-        for_partition.install(
-            found,
-            system.environments[environ],
-            system.partitions[partition].features,
-            system.name,
-            agreement.agreement(request.yes),
-        ).programs
-        for partition, environ in sorted(places)
-    ]
+    folders = []
+    for partition, environ in sorted(places):
+        found = spack.find()
+        made = spack.solve(found, system.environments[environ], system.partitions[partition].features, system.name)
+        spack.install(found, made)
+        folders.append(made.programs)
+    return folders
 
 
 def _reframe(request: Request, system: System, folder: Path, progress: RunProgress) -> process.Finished:

@@ -1,4 +1,4 @@
-"""Externals written for a site, and a source mirror. Spack is a fake here; tests/run/test_spack_real.py has the real one."""
+"""Externals written for a site. Spack is a fake here; tests/run/test_spack_real.py has the real one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import yaml
 
 from nearfar.base.errors import NearfarError
 from nearfar.run import spack
-from nearfar.run.spack import externals, mirror
+from nearfar.run.spack import externals
 from tests.support.fake_spack import calls, fake_spack
 
 #: As Spack 1.1 writes it where nvcc is on the PATH twice: in the toolkit, and as a wrapper elsewhere.
@@ -24,10 +24,10 @@ packages:
     externals:
     - {spec: cuda@13.0.88, prefix: WRAPPED}
     - {spec: cuda@13.0.88, prefix: TOOLKIT}
-    - {spec: cuda@12.0.1, prefix: GONE}
+    - {spec: cuda@12.0.1, prefix: /gone}
 """
 CASES = """\
-'compiler find'*) mkdir -p "$SPACK_USER_CONFIG_PATH"; echo "${{SPACK_DISABLE_LOCAL_CONFIG-free}}" > "{folder}/local"
+'compiler find'*) echo "${{SPACK_DISABLE_LOCAL_CONFIG-free}}" > "{folder}/local"
     ls "$SPACK_USER_CONFIG_PATH" > "{folder}/copied" ;;
 'external find --scope user --not-buildable'*) cp "{folder}/detected" "$SPACK_USER_CONFIG_PATH/packages.yaml" ;;
 'external find'*) ;;
@@ -42,11 +42,10 @@ def machine(folder: Path, packages: str = PACKAGES, **environ: str) -> spack.Spa
     (toolkit / "include" / "cuda.h").touch()
     (wrapped / "include").mkdir()
     (wrapped / "include" / "cuda.h").symlink_to(toolkit / "include" / "cuda.h")
-    text = (
-        packages.replace("WRAPPED", str(wrapped)).replace("TOOLKIT", str(toolkit)).replace("GONE", str(folder / "gone"))
-    )
     (folder / "seen").mkdir()
-    (folder / "seen" / "detected").write_text(text)
+    (folder / "seen" / "detected").write_text(
+        packages.replace("WRAPPED", str(wrapped)).replace("TOOLKIT", str(toolkit))
+    )
     root = fake_spack(folder / "spack", cases=CASES.format(folder=folder / "seen"))
     return spack.find({"SPACK_ROOT": str(root), "PATH": "/usr/bin:/bin", "HOME": str(folder), **environ})
 
@@ -62,32 +61,24 @@ def test_compilers_are_found_first_and_the_users_packages_are_left_alone(tmp_pat
     for name in ("packages.yaml", "repos.yaml", "mirrors.yaml"):
         (users / name).write_text("{}\n")
     found = machine(tmp_path, SPACK_USER_CONFIG_PATH=str(users))
-    answer = externals.write(found, tmp_path / "site", lambda words: None, cuda_arch="90")
-    asked = [line for line in calls(found.root) if "find" in line]
+    answer = externals.write(found, tmp_path / "site", cuda_arch="90")
+    asked = [line for line in calls(tmp_path / "spack") if "find" in line]
     assert asked[0] == "compiler find --scope user"
     assert asked[1] == "external find --scope user --not-buildable openmpi hwloc cuda"
     assert (tmp_path / "seen" / "copied").read_text().split() == ["mirrors.yaml", "repos.yaml"]
     assert (users / "packages.yaml").read_text() == "{}\n"
+    assert answer.found["cuda"] == [f"cuda@13.0.88 in {tmp_path / 'local' / 'cuda-13'}"], "the toolkit itself alone"
     packages = written(answer.file)
     assert packages["all"] == {"variants": ["cuda_arch=90"]}
     assert "opencl" not in packages and packages["mpi"] == {"buildable": False}
 
 
-def test_a_spack_without_local_configuration_still_has_where_to_write(tmp_path: Path) -> None:
-    found = machine(tmp_path, SPACK_DISABLE_LOCAL_CONFIG="1")
-    externals.write(found, tmp_path / "site", lambda words: None)
+def test_no_mpi_is_built_though_none_is_found(tmp_path: Path) -> None:
+    """Here with a Spack whose local configuration is off, and which still needs a place to write to."""
+    without = "\n".join(line for line in PACKAGES.splitlines() if "mpi:" not in line)
+    answer = externals.write(machine(tmp_path, without, SPACK_DISABLE_LOCAL_CONFIG="1"), tmp_path / "site")
     assert (tmp_path / "seen" / "local").read_text() == "free\n"
-
-
-def test_only_the_toolkit_itself_is_a_prefix_of_cuda(tmp_path: Path) -> None:
-    answer = externals.write(machine(tmp_path), tmp_path / "site", lambda words: None)
-    assert answer.found["cuda"] == [f"cuda@13.0.88 in {tmp_path / 'local' / 'cuda-13'}"]
-
-
-def test_no_mpi_does_not_bar_every_mpi(tmp_path: Path) -> None:
-    without = "\n".join(line for line in PACKAGES.splitlines() if "openmpi" not in line)
-    answer = externals.write(machine(tmp_path, without), tmp_path / "site", lambda words: None)
-    assert "mpi" not in written(answer.file)
+    assert written(answer.file)["mpi"] == {"buildable": False}
     assert "openmpi" in answer.missing and "hwloc" not in answer.missing
 
 
@@ -95,16 +86,7 @@ def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
     found = machine(tmp_path)
     (tmp_path / "packages.yaml").write_text("mine\n")
     with pytest.raises(NearfarError, match=r"packages\.yaml: is there already; --replace writes it anew"):
-        externals.write(found, tmp_path, lambda words: None)
+        externals.write(found, tmp_path)
     assert (tmp_path / "packages.yaml").read_text() == "mine\n"
-    externals.write(found, tmp_path, lambda words: None, replace=True)
+    externals.write(found, tmp_path, replace=True)
     assert "openmpi" in written(tmp_path / "packages.yaml")
-
-
-def test_half_a_mirror_is_an_error_that_names_what_is_lacking(tmp_path: Path) -> None:
-    said = "==> Archive stats:\\n    0    already present\\n    1    added\\n    1    failed to fetch.\\nosu-micro-benchmarks@7.5.2\\n"
-    root = fake_spack(tmp_path / "spack", cases=f"*' mirror create '*) printf '{said}'; exit 1 ;;")
-    found = spack.find({"SPACK_ROOT": str(root), "PATH": "/usr/bin:/bin"})
-    with pytest.raises(NearfarError, match=r"the mirror is not complete; not fetched: osu-micro-benchmarks@7\.5\.2$"):
-        mirror.create(found, spack.InstallPlan(tmp_path, []), tmp_path / "mirror")
-    assert "--exclude-specs nearfar" in calls(root)[-1], "what is developed here cannot be mirrored, and need not be"

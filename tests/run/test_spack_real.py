@@ -7,7 +7,6 @@ OSU's sources from a network or a mirror.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -16,15 +15,9 @@ import pytest
 from nearfar.base.errors import NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.run import spack
-from nearfar.run.spack import externals
-from tests.run.test_spack_files import RECIPE
+from nearfar.site.environments import Environment
 
 pytestmark = pytest.mark.spack
-
-
-@pytest.fixture(scope="module")
-def found() -> spack.Spack:
-    return spack.find()
 
 
 @pytest.fixture(scope="module")
@@ -33,24 +26,23 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("state")
 
 
-@pytest.fixture(autouse=True)
-def own_state(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def found(state: Path, monkeypatch: pytest.MonkeyPatch) -> spack.Spack:
+    """The Spack, which works in a state folder of its own."""
     monkeypatch.setenv("NEARFAR_STATE", str(state))
+    monkeypatch.setenv("NEARFAR_CUDA_ARCH", "90")
     monkeypatch.delenv("NEARFAR_SPACK_TREE", raising=False)
+    return spack.find()
 
 
-@pytest.fixture(scope="module")
-def site(found: spack.Spack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    named = spack.site_of()
-    if named is not None:
-        return named
-    folder = tmp_path_factory.mktemp("site")
-    answer = externals.write(found, folder, print)
-    if "openmpi" in answer.missing or "hwloc" in answer.missing:
-        pytest.skip(
-            f"Spack finds no {' and no '.join(answer.missing)} on this machine, and would build dozens of packages"
-        )
-    return folder
+def solved(found: spack.Spack, *features: str) -> spack.SpackEnvironment:
+    """The environment for a partition with these features, of what Spack finds here unless NEARFAR_SPACK_SITE says it."""
+    try:
+        return spack.solve(found, Environment("spack", ("spack",)), features, "here")
+    except NearfarError as error:
+        if "on this machine" in str(error):
+            pytest.skip(str(error))
+        raise
 
 
 def left_in_checkout() -> set[str]:
@@ -59,45 +51,33 @@ def left_in_checkout() -> set[str]:
     return {*status.splitlines(), *map(str, (CHECKOUT / "src").glob("build-*")), *map(str, CHECKOUT.glob(".spack-env"))}
 
 
-def test_spack_knows_the_recipe(found: spack.Spack, tmp_path: Path) -> None:
-    (tmp_path / "repos.yaml").write_text(f"repos: {{nearfar: '{RECIPE.parents[2]}'}}\n")
-    done = found.run(["-C", str(tmp_path), "info", "--all", "nearfar"])
-    assert done.returncode == 0, done.stderr
-    for word in ("main", "0.1.0", "mpi", "cuda", "cuda_arch", "hwloc"):
-        assert re.search(rf"^\s+{re.escape(word)}\b", done.stdout, re.MULTILINE), (
-            f"{word} is not in spack info:\n{done.stdout}"
-        )
-
-
 @pytest.mark.parametrize("cuda", [True, False], ids=["cuda", "host"])
-def test_an_environment_is_solved_without_a_warning(found: spack.Spack, site: Path, cuda: bool) -> None:
+def test_an_environment_is_solved_into_a_few_packages(found: spack.Spack, cuda: bool) -> None:
     before = left_in_checkout()
-    if cuda and "cuda:" not in (site / "packages.yaml").read_text():
-        pytest.skip("no CUDA on this machine")
-    plan = spack.plan(found, cuda, "90" if cuda else None, site=site)
-    log = (plan.folder / "spack.log").read_text()
-    assert "Warning" not in log, log
-    packages = {package.name: package for package in plan.packages}
-    assert packages["nearfar"].asked and packages["nearfar"].external_prefix is None
-    assert packages["hwloc"].external_prefix is not None, "the system's own is used"
+    made = solved(found, *(["gpu"] if cuda else []))
+    packages = {package.name: package for package in made.lock.packages}
+    assert not packages["nearfar"].prefix
+    assert packages["hwloc"].prefix and packages[str(made.lock.mpi)].prefix, "the system's own are used"
     assert ("cuda" in packages) == cuda
-    lock = (plan.folder / "spack.lock").read_text()
-    assert ('"cuda_arch":["90"]' in lock.replace(" ", "")) == cuda
+    assert sum(not package.prefix for package in packages.values()) <= 6, sorted(packages)
+    assert ('"cuda_arch":["90"]' in (made.folder / "spack.lock").read_text().replace(" ", "")) == cuda
     assert left_in_checkout() == before
 
 
-def test_what_is_installed_runs_and_is_kept(found: spack.Spack, site: Path) -> None:
+def test_what_is_installed_runs_and_is_kept(found: spack.Spack, capsys: pytest.CaptureFixture[str]) -> None:
     before = left_in_checkout()
+    made = solved(found)
     try:
-        installed = spack.ensure(found, False, site=site)
+        spack.install(found, made)
     except NearfarError as error:
         if "cannot fetch" in str(error):
             pytest.skip(f"needs a network or a mirror: {error}")
         raise
-    listed = subprocess.run([installed.programs / "nearfar-stream", "--list"], capture_output=True, text=True)
+    listed = subprocess.run([made.programs / "nearfar-stream", "--list"], capture_output=True, text=True)
     assert listed.returncode == 0 and "c0:n0/triad" in listed.stdout, listed.stderr
-    assert (installed.view / "libexec/osu-micro-benchmarks/mpi/pt2pt").is_dir()
-    again = spack.ensure(found, False, site=site)
-    assert again.kept and again.packages == installed.packages
+    assert (made.programs.parent / "libexec/osu-micro-benchmarks/mpi/pt2pt").is_dir()
+    assert os.access(made.programs / "nearfar-contention", os.X_OK), "+mpi is the default"
+    capsys.readouterr()
+    spack.install(found, solved(found))
+    assert capsys.readouterr().err == "", "nothing changed, nothing is done"
     assert left_in_checkout() == before
-    assert os.access(installed.programs / "nearfar-contention", os.X_OK), "+mpi is the default"

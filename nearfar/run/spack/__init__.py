@@ -1,30 +1,11 @@
-"""Spack as a way to get the programs, OSU, MPI and CUDA: finding it, installing the pack's environment, what it brought.
+"""Spack as a way to get the programs, OSU, MPI and CUDA.
 
-A module here runs the ``spack`` command and reads its lock files; nothing imports Spack's own Python.
+``find`` the ``spack`` program, ``solve`` the pack's environment for a partition, ``install`` it; ``externals`` writes down what the
+machine has. Only the ``spack`` command and its lock files are used, nothing of Spack's own Python. Needs: base, site, verdict.
 """
 
-from . import agreement, detected, externals, for_partition, mirror
-from .found import LEAST_VERSION, Spack, find, tell_children
-from .installed import Installed, InstallPlan, SpackPackage
-from .installing import ensure, plan, say
-from .site import folder_of, site_of
+from . import externals
+from .environment import SpackEnvironment, install, solve
+from .program import LEAST_VERSION, Spack, find, say
 
-__all__ = [
-    "LEAST_VERSION",
-    "InstallPlan",
-    "Installed",
-    "Spack",
-    "SpackPackage",
-    "agreement",
-    "detected",
-    "ensure",
-    "externals",
-    "find",
-    "folder_of",
-    "for_partition",
-    "mirror",
-    "plan",
-    "say",
-    "site_of",
-    "tell_children",
-]
+__all__ = ["LEAST_VERSION", "Spack", "SpackEnvironment", "externals", "find", "install", "say", "solve"]

@@ -1,156 +1,154 @@
-"""The pack's environment, staged: everything that Spack reads and writes lies in one folder under ``build/spack/``.
+"""The pack's Spack environment for a partition, in a folder of its own below ``build/spack/``.
 
-The checkout's ``spack.yaml`` is copied there with absolute paths, and so are the sources of the programs, because Spack
-leaves links in the sources that it develops. The folder's name says from what the environment was made.
+spack.yaml         the checkout's, with absolute paths
+found/             what Spack found on this machine, where the site has no packages.yaml
+spack.lock         what Spack solved; solved again where spack.yaml or one of its inputs changed
+src/               a copy of the programs' sources: Spack leaves links among the sources that it builds
+install.log        what Spack said when it had installed all of it; gone once something has changed
+failed.log         what Spack said when it failed last
+.spack-env/view/   the programs and OSU
 """
 
 from __future__ import annotations
 
-import hashlib
+import filecmp
 import os
-import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
+from nearfar.base import NearfarError, cannot_write, lock, make_directory, write_atomically
+from nearfar.site import Environment
 
-from nearfar.base import CHECKOUT, NearfarError, cannot_write, make_directory, state_directory, write_atomically
+from . import externals, lockfile
+from .manifest import SOURCES, Manifest, manifest
+from .program import Spack, say
 
-from .found import Spack
-
-#: The environments of the checkout, by whether they have CUDA.
-ENVIRONMENTS = {True: Path("spack.yaml"), False: Path("spack", "host", "spack.yaml")}
-#: The programs' sources in the checkout, and the recipe among them.
-SOURCES = Path("src")
-RECIPE = Path("src", "spack_repo")
-_SKIPPED = ("spack_repo", "__pycache__")
+#: Seconds that one installation waits for another of the same environment.
+_WAIT = 4 * 3600.0
+#: Lines of Spack that tell how far it is.
+_PROGRESS = ("==> Installing ", "==> Updating view", "==> Error")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What an installation is made of.
+class SpackEnvironment:
+    """A solved environment."""
 
-    ``cuda_arch``: compute capabilities such as ``90`` or ``80,90``. ``site``: a folder of Spack configuration.
-    ``mirror``: a folder or URL. ``tree``: where packages are installed, shared by every environment.
-    """
-
-    cuda: bool
-    cuda_arch: str | None = None
-    site: Path | None = None
-    mirror: str | None = None
-    tree: Path | None = None
-
-    def __post_init__(self) -> None:
-        """Raises ``NearfarError`` for what Spack would only complain about after a minute, and darkly."""
-        if self.cuda_arch and not re.fullmatch(r"\d{2,3}[af]?(,\d{2,3}[af]?)*", self.cuda_arch):
-            raise NearfarError(f"cuda_arch '{self.cuda_arch}': compute capabilities are written 90, or 80,90")
-        if self.mirror and "://" not in self.mirror and not Path(self.mirror).expanduser().is_dir():
-            raise NearfarError(f"{self.mirror}: no such directory; `nearfar spack mirror {self.mirror}` makes a mirror")
+    folder: Path
 
     @property
-    def install_tree(self) -> Path:
-        """``tree``, ``NEARFAR_SPACK_TREE``, or ``build/spack/tree``."""
-        return (self.tree or Path(os.environ.get("NEARFAR_SPACK_TREE") or base() / "tree")).expanduser().absolute()
+    def lock(self) -> lockfile.SpackLock:
+        """What it was solved into. Raises ``NearfarError`` where ``spack.lock`` cannot be read."""
+        return lockfile.read(self.folder / "spack.lock")
+
+    @property
+    def programs(self) -> Path:
+        """The folder of nearfar's programs, as ``NEARFAR_PROGRAMS`` takes it."""
+        return self.folder / ".spack-env" / "view" / "bin"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Folders for the front of a PATH: the programs', then that of an MPI of the system's, which no view holds."""
+        own = [p.prefix for p in self.lock.packages if p.name == self.lock.mpi and p.prefix.startswith("/")]
+        return (str(self.programs), *(f"{prefix}/bin" for prefix in own))
 
 
-def base() -> Path:
-    """Where staged environments and, unless told otherwise, installed packages lie."""
-    return state_directory() / "build" / "spack"
+def solve(spack: Spack, environment: Environment, features: Collection[str], system: str) -> SpackEnvironment:
+    """The environment for a partition with these features and one of its programming environments; solved where it is not yet.
 
-
-def text(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> str:
-    """The ``spack.yaml`` of a staged environment: the checkout's, with absolute paths and this machine's folders."""
-    source = checkout / ENVIRONMENTS[wanted.cuda]
-    whole: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
-    content = whole["spack"]
-    content["repos"] = {name: str((source.parent / path).resolve()) for name, path in content["repos"].items()}
-    content["develop"]["nearfar"]["path"] = str(folder / "src")
-    content["include"] = [{"path": str(wanted.site)}] if wanted.site else []
-    content["config"] = {"install_tree": {"root": str(wanted.install_tree)}}
-    if wanted.mirror:
-        content["mirrors"] = {"nearfar": _url(wanted.mirror)}
-    if wanted.cuda and wanted.cuda_arch:
-        packages = content["packages"]
-        packages["nearfar"] = {"require": [f"cuda_arch={wanted.cuda_arch}"]}
-        # A preference, which counts where OSU has CUDA; the site's own under `all` would be joined to one there.
-        packages["osu-micro-benchmarks"]["variants"] = [f"cuda_arch={wanted.cuda_arch}"]
-    return yaml.safe_dump(whole, sort_keys=False)
-
-
-def _url(mirror: str) -> str:
-    return mirror if "://" in mirror else f"file://{Path(mirror).expanduser().absolute()}"
-
-
-def key(spack: Spack, wanted: Wanted, checkout: Path = CHECKOUT) -> str:
-    """Twelve hexadecimal digits that change with whatever the solver sees: the environment, the recipe, the site's folder,
-    Spack's version and its own configuration. Not with the programs' sources: those are built again, not solved again."""
-    digest = hashlib.sha256()
-    digest.update(f"{spack.version}\n{spack.root}\n{text(wanted, Path('.'), checkout)}".encode())
-    for path in _configuration(spack, wanted, checkout):
-        digest.update(f"{path}\n".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
-
-
-def _configuration(spack: Spack, wanted: Wanted, checkout: Path) -> Iterator[Path]:
-    yield from sorted((checkout / RECIPE).rglob("*.py"))
-    yield from sorted((checkout / RECIPE).rglob("*.yaml"))
-    folders = [spack.root / "etc" / "spack", spack.root / "etc" / "spack" / "site"]
-    if "SPACK_DISABLE_LOCAL_CONFIG" not in spack.environ:
-        folders += [
-            Path(spack.environ.get(name) or place).expanduser()
-            for name, place in (("SPACK_USER_CONFIG_PATH", "~/.spack"), ("SPACK_SYSTEM_CONFIG_PATH", "/etc/spack"))
-        ]
-    for folder in [*([wanted.site] if wanted.site else []), *folders]:
-        yield from sorted(path for path in folder.glob("*.yaml") if path.is_file())
-
-
-def sources_hash(checkout: Path = CHECKOUT) -> str:
-    """Changes with any file that the programs are built from."""
-    digest = hashlib.sha256()
-    for name in _sources(checkout / SOURCES):
-        digest.update(f"{name}\0".encode() + (checkout / SOURCES / name).read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _sources(top: Path) -> list[Path]:
-    """The files below ``top``, relative; not the recipe, nor the links that Spack leaves (``build-…``)."""
-    found = []
-    for folder, folders, files in os.walk(top):
-        folders[:] = [name for name in folders if name not in _SKIPPED and not name.startswith("build-")]
-        found += [(Path(folder) / name).relative_to(top) for name in files]
-    return sorted(found)
-
-
-def stage(wanted: Wanted, folder: Path, checkout: Path = CHECKOUT) -> None:
-    """Write ``folder``/spack.yaml if it is not there, and bring ``folder``/src up to the checkout's sources.
-
-    Files that did not change stay untouched: Spack compiles again what is newer than its last build.
+    It has CUDA where the nodes have GPUs (the feature ``gpu``), unless ``NEARFAR_CUDA=none``. The packages of the system are those of
+    the site's ``packages.yaml`` (``NEARFAR_SPACK_SITE`` or ``site/systems/SYSTEM/``); where there is none, those that Spack finds
+    here. Raises ``NearfarError`` with one line for whatever a user can mend.
     """
-    make_directory(folder)
-    if not (folder / "spack.yaml").exists():
-        write_atomically(folder / "spack.yaml", text(wanted, folder, checkout))
-    source, target = checkout / SOURCES, folder / "src"
-    present = _sources(source)
+    wanted = manifest(spack, environment, features, system)
+    made = SpackEnvironment(wanted.folder)
+    with _locked(made):
+        solved = _is_solved(made, wanted)
+        if not solved:
+            _solve(spack, wanted)
+        if _copy_sources(wanted.folder / "src") or not solved:
+            (wanted.folder / "install.log").unlink(missing_ok=True)
+    return made
+
+
+def install(spack: Spack, made: SpackEnvironment) -> None:
+    """Let Spack build what is not there, with progress on standard error. Raises ``NearfarError`` as ``solve`` does."""
+    with _locked(made):
+        if (made.folder / "install.log").exists() and (made.programs / "nearfar-stream").exists():
+            return
+        own = [p.name for p in made.lock.packages if not p.prefix]
+        mpi = next((f"{p.name} {p.version} in {p.prefix}" for p in made.lock.packages if p.name == made.lock.mpi), "")
+        say(f"Spack installs {', '.join(own)}; the MPI is {mpi}")
+        done = spack.run(
+            ["-e", str(made.folder), "install", "--only-concrete"],
+            "Spack did not install the environment",
+            log=made.folder / "failed.log",
+            tell=lambda line: say(line.removeprefix("==> ").strip()) if line.startswith(_PROGRESS) else None,
+        )
+        write_atomically(made.folder / "install.log", done.stdout + done.stderr)
+        say(f"installed in {done.seconds:.0f} s: {made.programs}")
+
+
+def _locked(made: SpackEnvironment) -> AbstractContextManager[None]:
+    return lock(made.folder.with_name(f"{made.folder.name}.lock"), _WAIT)
+
+
+def _is_solved(made: SpackEnvironment, wanted: Manifest) -> bool:
+    """Whether what was wanted then is wanted now, no input is newer, and the system's packages are still where they were."""
+    before = made.folder / "wanted.yaml"
+    if not (made.folder / "spack.lock").exists() or before.read_text(encoding="utf-8") != wanted.text:
+        return False
+    there = all(Path(p.prefix).is_dir() for p in made.lock.packages if p.prefix.startswith("/"))
+    return there and all(path.stat().st_mtime <= before.stat().st_mtime for path in wanted.inputs)
+
+
+def _solve(spack: Spack, wanted: Manifest) -> None:
+    version = spack.need_version()
+    make_directory(wanted.folder)
+    (wanted.folder / "spack.lock").unlink(missing_ok=True)
+    if wanted.look:
+        _look(spack, wanted.folder / "found", wanted.cuda)
+    for name in ("wanted.yaml", "spack.yaml"):
+        write_atomically(wanted.folder / name, wanted.text)
+    say(f"Spack {version} solves the environment {'with' if wanted.cuda else 'without'} CUDA (about a minute)")
+    arguments = ["-e", str(wanted.folder), "concretize"]
+    spack.run(arguments, "the environment cannot be solved", log=wanted.folder / "failed.log")
+
+
+def _look(spack: Spack, into: Path, cuda: bool) -> None:
+    """Write down what Spack finds on this machine. Raises ``NearfarError`` where an MPI, or CUDA that is needed, is not found."""
+    mpi = os.environ.get("NEARFAR_SPACK_MPI") or "openmpi"
+    missing = externals.write(spack, into, mpi, replace=True).missing
+    if mpi in missing:
+        words = "install one or load its module; NEARFAR_SPACK_MPI=mpich names another (docs/guide/spack.md)"
+        raise NearfarError(f"Spack finds no {mpi} on this machine: {words}")
+    if cuda and "cuda" in missing:
+        words = "load its module or set CUDA_HOME; NEARFAR_CUDA=none leaves the GPUs out"
+        raise NearfarError(f"Spack finds no CUDA on this machine: {words}")
+    for name in missing:
+        if name != "cuda":
+            say(f"Spack finds no {name} on this machine, and builds it")
+
+
+def _copy_sources(target: Path) -> bool:
+    """Bring a copy up to the checkout's sources; whether anything was changed. The rest stays untouched: Spack compiles again what is
+    newer than its last build."""
+    ours, theirs = _files(SOURCES), _files(target)
+    changed = [n for n in ours if n not in theirs or not filecmp.cmp(SOURCES / n, target / n, shallow=False)]
     try:
-        for name in _sources(target):
-            if name not in present:
-                (target / name).unlink()
-        for name in present:
-            content = (source / name).read_bytes()
-            if not (target / name).exists() or (target / name).read_bytes() != content:
-                (target / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source / name, target / name)
+        for name in theirs - ours:
+            (target / name).unlink()
+        for name in changed:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(SOURCES / name, target / name)
     except OSError as error:
         raise cannot_write(target, error) from None
+    return bool(changed or theirs - ours)
 
 
-def forget_build(folder: Path) -> None:
-    """Remove what a build that failed has configured: Spack keeps it for the sources that it develops, and CMake would
-    believe its cache (an MPI not found) the next time. Spack's own logs stay."""
-    for stage in (folder / "src").glob("build-*"):
-        for build in stage.glob("spack-build-*"):
-            if build.is_dir() and not build.is_symlink():
-                shutil.rmtree(build, ignore_errors=True)
+def _files(top: Path) -> set[Path]:
+    """The files below ``top`` but for the recipe; links that Spack leaves (``build-…``) are not followed."""
+    found = {path.relative_to(top) for path in top.rglob("*") if path.is_file()}
+    return {path for path in found if path.parts[0] != "spack_repo"}

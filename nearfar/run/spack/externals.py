@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ import yaml
 
 from nearfar.base import NearfarError, find_program, make_directory, run, write_atomically
 
-from .failures import failed
-from .found import Spack
+from .program import Spack, say
 
 #: Taken as they are: Spack would build them against nothing of the site's.
 NAMED = ("hwloc", "cuda")
@@ -43,14 +42,9 @@ class Externals:
 
 
 def write(
-    spack: Spack,
-    into: Path,
-    say: Callable[[str], None],
-    mpi: str = "openmpi",
-    cuda_arch: str | None = None,
-    replace: bool = False,
+    spack: Spack, into: Path, mpi: str = "openmpi", cuda_arch: str | None = None, replace: bool = False
 ) -> Externals:
-    """Detect, and write ``into``/packages.yaml. ``mpi``: Spack's name of the MPI to use.
+    """Detect, and write ``into``/packages.yaml. ``mpi``: Spack's name of the MPI to use. No MPI is buildable, found or not.
 
     Raises ``NearfarError`` where the file is there and ``replace`` was not asked for, or Spack fails.
     """
@@ -58,31 +52,28 @@ def write(
     if file.exists() and not replace:
         raise NearfarError(f"{file}: is there already; --replace writes it anew")
     make_directory(into, _ELSEWHERE)
-    packages, known = _detected(spack, mpi, say)
-    _without_false_prefixes(packages, "cuda", "include/cuda.h")
+    packages, known = _detected(spack, mpi)
+    if "cuda" in packages:
+        packages["cuda"]["externals"] = _toolkits(packages["cuda"].get("externals", []))
     if "numactl" not in packages and (numactl := _numactl()) is not None:
         packages["numactl"] = numactl
-    # Bars on building what CUDA and MPI provide: the first is used by nothing here, the second bars every MPI if none was found.
-    packages.pop("opencl", None)
-    if mpi not in packages:
-        packages.pop("mpi", None)
+    packages.pop("opencl", None)  # a bar on what CUDA provides, which nothing here uses
+    packages["mpi"] = {"buildable": False}
+    known = {**known, **packages}
+    missing = [name for name in (mpi, *NAMED, "numactl") if not known.get(name, {}).get("externals")]
+    found = {
+        name: [f"{e['spec']} in {e.get('prefix') or e.get('modules')}" for e in entry["externals"]]
+        for name, entry in packages.items()
+        if entry.get("externals")
+    }
     if cuda_arch:
         packages["all"] = {"variants": [f"cuda_arch={cuda_arch}"]}
     text = yaml.safe_dump({"packages": packages}, sort_keys=True)
     write_atomically(file, _HEADER.format(host=os.uname().nodename) + text, _ELSEWHERE)
-    found = {
-        name: [f"{e['spec']} in {_place(e)}" for e in entry.get("externals", [])] for name, entry in packages.items()
-    }
-    known = {**known, **packages}
-    missing = [name for name in (mpi, *NAMED, "numactl") if not known.get(name, {}).get("externals")]
-    return Externals(file, {name: specs for name, specs in found.items() if specs}, missing)
+    return Externals(file, found, missing)
 
 
-def _place(external: dict[str, Any]) -> str:
-    return str(external.get("prefix") or f"module {external.get('modules')}")
-
-
-def _detected(spack: Spack, mpi: str, say: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _detected(spack: Spack, mpi: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """What Spack's detection writes into a user's folder of our own, and what its whole configuration then knows."""
     exclude = [word for name in _LEFT_OUT for word in ("--exclude", name)]
     with tempfile.TemporaryDirectory(prefix="nearfar-externals.") as folder:
@@ -93,12 +84,11 @@ def _detected(spack: Spack, mpi: str, say: Callable[[str], None]) -> tuple[dict[
             ["external", "find", "--scope", "user", *exclude],
         ):
             say(f"spack {' '.join(arguments)}")
-            done = spack.run(arguments, limit=600.0, env=env)
-            if done.returncode != 0:
-                raise failed(f"`spack {' '.join(arguments[:2])}` failed", done.stdout + done.stderr)
+            spack.run(arguments, f"`spack {' '.join(arguments[:2])}` failed", env=env)
         file = Path(folder) / "packages.yaml"
         found = _packages(file.read_text(encoding="utf-8")) if file.exists() else {}
-        return found, _packages(spack.run(["config", "get", "packages"], env=env).stdout)
+        known = spack.run(["config", "get", "packages"], "Spack's configuration cannot be read", env=env)
+        return found, _packages(known.stdout)
 
 
 def _packages(text: str) -> dict[str, Any]:
@@ -107,7 +97,7 @@ def _packages(text: str) -> dict[str, Any]:
 
 def _isolated(spack: Spack, folder: Path) -> dict[str, str | None]:
     """What makes Spack write into ``folder`` where it would write into ~/.spack, and read no packages from there."""
-    env: dict[str, str | None] = {"SPACK_USER_CONFIG_PATH": str(folder), "PATH": _path(spack)}
+    env: dict[str, str | None] = {"SPACK_USER_CONFIG_PATH": str(folder), "PATH": _path(spack.environ)}
     if "SPACK_DISABLE_LOCAL_CONFIG" in spack.environ:
         # With it Spack has no user's configuration to write to; without it there is the system's to keep away.
         return {**env, "SPACK_DISABLE_LOCAL_CONFIG": None, "SPACK_SYSTEM_CONFIG_PATH": str(folder / "none")}
@@ -118,30 +108,20 @@ def _isolated(spack: Spack, folder: Path) -> dict[str, str | None]:
     return env
 
 
-def _path(spack: Spack) -> str:
+def _path(environ: Mapping[str, str]) -> str:
     """The PATH, and where CUDA lies without being on it."""
-    env = spack.environ
-    roots = [env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"]
-    return os.pathsep.join(
-        [env.get("PATH", ""), *(f"{root}/bin" for root in roots if root and Path(root, "bin").is_dir())]
-    )
+    roots = [environ.get("CUDA_HOME"), environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    return os.pathsep.join([environ.get("PATH", ""), *(f"{root}/bin" for root in roots if root)])
 
 
-def _without_false_prefixes(packages: dict[str, Any], name: str, header: str) -> None:
-    """Drop prefixes that Spack derived from a link or a wrapper on the PATH: their header lies below another, or nowhere."""
-    entry = packages.get(name)
-    if entry is None:
-        return
-    prefixes = {Path(external["prefix"]).resolve() for external in entry.get("externals", [])}
-    kept: dict[Path, Any] = {}
-    for external in entry.get("externals", []):
-        real = (Path(external["prefix"]) / header).resolve()
-        owner = max((prefix for prefix in prefixes if prefix in real.parents), key=lambda p: len(p.parts), default=None)
-        if real.exists() and owner == Path(external["prefix"]).resolve():
-            kept.setdefault(owner, external)
-    entry["externals"] = list(kept.values())
-    if not kept:
-        del packages[name]
+def _toolkits(externals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without prefixes that Spack derived from a link or a wrapper on the PATH: their cuda.h lies in another, or nowhere."""
+    kept: dict[Path, dict[str, Any]] = {}
+    for external in sorted(externals, key=lambda e: -len(Path(e["prefix"]).resolve().parts)):
+        header = Path(external["prefix"], "include", "cuda.h").resolve()
+        if header.exists() and Path(external["prefix"]).resolve() in header.parents:
+            kept.setdefault(header, external)
+    return list(kept.values())
 
 
 def _numactl() -> dict[str, Any] | None:

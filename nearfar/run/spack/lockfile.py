@@ -1,34 +1,40 @@
-"""Reading ``spack.lock``: which packages an environment was solved into."""
+"""Reading ``spack.lock``: what an environment was solved into."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import NearfarError
+from nearfar.verdict import SoftwarePackage
 
-from .installed import SpackPackage
+
+@dataclass(frozen=True)
+class SpackLock:
+    """``packages``: those asked for first, then by name; ``prefix`` where it is the system's own, which Spack uses and does not
+    build. ``mpi``: the name of the package that is the programs' MPI, None where they have none."""
+
+    version: str
+    packages: tuple[SoftwarePackage, ...]
+    mpi: str | None
 
 
-def packages(lock: Path, there: Collection[str] = ()) -> list[SpackPackage]:
-    """The packages of a lock file: those asked for first, then by name. ``there``: hashes of what is installed.
-
-    Raises ``NearfarError`` where the file is missing or is none of Spack's.
-    """
+def read(file: Path) -> SpackLock:
+    """Raises ``NearfarError`` where the file is missing or is none of Spack's."""
     try:
-        content = json.loads(lock.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
         asked = {root["hash"] for root in content["roots"]}
-        found = [_package(digest, spec, asked, there) for digest, spec in content["concrete_specs"].items()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NearfarError(f"{lock}: not a lock file of Spack ({error}); remove it and install again") from None
-    return sorted(found, key=lambda package: (not package.asked, package.name))
+        specs = sorted(content["concrete_specs"].items(), key=lambda item: (item[0] not in asked, item[1]["name"]))
+        packages = tuple(SoftwarePackage(str(s["name"]), str(s["version"]), digest, _prefix(s)) for digest, s in specs)
+        dependencies = [d for _, spec in specs for d in spec.get("dependencies", [])]
+        mpi = next((str(d["name"]) for d in dependencies if "mpi" in d["parameters"].get("virtuals", ())), None)
+        return SpackLock(str(content["spack"]["version"]), packages, mpi)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise NearfarError(f"{file}: not a lock file of Spack ({error}); remove it and run again") from None
 
 
-def _package(digest: str, spec: dict[str, object], asked: Collection[str], there: Collection[str]) -> SpackPackage:
+def _prefix(spec: dict[str, Any]) -> str:
     external = spec.get("external")
-    prefix = Path(str(external["path"])) if isinstance(external, dict) and external.get("path") else None
-    if isinstance(external, dict) and prefix is None:
-        prefix = Path(f"module {external.get('module')}")
-    is_there = isinstance(external, dict) or digest in there
-    return SpackPackage(str(spec["name"]), str(spec["version"]), digest, prefix, digest in asked, is_there)
+    return str(external.get("path") or f"module {external.get('module')}") if external else ""

@@ -33,6 +33,11 @@ class Nearfar(CMakePackage, CudaPackage):
         inner = join_path(self.stage.source_path, "src")
         return inner if os.path.exists(join_path(inner, "CMakeLists.txt")) else self.stage.source_path
 
+    @run_before("cmake")
+    def configure_afresh(self):
+        """The build of a developed checkout is kept, also one that failed: what CMake did not find then must not count."""
+        force_remove(join_path(self.build_directory, "CMakeCache.txt"))
+
     def cmake_args(self):
         args = [
             self.define("NEARFAR_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),

@@ -1,0 +1,83 @@
+"""The ``spack`` program: that of ``SPACK_ROOT``, or else the first on the PATH."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nearfar.base import Finished, NearfarError, run, write_atomically
+
+from .failures import failed
+
+#: The oldest Spack whose environments take conditional includes and whose compilers are packages.
+LEAST_VERSION = (1, 0)
+_LEAST = ".".join(map(str, LEAST_VERSION))
+
+
+def say(words: str) -> None:
+    """One progress line on standard error."""
+    print(f"nearfar: {words}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Spack:
+    """A ``spack`` program, and the environment variables that it is run with."""
+
+    program: Path
+    environ: Mapping[str, str] = field(repr=False, default_factory=lambda: dict(os.environ))
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        problem: str,
+        *,
+        env: Mapping[str, str | None] | None = None,
+        log: Path | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> Finished:
+        """Run ``spack`` with these arguments, whatever Spack environment is active in the caller's shell.
+
+        ``env`` changes the variables (None: takes out); ``tell`` sees each line of output. Raises ``NearfarError`` with one line
+        where it fails: ``problem`` and why; all that Spack said is then in ``log``.
+        """
+        changed = {**self.environ, "SPACK_ENV": None, **(env or {})}
+        mine = {name: value for name, value in changed.items() if value is not None}
+        done = run([str(self.program), *arguments], None, env=mine, on_stdout=tell, on_stderr=tell)
+        if done.returncode != 0:
+            if log is not None:
+                write_atomically(log, f"$ {self.program} {' '.join(arguments)}\n{done.stdout}{done.stderr}")
+            raise failed(problem, done.stdout + done.stderr, log)
+        return done
+
+    def need_version(self) -> str:
+        """Its version. Raises ``NearfarError`` where it does not start or is older than ``LEAST_VERSION``."""
+        asked = run([str(self.program), "--version"], 120.0, env=self.environ)
+        found = re.search(r"^(\d+)\.(\d+)\S*", asked.stdout, re.MULTILINE)
+        if asked.returncode != 0 or found is None:
+            said = asked.last_line or asked.stdout.strip()
+            raise NearfarError(f"{self.program}: `spack --version` does not answer: {said}")
+        if (int(found[1]), int(found[2])) < LEAST_VERSION:
+            raise NearfarError(
+                f"{self.program} is Spack {found[0]}: nearfar needs {_LEAST} or newer; set SPACK_ROOT to one"
+            )
+        return found[0]
+
+
+def find(environ: Mapping[str, str] | None = None) -> Spack:
+    """The Spack of ``SPACK_ROOT``, or else of the PATH; not asked yet whether it starts. Raises ``NearfarError`` where there is none."""
+    env = dict(os.environ if environ is None else environ)
+    root = env.get("SPACK_ROOT")
+    if root:
+        program = Path(root).expanduser().absolute() / "bin" / "spack"
+        if not os.access(program, os.X_OK):
+            raise NearfarError(f"SPACK_ROOT={root}: no bin/spack there; mend or unset the variable")
+        return Spack(program, env)
+    found = shutil.which("spack", path=env.get("PATH", ""))
+    if found is None:
+        raise NearfarError(f"no Spack: neither SPACK_ROOT nor the PATH has one; nearfar needs Spack {_LEAST} or newer")
+    return Spack(Path(found).absolute(), env)
