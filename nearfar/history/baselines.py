@@ -20,7 +20,7 @@ from nearfar.verdict import Baseline, plausibility
 from . import rows
 from .places import VERSION, directory, word
 from .schema import COLUMNS
-from .store import History, Question, trusted
+from .store import History, RowFilter, trusted
 
 #: What is older is forgotten, and of the rest the newest runs count.
 SPAN = timedelta(days=92)
@@ -80,7 +80,7 @@ class OwnPast:
     def _healthy(self, system: str, node: str) -> pl.DataFrame:
         """What passed or had no reference, and was measured as it should be, in order."""
         history = History(self._place, self._left_out.append, trusted(self._place))
-        question = Question(system, (node,), since=self._since, newest=_FILES)
+        question = RowFilter(system, (node,), since=self._since, newest=_FILES)
         found = history.rows(question, _COLUMNS)
         found = found.filter(
             pl.col("verdict").is_in(["PASS", NOT_JUDGED]),

@@ -22,7 +22,7 @@ from nearfar.base import CouldNotJudge, write_atomically
 from . import rows
 from .places import ELSEWHERE, VERSION, directory, word
 from .schema import COLUMNS
-from .store import History, Question
+from .store import History, RowFilter
 
 Say = Callable[[str], None]
 
@@ -102,7 +102,7 @@ def _next(history: Path, system: str, node: str) -> int:
     try:
         last = int(counter.read_text())
     except (OSError, ValueError):
-        kept = History(history, lambda _: None).rows(Question(system, (node,)), ())
+        kept = History(history, lambda _: None).rows(RowFilter(system, (node,)), ())
         last = kept["sequence"].max() or 0  # type: ignore[assignment]
     write_atomically(counter, f"{last + 1}\n", ELSEWHERE)
     return last + 1
