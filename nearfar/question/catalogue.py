@@ -25,6 +25,7 @@ _CHECKS = CHECKOUT / "checks"
 _QUICK, _LONG = _CHECKS / "quick", _CHECKS / "long"
 #: The file of each folder that makes the classes of questions that need nothing more.
 _MADE = "from_questions.py"
+_TUPLES = ("levels", "systems", "features", "options")
 
 
 @cache
@@ -62,8 +63,8 @@ def check_rank(name: str) -> tuple[int, str]:
 
 
 def title(name: str) -> str | None:
-    """The heading of a check on a page; None for a name that is no check of this version."""
-    return next((question.title for question in questions() if question.name == name and not question.problem), None)
+    """The heading of a check on a page; None for a name that is no check of this version, or whose file cannot be read."""
+    return next((question.title for question in questions() if question.name == name and question.readable), None)
 
 
 def reframe_file(question: Question) -> Path:
@@ -83,6 +84,8 @@ def _read(path: Path) -> Question:
         found = import_module(f"{__package__}.{path.stem}").QUESTION
         if not isinstance(found, Question):
             raise TypeError("QUESTION is no Question")
+        if texts := [key for key in _TUPLES if isinstance(getattr(found, key), str)]:
+            raise TypeError(f"{texts[0]} is a tuple of texts, found one text")
         if found.name != path.stem:
             raise ValueError(f"the question of {path.name} is called '{path.stem}', found '{found.name}'")
         if unknown := [level for level in found.levels if level not in LEVELS]:
@@ -93,7 +96,7 @@ def _read(path: Path) -> Question:
 
 
 def _broken(path: Path, problem: str) -> Question:
-    return Question(path.stem, path.stem, path.stem, "", _nothing, levels=LEVELS, file=path, problem=problem)
+    return Question(path.stem, "", "", "", _nothing, levels=LEVELS, file=path, problem=problem)
 
 
 def _nothing(node: Node) -> tuple[list[Cell], list[Skip]]:

@@ -86,6 +86,11 @@ class Question:
     #: Why it cannot be asked: what is wrong with a file, and where.
     problem: str | None = None
 
+    @property
+    def readable(self) -> bool:
+        """Whether its file could be read; else no more than its name is known."""
+        return bool(self.title)
+
     def fits(self, system: str, partition: str, features: Iterable[str]) -> bool:
         """Whether ReFrame would run it on a partition, by ``systems`` (names and features; ReFrame's rules)."""
         return any(_fits(spec, system, partition, set(features)) for spec in self.systems)

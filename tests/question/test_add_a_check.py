@@ -91,6 +91,7 @@ def test_reframe_by_hand_has_it_too(pack: Path) -> None:
     [
         ("one_way_check", "one_way", f"{NAME}.py:1: the question of {NAME}.py is called '{NAME}', found 'one_way'"),
         ("levels=(NIGHTLY, ACCEPT)", "levels=('nightly', 'night')", f"{NAME}.py:1: no such level: 'night'"),
+        ('("+gpu",)', '"+gpu"', f"{NAME}.py:1: systems is a tuple of texts, found one text"),
         ("QUESTION =", "question =", f"{NAME}.py:1: "),
         ("cells.single_paths", "cells.single_path", f"{NAME}.py:10: "),
         ("QUESTION = Question(", "QUESTION = Question(\n\0", f"{NAME}.py:"),

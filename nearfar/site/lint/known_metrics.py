@@ -13,7 +13,7 @@ Rows = dict[str, list[AnyMetric]]
 
 def rows(check: str, node: Node, features: frozenset[str]) -> Rows | None:
     """Every row that may speak of a figure of ``check`` on this node; None where what it asks cannot be read."""
-    question = next((each for each in questions() if each.name == check and not each.problem), None)
+    question = next((each for each in questions() if each.name == check and each.readable), None)
     if question is None:
         return None
     found: Rows = {}
