@@ -1,7 +1,7 @@
 """What all checks of a node share: cells in, one run of a program, a judged document out.
 
-A check says which cells it asks and which program answers; everything else is here. On a partition with the feature
-``modelled`` the prediction answers instead.
+What a check asks stands in its question (``nearfar/question``), under the name of its class; everything else is here. On a
+partition with the feature ``modelled`` the prediction answers instead.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
+from reframe.core.meta import make_test
 
-from nearfar import history, measurement, topology, verdict
+from nearfar import history, question, topology, verdict
 from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise
 from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
-from nearfar.site.lint import known_metrics
 from nearfar.topology import inventory
 from nearfar.verdict import CaseInfo, case_files, references, unused_references
 
@@ -68,46 +68,33 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: :default: ``False``, or ``True`` where ``NEARFAR_MUST_JUDGE=1`` (jobs of sweeps)
     must_judge = variable(bool, value=os.environ.get("NEARFAR_MUST_JUDGE") == "1", loggable=True)
 
-    #: The program that measures the cells.
-    #:
-    #: :type: str
-    program = variable(str, value="")
-
     #: Seconds that the program itself ran.
     #:
     #: :type: float
     seconds = variable(float, value=0.0, loggable=True)
 
-    valid_systems = ["*"]
     valid_prog_environs = ["*"]
     num_tasks = 1
     require_reference = True
     exclusive_access = True
     programs = fixture(programs, scope="environment")
 
-    # What a check says about itself.
+    #: What the check asks: set by ``asks``.
+    question = None
+
+    # What a class may say otherwise, by its variables and by what it knows of the partition.
 
     def cells(self, node):
         """The cells to ask for, and those that are left out with a reason (``cells.Skip``)."""
-        raise NotImplementedError
+        return self.question.cells(node)
 
     def program_options(self):
         """Options of the program beside the cells and the GPUs."""
-        return []
+        return list(self.question.options)
 
     def findings(self, document):
         """What the check finds out beside the figures."""
-        return []
-
-    def quantities(self, subject):
-        """The quantities that a cell (or other subject) is asked for; none: any answers."""
-        if not isinstance(subject, Cell):
-            return ()
-        return ("stream",) if subject.flows[0].kind == "stream" else ("copy",)
-
-    def judged_as(self, metric):
-        """The check whose references judge a figure."""
-        return self.name
+        return self.question.findings(document)
 
     # What it is about.
 
@@ -149,20 +136,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         with self.users_errors():
             self.asked, self.left_out = self.cells(self.expected)
         nothing = not self.asked and not self.left_out
-        self.note = self.without_cells(self.expected) if nothing else ""
+        self.note = self.question.without_cells(self.expected) if nothing else ""
         # What may not be measured is no reason to skip: it is said, and INDETERMINATE.
         skipped = nothing and not self.note and not gpu_count.findings(self.partition, self.observed, None)
-        self.skip_if(skipped and self.nothing_to_ask, self.nothing_to_ask)
-
-    #: Whether the check says how many of the node's GPUs are missing, whatever it asks of the others.
-    counts_gpus = False
-
-    #: Why the check is skipped where the node has nothing of its kind; empty for a check that looks at any node.
-    nothing_to_ask = ""
-
-    def without_cells(self, node):
-        """Why it is no fault that a node has nothing to ask: a note of the verdict, in place of the skip."""
-        return ""
+        self.skip_if(skipped and self.question.nothing_to_ask, self.question.nothing_to_ask)
 
     @run_before("run")
     def set_executable(self):
@@ -200,7 +177,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         where it has one."""
         gpus = [gpu.pci for gpu in self.expected.gpus]
         command = [
-            str(Path(self.programs.folder, self.program)),
+            str(Path(self.programs.folder, self.question.program)),
             *options,
             *(["--gpus", ",".join(gpus)] if gpus else []),
         ]
@@ -216,17 +193,17 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             if self.observed is None and not self.partition.modelled:
                 self.observed = case_files.read_node(Path(self.stagedir))
             document, findings = self.read_document()
-            self.metrics = [] if document is None else self.figures(document)
+            self.metrics = [] if document is None else self.question.figures(document, self.expected)
             stamp = {} if document is None else document.raw["node"].get("software", {})
             findings += [*self.findings(document), *self.find_references(stamp)]
             if document is not None and self.observed is not None and self.kind == "measured" == document.kind:
                 findings += topology_diff.another_node(document, self.observed)
-            if self.counts_gpus or not self.asked:
+            if self.question.counts_gpus or not self.asked:
                 findings += gpu_count.findings(self.partition, self.observed, document)
             judge = functools.partial(
                 verdict.judge, document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
                 left_out=self.left_out, kind=self.kind, acceptance=self.acceptance and self.kind == "measured", exists=self.known(document),
-                quantities=self.quantities,
+                quantities=self.question.quantities,
                 must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
             )  # fmt: skip
             # The first verdict says which figures of which boards are to be looked for.
@@ -245,19 +222,17 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if all(skip.code != "unsupported" for skip in document.skipped):
             return {}
         links = must_exist.links(self.system, self.partition, self.node_type, self.expected, self.models)
+        figures = self.question.figures_of(self.asked, self.expected, self.partition.features)
+        tuned = must_exist.rows(figures, self.question.references_of, self.reference_files, self.expected)
         asked = [subject for subject in self.asked if isinstance(subject, Cell)]
-        figures = known_metrics.figures(
-            self.name, self.expected, self.partition.features, {cell: self.quantities(cell) for cell in asked}
-        )
-        tuned = must_exist.rows(figures, self.judged_as, self.reference_files, self.expected)
         return {**tuned, **must_exist.cells(asked, self.expected, links)}
 
     def find_references(self, stamp):
         """Set the figures' references; returns what is wrong with the site's."""
         self.references, unused = {}, []
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
-        for check in dict.fromkeys([self.name, *map(self.judged_as, self.metrics)]):
-            mine = [metric for metric in self.metrics if self.judged_as(metric) == check]
+        for check in dict.fromkeys([self.name, *map(self.question.references_of, self.metrics)]):
+            mine = [metric for metric in self.metrics if self.question.references_of(metric) == check]
             found = references.resolve(
                 mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
             )  # fmt: skip
@@ -276,10 +251,6 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         except NearfarError as error:
             return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
         return found, [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
-
-    def figures(self, document):
-        """The document's figures, by the path classes of the expected node (``Metric``, or ``SubjectMetric``)."""
-        return measurement.metrics(document, self.expected)
 
     @run_before("performance")
     def hand_over_the_bounds(self):
@@ -346,3 +317,17 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             with contextlib.suppress(NearfarError):
                 self.keep(None)
             raise SanityError(verdict.headline(self.verdict)) from None
+
+
+def asks(check):
+    """Register a class with ReFrame as that of the question of its name. Decorates a ``node_check``."""
+    check.question = question.named(check.__name__)
+    check.descr = check.question.description
+    check.valid_systems = list(check.question.systems)
+    return rfm.simple_test(check)
+
+
+def make_classes(module, file):
+    """Register the classes of the questions that have none of their own; ``module`` and ``file`` are the caller's."""
+    for each in question.made_by(file):
+        asks(make_test(each.name, (node_check,), {}, module=module))

@@ -69,10 +69,10 @@ class launched_check(node_check):
 
     def require_program(self):
         """Raises ``NearfarError`` where there was no MPI to build with."""
-        program = Path(self.programs.folder, self.program)
+        program = Path(self.programs.folder, self.question.program)
         if self.programs.container is None and not program.exists():
             if self.programs.environment.built_here:
-                raise NearfarError(f"{self.program} was not built, because no MPI was found: {INSTALL}")
+                raise NearfarError(f"{self.question.program} was not built, because no MPI was found: {INSTALL}")
             raise NearfarError(
                 f"{program} is not there: the programs of environment '{self.current_environ.name}' were built without MPI"
             )
@@ -93,7 +93,7 @@ class launched_check(node_check):
         stderr = stage / str(self.stderr)
         document, findings = case_files.read(stage, stage / self.document_file, stderr)
         text = stderr.read_text(encoding="utf-8", errors="replace") if stderr.exists() else ""
-        said = case_files.own_words(text, self.program)
+        said = case_files.own_words(text, self.question.program)
         if document is None and said and not any(finding.hard for finding in findings):
             findings = [Finding("program", "INDETERMINATE", said)]
         return document, [*findings, *self.who_died(document, text)]

@@ -1,26 +1,20 @@
-"""How fast is MPI in every placement of its ranks: OSU's latency, bandwidth, message rate and collectives."""
+"""MPI in every placement: how `nearfar osu` is started, and what of OSU's benchmarks as variables."""
 
 import sys
 
-import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
 
 from nearfar.base import NOT_JUDGED, Finding, NearfarError
-from nearfar.mpi.osu import BENCHMARKS, bindings, disturbances, subjects
-from nearfar.mpi.osu import mpi_figures as figures
+from nearfar.mpi.osu import bindings, disturbances
 
-from .base import node_check
+from .base import asks, node_check
 
 
-@rfm.simple_test
+@asks
 class osu_check(node_check):
     """Host buffers within the node, device buffers of every GPU, and between two nodes through every NIC."""
-
-    descr = "MPI in every placement (OSU Micro-Benchmarks)"
-    # A site asks for it with the feature `mpi`; a machine that no file describes has it where OSU and an MPI are found.
-    valid_systems = ["+mpi -modelled"]
 
     #: Runs of each benchmark at most, each with OSU's own repetitions: two that agree within 2 % end it. An interval needs
     #: six, and then all are run.
@@ -77,15 +71,8 @@ class osu_check(node_check):
         self.job.launcher = getlauncher("local")()
 
     def cells(self, node):
-        return subjects.cases(
-            node, nodes=2 if self.two_nodes else 1, benchmarks=self.benchmarks, ranks=self.ranks or None
-        ), []
-
-    def quantities(self, case):
-        return BENCHMARKS[case.benchmark].quantities
-
-    def without_cells(self, node):
-        return "fewer than two cores: there is no place for a second rank"
+        nodes = 2 if self.two_nodes else 1
+        return self.question.cells(node, nodes=nodes, benchmarks=self.benchmarks, ranks=self.ranks or None)
 
     def command(self, cells):
         if self.programs.container is not None:
@@ -96,9 +83,6 @@ class osu_check(node_check):
         command += ["--iterations", str(self.iterations)] if self.iterations else []
         # Asked for, device buffers that cannot be had are INDETERMINATE; else a remark.
         return command + (["--device-buffers"] if "cuda_mpi" in self.partition.features else [])
-
-    def figures(self, document):
-        return figures.figures(document)
 
     def findings(self, document):
         between = any(case.nic for case in self.asked)

@@ -1,24 +1,20 @@
-"""How fast is MPI between two nodes where there is no OSU: ping-pong and a stream of messages of the pack's own program?"""
+"""MPI between two nodes: how one rank on each of them is launched."""
 
 from pathlib import Path
 
-import reframe as rfm
 from reframe.core.builtins import variable
 
 from nearfar.base import NearfarError
-from nearfar.mpi import contention
 from nearfar.mpi.osu import hosts, installed, launch
 
+from ..base import asks
 from ..launched import launched_check
 
 
-@rfm.simple_test
+@asks
 class ping_pong_check(launched_check):
     """One rank on each of two nodes, on the network that MPI takes; its figures never bear OSU's names."""
 
-    descr = "MPI between two nodes (ping-pong of the pack's own)"
-    valid_systems = ["+mpi +two_nodes -modelled"]
-    program = "nearfar-contention"
     unbound = True
     document_file = "contention.json"
     cell_limit = 12.0
@@ -37,28 +33,16 @@ class ping_pong_check(launched_check):
     #: :default: ``0.2``
     window = variable(float, value=0.2, loggable=True)
 
-    def cells(self, node):
-        return contention.subjects(["mpi_only"], [1], "across"), []
-
     def launch_here(self):
         """The launcher of the MPI that the program was built with, told which nodes the job has."""
         nodes = hosts.of_job()
         if len(nodes) < 2:
             raise NearfarError(f"the job has one node, {nodes[0]}: there is no second one to talk to")
-        return launch.words(installed.mpi_of(Path(self.programs.folder, self.program)), 2, nodes[:2])
+        return launch.words(installed.mpi_of(Path(self.programs.folder, self.question.program)), 2, nodes[:2])
 
     def command(self, cells):
         if self.programs.container is not None:
             words = f"the environment '{self.current_environ.name}' is a container"
             raise NearfarError(f"{words}, and ranks on two nodes need the nodes' own MPI: give the partition another")
         options = ["--mpi-only", "--rounds", str(self.rounds), "--window", f"{self.window:g}"]
-        return [str(Path(self.programs.folder, self.program)), f"--json={self.document_file}", *options]
-
-    def quantities(self, subject):
-        return contention.quantities(subject)
-
-    def figures(self, document):
-        return contention.figures(document)
-
-    def findings(self, document):
-        return contention.findings(document)
+        return [str(Path(self.programs.folder, self.question.program)), f"--json={self.document_file}", *options]

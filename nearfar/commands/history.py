@@ -12,7 +12,7 @@ from typing import Any
 
 from nearfar import history
 from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, nearest
-from nearfar.history import History, Question, Series, pl, series, text
+from nearfar.history import History, RowFilter, Series, pl, series, text
 
 _EPILOG = """\
 examples:
@@ -101,7 +101,7 @@ def _record(runs: Sequence[str]) -> int:
     return EXIT_GOOD
 
 
-def _question(args: argparse.Namespace, store: History) -> Question:
+def _question(args: argparse.Namespace, store: History) -> RowFilter:
     """What is asked, each name checked against those that there are."""
     systems = store.systems()
     if not systems:
@@ -109,7 +109,7 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     since = _since(args.since)
     if args.system is None and len(systems) > 1:
         if args.node is None and args.metric is None:
-            return Question(None, check=args.check, since=since)
+            return RowFilter(None, check=args.check, since=since)
         raise NearfarError(f"--system: which one? There is history of {', '.join(systems)}")
     system = args.system or systems[0]
     if system not in systems:
@@ -118,7 +118,7 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     node = None if args.node is None else args.node.partition(".")[0].lower()
     if node is not None and node not in nodes:
         raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
-    return Question(system, None if node is None else (node,), args.check, args.metric, None, since)
+    return RowFilter(system, None if node is None else (node,), args.check, args.metric, None, since)
 
 
 def _since(words: str | None) -> datetime | None:
@@ -135,11 +135,11 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     return hint if len(hint) < 400 else f" ({len(known)} are known, {known[0]} to {known[-1]})"
 
 
-def _series(store: History, question: Question) -> list[Series]:
+def _series(store: History, question: RowFilter) -> list[Series]:
     """The figures that are asked for; a name that no metric has may be that of a row of references."""
     rows = store.rows(question, series.COLUMNS)
     if rows.is_empty() and question.metric is not None:
-        as_row = Question(question.system, question.nodes, question.check, None, question.metric, question.since)
+        as_row = RowFilter(question.system, question.nodes, question.check, None, question.metric, question.since)
         rows = store.rows(as_row, series.COLUMNS)
     if rows.is_empty():
         raise _nothing(store, question)
@@ -149,10 +149,10 @@ def _series(store: History, question: Question) -> list[Series]:
     return series.worst_first(found)
 
 
-def _nothing(store: History, question: Question) -> NearfarError:
+def _nothing(store: History, question: RowFilter) -> NearfarError:
     """Why there is no such figure: wrong use with the nearest name that there is, or no run of it."""
     known = store.aggregated(
-        Question(question.system), ["node", "check", "metric"], pl.col("rows").first(), pl.col("started").max()
+        RowFilter(question.system), ["node", "check", "metric"], pl.col("rows").first(), pl.col("started").max()
     )
     if known.is_empty():
         return CouldNotJudge(f"{store.directory}: no figure of {question.system or 'any system'} that can be read")
@@ -188,7 +188,7 @@ def _how_much() -> tuple[pl.Expr, ...]:
     )  # fmt: skip
 
 
-def _systems(args: argparse.Namespace, store: History, question: Question) -> int:
+def _systems(args: argparse.Namespace, store: History, question: RowFilter) -> int:
     """Of several systems how much there is of each."""
     found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_how_much())
     if found.is_empty():
@@ -206,7 +206,7 @@ def _systems(args: argparse.Namespace, store: History, question: Question) -> in
     return EXIT_GOOD
 
 
-def _overview(args: argparse.Namespace, store: History, question: Question) -> int:
+def _overview(args: argparse.Namespace, store: History, question: RowFilter) -> int:
     found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_how_much())
     if found.is_empty():
         raise _nothing(store, question)
@@ -228,7 +228,7 @@ def _overview(args: argparse.Namespace, store: History, question: Question) -> i
     return EXIT_GOOD
 
 
-def _notes(store: History, question: Question, found: Sequence[Series]) -> list[str]:
+def _notes(store: History, question: RowFilter, found: Sequence[Series]) -> list[str]:
     """What a reader would stumble over: clocks that were set back, a figure that is measured no more."""
     notes = []
     for node in sorted({each.node for each in found if each.last.epoch}):
@@ -236,7 +236,7 @@ def _notes(store: History, question: Question, found: Sequence[Series]) -> list[
     if question.metric is not None and question.since is None:
         checks = sorted({each.check for each in found})
         last = max(each.last.started for each in found)
-        month = Question(question.system, question.nodes, since=last)
+        month = RowFilter(question.system, question.nodes, since=last)
         known = store.aggregated(month, ["check", "metric"], pl.col("started").max())
         later = known.filter(pl.col("check").is_in(checks) & (pl.col("started").dt.date() > last.date()))
         gone = not later.is_empty() and question.metric not in set(later["metric"])

@@ -24,7 +24,7 @@ from nearfar.base import (
     site_files,
     write_atomically,
 )
-from nearfar.history import History, Question, pl
+from nearfar.history import History, RowFilter, pl
 from nearfar.history.tuning import ChosenSamples, Proposal, TuneOptions, proposal, reference_text, samples, tolerance
 from nearfar.history.tuning import text as shown
 from nearfar.model.prediction import NodeType
@@ -180,7 +180,7 @@ def _may_drain(name: str, directories: Sequence[Path]) -> Callable[[str], bool]:
     return lambda check: allowed.step(check, hard=False) == "drain"
 
 
-def _question(args: argparse.Namespace, store: History) -> Question:
+def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if args.system not in store.systems():
         known = ", ".join(store.systems()) or "no system"
         raise CouldNotJudge(
@@ -197,13 +197,13 @@ def _question(args: argparse.Namespace, store: History) -> Question:
         raise NearfarError(
             f"--nodes: no history of {', '.join(missing[:5])}{nearest(missing[0], store.nodes(args.system))}"
         )
-    return Question(args.system, nodes, since=since)
+    return RowFilter(args.system, nodes, since=since)
 
 
-def _known_runs(store: History, question: Question) -> list[str]:
+def _known_runs(store: History, question: RowFilter) -> list[str]:
     """The runs that there are of what is asked for, the last at the end. Raises ``CouldNotJudge`` where there are none."""
 
-    def runs(asked: Question) -> pl.DataFrame:
+    def runs(asked: RowFilter) -> pl.DataFrame:
         return store.aggregated(asked, ["run"], pl.col("started").max()).sort("started", "run")
 
     found = runs(question)
@@ -212,7 +212,7 @@ def _known_runs(store: History, question: Question) -> list[str]:
     asked = f"no run of {question.system}"
     asked += "" if question.nodes is None else " on these nodes"
     asked += "" if question.since is None else f" since {question.since:%Y-%m-%d %H:%M} UTC"
-    before = runs(Question(question.system, question.nodes))
+    before = runs(RowFilter(question.system, question.nodes))
     if before.is_empty():
         raise CouldNotJudge(
             f"{store.directory}: {asked} that can be read and trusted; run nearfar validate there first"

@@ -11,14 +11,14 @@ from .lazy_polars import need_polars, no_polars, pl
 from .places import VARIABLE, directory, readable
 from .recording import record
 from .series import LESS_IS_BETTER, Series
-from .store import History, Question, parse_since, trusted
+from .store import History, RowFilter, parse_since, trusted
 
 __all__ = [
     "LESS_IS_BETTER",
     "VARIABLE",
     "History",
     "OwnPast",
-    "Question",
+    "RowFilter",
     "Series",
     "compact",
     "directory",

@@ -19,7 +19,7 @@ from . import rows
 from .lazy_polars import pl
 from .places import VERSION, directory, word
 from .schema import row_schema
-from .store import History, Question, trusted
+from .store import History, RowFilter, trusted
 
 #: What is older is forgotten, and of the rest the newest runs count.
 SPAN = timedelta(days=92)
@@ -79,7 +79,7 @@ class OwnPast:
     def _healthy(self, system: str, node: str) -> pl.DataFrame:
         """What passed or had no reference, and was measured as it should be, in order."""
         history = History(self._place, self._left_out.append, trusted(self._place))
-        question = Question(system, (node,), since=self._since, newest=_FILES)
+        question = RowFilter(system, (node,), since=self._since, newest=_FILES)
         found = history.rows(question, _COLUMNS)
         found = found.filter(
             pl.col("verdict").is_in(["PASS", NOT_JUDGED]),

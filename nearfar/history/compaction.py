@@ -12,7 +12,7 @@ from nearfar.base import CouldNotJudge, cannot_write, lock
 
 from .lazy_polars import pl
 from .places import COMPACTED, ELSEWHERE, VERSION
-from .store import History, Question, scan
+from .store import History, RowFilter, scan
 
 #: So many rows are sorted and written at a time; about a gigabyte of memory.
 CHUNK = 1_000_000
@@ -47,7 +47,7 @@ def compact(history: History) -> tuple[int, int]:
 
 
 def _members(month: Path, history: History) -> list[Path]:
-    question = Question(system=month.parent.name.partition("=")[2])
+    question = RowFilter(system=month.parent.name.partition("=")[2])
     return [path for path in history.files(question) if path.parent == month and _is_small(path)]
 
 

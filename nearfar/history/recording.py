@@ -21,7 +21,7 @@ from . import rows
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, directory, word
 from .schema import row_schema
-from .store import History, Question
+from .store import History, RowFilter
 
 Say = Callable[[str], None]
 
@@ -101,7 +101,7 @@ def _next(history: Path, system: str, node: str) -> int:
     try:
         last = int(counter.read_text())
     except (OSError, ValueError):
-        kept = History(history, lambda _: None).rows(Question(system, (node,)), ())
+        kept = History(history, lambda _: None).rows(RowFilter(system, (node,)), ())
         last = kept["sequence"].max() or 0  # type: ignore[assignment]
     write_atomically(counter, f"{last + 1}\n", ELSEWHERE)
     return last + 1

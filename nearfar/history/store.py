@@ -25,7 +25,7 @@ _KEYS = ("source", "sequence", "recorded", "started", "node", "check", "metric")
 
 
 @dataclass(frozen=True)
-class Question:
+class RowFilter:
     """Which rows are wanted; None: all. ``row`` is a row of references (``near.h2d``) that stands for several metrics.
 
     ``newest``: of the files of single runs no more than the newest so many (of one node; compacted ones are all read).
@@ -72,7 +72,7 @@ class History:
         """The systems that have rows."""
         return sorted(path.name.partition("=")[2] for path in (self.directory / VERSION).glob("system=*"))
 
-    def files(self, question: Question) -> list[Path]:
+    def files(self, question: RowFilter) -> list[Path]:
         """The whole files that may hold what is asked for."""
         base = self.directory / VERSION
         system = "*" if question.system is None else word(question.system)
@@ -111,7 +111,7 @@ class History:
             self._told.add(path)
             self._say(f"left out: {path}: {why}")
 
-    def rows(self, question: Question, columns: Iterable[str] | None = None) -> pl.DataFrame:
+    def rows(self, question: RowFilter, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """The rows that are asked for, each figure of a run once, by node and in order.
 
         Order is that of the runs' own times, but what was recorded after a node's clock had been set back counts as
@@ -128,7 +128,7 @@ class History:
 
     def aggregated(
         self,
-        question: Question,
+        question: RowFilter,
         by: Sequence[str],
         *figures: pl.Expr,
         where: pl.Expr | None = None,
@@ -145,7 +145,7 @@ class History:
 
         return self._answered(question, found)
 
-    def _answered(self, question: Question, answer: Callable[[Sequence[Path]], pl.DataFrame]) -> pl.DataFrame:
+    def _answered(self, question: RowFilter, answer: Callable[[Sequence[Path]], pl.DataFrame]) -> pl.DataFrame:
         """The answer from the files that there are, whatever compaction takes away meanwhile and whatever else lies there."""
         refused: set[Path] = set()
         for _ in range(_ATTEMPTS):

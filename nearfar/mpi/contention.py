@@ -87,6 +87,11 @@ def ranks(node: Node, movers: int, fill: bool) -> int:
     return movers + 2 * pairs if pairs > 0 else 0
 
 
+def too_few_cores(node: Node) -> str:
+    """Why a node with GPUs has nothing to ask: each direction of a GPU's copies and each side of a pair has a core of its own."""
+    return f"{cores(node)} cores are too few for MPI beside {len(node.gpus)} GPUs" if node.gpus else ""
+
+
 def subjects(words: Sequence[str], counts: Sequence[int], place: str = "within") -> list[str]:
     """The subjects of a run on one host (``across``: on several), of each arrangement with each number of movers."""
     return [f"{place}.{word}.{count}.{traffic}" for count in counts for word in words for traffic in TRAFFICS]

@@ -1,14 +1,27 @@
-"""What the checks ask of a node, read from their sources without ReFrame.
+"""What each check asks of a node, one file each: name, title, order, levels, program, cells, figures, and how lint sees them.
 
-Needs: nothing of the package.
+Gives ``questions()`` and what follows from it; ReFrame's classes (``checks/``), pages, lint, levels and the expected cases read it
+here. A file ``NAME_check.py`` of this folder with a ``QUESTION`` is one more check (docs/guide/add-a-check.md).
+``synthetic_documents`` is loaded where figures are asked for. Needs: base, topology, cells, measurement, model, mpi; never ReFrame.
 """
 
 from __future__ import annotations
 
-from . import catalogue
-from .catalogue import Check
+from .catalogue import askable, asked_at, check_rank, made_by, named, questions, reframe_file, title
+from .question import ACCEPT, NIGHTLY, QUICK, Question
 
 __all__ = [
-    "Check",
-    "catalogue",
+    "ACCEPT",
+    "NIGHTLY",
+    "QUICK",
+    "Question",
+    "askable",
+    "asked_at",
+    "check_rank",
+    "made_by",
+    "named",
+    "questions",
+    "reframe_file",
+    "synthetic_documents",
+    "title",
 ]

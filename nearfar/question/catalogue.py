@@ -1,101 +1,123 @@
-"""Which checks there are, read from their sources without running them.
+"""Which questions there are: every file ``*_check.py`` of this folder, and the file of ``checks/`` that shows it to ReFrame.
 
-ReFrame drops a check file that it cannot import and still exits 0; what should have run is therefore known from here.
+ReFrame drops a check file that it cannot import and still exits 0. A question or a class that is broken therefore stays in
+the list, with its problem: what should have run is known, and its absence INDETERMINATE.
 """
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import traceback
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
-#: Directory of the checks in a checkout.
-CHECKS = "checks"
-#: Directory below of those that only a quick run asks.
-QUICK = "quick"
-#: Directory below of those that take long: asked by name alone.
-LONG = "long"
-_TEST_DECORATOR = "simple_test"
+from nearfar.base import CHECKOUT, NearfarError, nearest
+from nearfar.cells import Cell, Skip
+from nearfar.topology import Node
+
+from .question import ACCEPT, LAST, LEVELS, QUICK, Question
+
+_QUESTIONS = Path(__file__).parent
+_CHECKS = CHECKOUT / "checks"
+#: Below ``checks/``: what only a quick run asks, and what is asked by name alone. ReFrame does not look into them by itself.
+_QUICK, _LONG = _CHECKS / "quick", _CHECKS / "long"
+#: The file of each folder that makes the classes of questions that need nothing more.
+_MADE = "from_questions.py"
+_TUPLES = ("levels", "systems", "features", "options")
 
 
-@dataclass(frozen=True)
-class Check:
-    """A class that ReFrame runs. ``valid_systems`` as written (the base's where the class has none)."""
-
-    name: str
-    file: Path
-    line: int
-    valid_systems: tuple[str, ...]
-    #: Why the file cannot be loaded, where that can be told without running it.
-    problem: str | None = None
-
-
-def folders(checks: Path) -> tuple[Path, ...]:
-    """Every directory that has checks, the one that ReFrame looks into first."""
-    return checks, checks / QUICK, checks / LONG
+@cache
+def questions() -> tuple[Question, ...]:
+    """Every question, by name; one that cannot be asked says so by ``problem``."""
+    found = [_read(path) for path in sorted(_QUESTIONS.glob("*_check.py"))]
+    names = {question.name for question in found}
+    lone = [path for folder in (_CHECKS, _QUICK, _LONG) for path in folder.glob("*_check.py") if path.stem not in names]
+    words = "no file of nearfar/question says what it asks: docs/guide/add-a-check.md"
+    found += [_broken(path, f"{path}:1: {words}") for path in lone]
+    return tuple(sorted(found, key=lambda question: question.name))
 
 
-def read(directory: Path) -> list[Check]:
-    """The checks in a directory's files, in the order of files and lines."""
-    found: list[Check] = []
-    for file in sorted(directory.glob("*.py")):
-        text = file.read_text(encoding="utf-8", errors="replace")
-        try:
-            found += _from_tree(file, ast.parse(text, str(file)))
-        except (SyntaxError, ValueError) as error:
-            found += _from_broken(file, text, error)
-    return found
+def named(name: str) -> Question:
+    """A question by its name. Raises ``NearfarError`` where there is none."""
+    known = {question.name: question for question in questions()}
+    if name not in known:
+        raise NearfarError(f"{name}: no such check{nearest(name, list(known))}")
+    return known[name]
 
 
-def _from_tree(file: Path, tree: ast.Module) -> Iterable[Check]:
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and any(_is_test(decorator) for decorator in node.decorator_list):
-            yield Check(node.name, file, node.lineno, _valid_systems(node))
+def asked_at(level: str) -> tuple[Question, ...]:
+    """What a level asks, as pages show it. A broken question is part of every level."""
+    return tuple(sorted((each for each in questions() if level in each.levels), key=lambda each: check_rank(each.name)))
 
 
-def _is_test(decorator: ast.expr) -> bool:
-    name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-    return bool(name == _TEST_DECORATOR)
+def askable() -> tuple[Question, ...]:
+    """What ``validate`` can be asked for: all but what only a quick run asks."""
+    return tuple(question for question in questions() if question.levels != (QUICK,))
 
 
-def _valid_systems(node: ast.ClassDef) -> tuple[str, ...]:
-    for statement in node.body:
-        if isinstance(statement, ast.Assign) and any(
-            getattr(t, "id", "") == "valid_systems" for t in statement.targets
-        ):
-            try:
-                return tuple(ast.literal_eval(statement.value))
-            except ValueError:
-                break  # made by code: ReFrame alone knows; a case that it leaves out is told as missing
-    return ("*",)
+def check_rank(name: str) -> tuple[int, str]:
+    """Sorts the names of checks as pages show them; of earlier versions there may be others, which follow by name."""
+    return next((question.order for question in questions() if question.name == name), LAST), name
 
 
-def _from_broken(file: Path, text: str, error: SyntaxError | ValueError) -> Iterable[Check]:
-    """What a file that is not Python would have held: the classes that follow a test's decorator."""
-    line = getattr(error, "lineno", None) or 1
-    problem = f"{file}:{line}: {getattr(error, 'msg', None) or error}"
-    names = re.findall(rf"@\w*\.?{_TEST_DECORATOR}\b[^\n]*\n\s*class\s+(\w+)", text)
-    for name in names or [file.stem]:
-        yield Check(name, file, line, ("*",), problem)
+def title(name: str) -> str | None:
+    """The heading of a check on a page; None for a name that is no check of this version, or whose file cannot be read."""
+    return next((question.title for question in questions() if question.name == name and question.readable), None)
 
 
-def fits(check: Check, system: str, partition: str, features: Iterable[str]) -> bool:
-    """Whether ReFrame would run ``check`` on a partition, by its ``valid_systems`` (names and features; ReFrame's
-    rules)."""
-    return any(_fits(spec, system, partition, set(features)) for spec in check.valid_systems)
+def reframe_file(question: Question) -> Path:
+    """The file of ``checks/`` that makes ReFrame's class of a question: its own, else the one of its folder."""
+    own = (folder / f"{question.name}.py" for folder in (_CHECKS, _QUICK, _LONG))
+    folder = _CHECKS if ACCEPT in question.levels else _QUICK if QUICK in question.levels else _LONG
+    return next((path for path in own if path.exists()), folder / _MADE)
 
 
-def _fits(spec: str, system: str, partition: str, features: set[str]) -> bool:
-    for word in spec.split():
-        if word[0] == "+":
-            fitting = word[1:] in features
-        elif word[0] == "-":
-            fitting = word[1:] not in features
-        else:
-            wanted_system, _, wanted_partition = word.partition(":")
-            fitting = wanted_system in ("*", system) and wanted_partition in ("", "*", partition)
-        if not fitting:
-            return False
-    return True
+def made_by(file: str) -> list[Question]:
+    """The questions whose class in ReFrame ``file`` makes."""
+    return [each for each in questions() if not each.problem and reframe_file(each) == Path(file).resolve()]
+
+
+def _read(path: Path) -> Question:
+    try:
+        found = import_module(f"{__package__}.{path.stem}").QUESTION
+        if not isinstance(found, Question):
+            raise TypeError("QUESTION is no Question")
+        if texts := [key for key in _TUPLES if isinstance(getattr(found, key), str)]:
+            raise TypeError(f"{texts[0]} is a tuple of texts, found one text")
+        if found.name != path.stem:
+            raise ValueError(f"the question of {path.name} is called '{path.stem}', found '{found.name}'")
+        if unknown := [level for level in found.levels if level not in LEVELS]:
+            raise ValueError(f"no such level: '{unknown[0]}'{nearest(unknown[0], list(LEVELS))}")
+    except Exception as error:  # whatever a file does: the others are asked, and this one is missed
+        return _broken(path, f"{path}:{_line(path, error)}: {getattr(error, 'msg', None) or error}")
+    return replace(found, file=path, problem=_not_python(reframe_file(found)))
+
+
+def _broken(path: Path, problem: str) -> Question:
+    return Question(path.stem, "", "", "", _nothing, levels=LEVELS, file=path, problem=problem)
+
+
+def _nothing(node: Node) -> tuple[list[Cell], list[Skip]]:
+    return [], []
+
+
+def _line(path: Path, error: Exception) -> int:
+    """The line of a file that an error is about; the first one where it names none."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno or 1
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return (lines[-1] if lines else None) or 1
+
+
+@cache
+def _not_python(path: Path) -> str | None:
+    """What is wrong with a file that would stop a whole session of ReFrame."""
+    try:
+        ast.parse(path.read_text(encoding="utf-8", errors="replace"), str(path))
+    except OSError as error:
+        return f"{path}:1: {error.strerror}"
+    except (SyntaxError, ValueError) as error:
+        return f"{path}:{getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', None) or error}"
+    return None

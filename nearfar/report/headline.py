@@ -6,28 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, shown_verdict
 from nearfar.report.charts import cell_anchor, load_of
 from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
 from nearfar.report.sections import balance, contention, gaps, latencies, many_gpus, mpi, nothing, peers, size_curves
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
-_TITLES = {
-    "topology_check": "Topology",
-    "host_memory_check": "Host memory",
-    "host_device_check": "Host ↔ GPU",
-    "peer_check": "GPU ↔ GPU",
-    "saturation_check": "All GPUs at once",
-    "sharing_check": "Tasks sharing GPUs",
-    "size_sweep_check": "Bandwidth over size",
-    "latency_check": "Latency",
-    "osu_check": "MPI (OSU)",
-    "load_balance_check": "Load balance",
-    "contention_check": "MPI beside transfers",
-    "thread_split_check": "Threads together and split",
-    "quick_check": "A quick look",
-    "mpi_pairs": "MPI between nodes",
-}
+#: What a sweep judges of pairs of nodes stands among the checks of a node.
+_PAIRS = {"mpi_pairs": "MPI between nodes"}
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _NO_REFERENCE = f"{NOT_JUDGED}: no reference"
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
@@ -52,7 +39,7 @@ class VerdictReason:
 
 def title(check: str) -> str:
     """``host_device_check`` → ``Host ↔ GPU``."""
-    return _TITLES.get(check, short_name(check).replace("_", " ").capitalize())
+    return question.title(check) or _PAIRS.get(check, short_name(check).replace("_", " ").capitalize())
 
 
 def short_name(check: str) -> str:

@@ -1,4 +1,4 @@
-"""The cases that should run, known from the checks' sources and the site's partitions, against those that did."""
+"""The cases that should run, known from the questions and the site's partitions, against those that did."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.question import Check, catalogue
+from nearfar.question import Question, reframe_file
 from nearfar.site import Partition, System
 
 
@@ -53,13 +53,13 @@ class RanCase:
     build_seconds: float = 0.0
 
 
-def expected(checks: Iterable[Check], system: System) -> list[ExpectedCase]:
+def expected(checks: Iterable[Question], system: System) -> list[ExpectedCase]:
     """The cases that ReFrame should run on a system."""
     return [
-        ExpectedCase(c.name, system.name, p.name, environ, p.modelled, _node(p), f"{c.file}:{c.line}", c.problem)
+        ExpectedCase(c.name, system.name, p.name, environ, p.modelled, _node(p), str(reframe_file(c)), c.problem)
         for c in checks
         for p in system.partitions.values()
-        if catalogue.fits(c, system.name, p.name, p.features)
+        if c.fits(system.name, p.name, p.features)
         for environ in p.environs
     ]
 

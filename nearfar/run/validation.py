@@ -30,7 +30,7 @@ from nearfar.base import (
     process,
     worst,
 )
-from nearfar.question import Check, catalogue
+from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, questions, reframe_file
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
@@ -40,8 +40,6 @@ from .progress import RunProgress
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
-#: How a machine comes by what a check asks for, where it can be installed.
-_WHAT_BRINGS = {"osu_check": "; spack install osu-micro-benchmarks, docs/method/mpi.md"}
 _EXIT_CODES = {
     "PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, NOT_JUDGED: EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
 }  # fmt: skip
@@ -99,9 +97,9 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     for check in chosen:
         if request.checks and not any(case.check == check.name for case in cases):
             has = "; ".join(f"{p.name}: {', '.join(p.features) or 'no feature'}" for p in system.partitions.values())
-            wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+            wants = " or ".join(f"'{spec}'" for spec in check.systems)
             words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
-            raise CouldNotJudge(f"--check {check.name}: {words}{_WHAT_BRINGS.get(check.name, '')}")
+            raise CouldNotJudge(f"--check {check.name}: {words}{'; ' if check.remedy else ''}{check.remedy}")
     if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
         models = ", ".join(sorted({str(case.node) for case in cases}))
         words = f"it would run on a modelled node alone ({models})"
@@ -109,11 +107,10 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     return system, cases
 
 
-def _checks(request: Request) -> list[Check]:
-    folder = files.CHECKOUT / catalogue.CHECKS
+def _checks(request: Request) -> Sequence[Question]:
     if request.quick:
-        return catalogue.read(folder / catalogue.QUICK)
-    return catalogue.read(folder) + (catalogue.read(folder / catalogue.LONG) if request.checks else [])
+        return asked_at(QUICK)
+    return askable() if request.checks else [question for question in askable() if ACCEPT in question.levels]
 
 
 def run(request: Request) -> tuple[int, Path]:
@@ -174,7 +171,7 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
     ]  # fmt: skip
     # File by file: one that is not Python would stop the whole session.
-    for path in sorted({check.file for check in _checks(request) if check.problem is None}):
+    for path in sorted({reframe_file(check) for check in _checks(request) if check.problem is None}):
         command += ["-c", str(path)]
     for check in request.checks:
         command += ["-n", f"^{check}$"]
@@ -233,8 +230,7 @@ def adopt(folder: Path) -> None:
     report = folder / "reframe-report.json"
     if (folder / "run.json").exists() or not report.exists():
         return
-    folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
-    names = {check.name for folder in folders for check in catalogue.read(folder)}
+    names = {question.name for question in questions()}
     ran = [case for case in expected_cases.ran(report) if case.check in names]
     found = expected_cases.verdicts(folder)
     if not ran or not found:
@@ -306,7 +302,7 @@ def _why(case: ExpectedCase, said: str, interrupted: bool) -> str:
     if case.problem is not None:
         return case.problem
     lines = said.splitlines()
-    file = Path(case.where.rpartition(":")[0]).name
+    file = Path(case.where).name
     skipped = next((line for line in lines if "skipping" in line and file in line), None)
     if skipped is not None:
         return skipped[skipped.index("skipping") :].rstrip(":")

@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
-from nearfar.cells import Cell, Skip
 from nearfar.measurement import Document
 from nearfar.model.prediction import NodeType
-from nearfar.topology import Gpu, Node, compare, host_class
+from nearfar.topology import Gpu, Node, compare
 
 from .systems import Partition, System
-
-#: The classes of a path to load a GPU's link by, best first.
-_BEST = ("near", "sole", "on_socket", "unknown", "off_socket")
-
-
-def loading_cells(node: Node, matrix: Sequence[Cell]) -> list[Cell]:
-    """One lone host-to-device cell for each GPU of the matrix, from the nearest memory there is."""
-    chosen: dict[int, tuple[int, Cell]] = {}
-    for cell in matrix:
-        flow = cell.flows[0]
-        if not cell.lone or flow.direction != "h2d" or flow.numa_node is None:
-            continue
-        gpu = flow.gpus[0]
-        rank = _BEST.index(host_class(node, flow.numa_node, gpu))
-        if gpu not in chosen or rank < chosen[gpu][0]:
-            chosen[gpu] = (rank, cell)
-    return [cell for _, cell in chosen.values()]
-
-
-def unloaded(matrix: Sequence[Cell], left_out: Sequence[Skip]) -> list[Skip]:
-    """One skipped cell for each GPU that no cell of the matrix can load, so that its link is never called good."""
-    loaded = {cell.flows[0].gpus[0] for cell in matrix}
-    first: dict[int, Skip] = {}
-    for skip in left_out:
-        first.setdefault(skip.cell.flows[0].gpus[0], skip)
-    return [skip for gpu, skip in first.items() if gpu not in loaded]
 
 
 def not_compared(system: System, partition: Partition, node_type: NodeType | None) -> str | None:

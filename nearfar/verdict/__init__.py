@@ -11,7 +11,7 @@ from .baseline import Baseline
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .judgement import HISTORY, UNJUDGED, CaseInfo, KnownPath, headline, judge, needs_sanity
 from .plausibility import row_fault
-from .run_directory import CheckRecord, NodeRun, RunDirectory, bounded, check_rank
+from .run_directory import CheckRecord, NodeRun, RunDirectory, bounded
 
 __all__ = [
     "HISTORY",
@@ -27,7 +27,6 @@ __all__ = [
     "bounded",
     "build_provenance",
     "case_files",
-    "check_rank",
     "headline",
     "judge",
     "needs_sanity",

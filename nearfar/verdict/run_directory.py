@@ -8,27 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, NearfarError, shown_verdict
+from nearfar.question import check_rank
 from nearfar.topology import Node, node_from_document
 
 from . import build_provenance
 
 _MODELLED_SUFFIX = "-modelled"
-#: What a node is, its memory, its GPUs one by one, then together; other checks follow by name.
-_CHECK_ORDER = (
-    "topology_check",
-    "host_memory_check",
-    "host_device_check",
-    "peer_check",
-    "saturation_check",
-    "sharing_check",
-    "size_sweep_check",
-    "latency_check",
-    "load_balance_check",
-    "quick_check",
-    "osu_check",
-    "contention_check",
-    "thread_split_check",
-)
 
 
 def worst(verdicts: list[str]) -> str:
@@ -167,11 +152,6 @@ def _parsed(path: Path, document: dict[str, Any]) -> Node:
         return node_from_document(document)
     except NearfarError as error:
         raise NearfarError(f"{path}: {error}") from None
-
-
-def check_rank(name: str) -> tuple[int, str]:
-    """Sorts the names of checks as pages show them."""
-    return _CHECK_ORDER.index(name) if name in _CHECK_ORDER else len(_CHECK_ORDER), name
 
 
 def _is_check(folder: Path) -> bool:

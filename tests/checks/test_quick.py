@@ -22,7 +22,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.model.calibration import beside_others, calibrate, measured_cells, node_type_of
 from nearfar.model.diagnosis import diagnose
 from nearfar.model.prediction import load_node_type
-from nearfar.question import catalogue
+from nearfar.question import ACCEPT, QUICK, asked_at
 from nearfar.run import expected_cases
 from nearfar.site import systems
 from nearfar.verdict import references
@@ -51,8 +51,8 @@ def test_each_path_one_way_is_asked() -> None:
 
 
 def test_no_default_run_has_it() -> None:
-    assert "quick_check" not in {check.name for check in catalogue.read(CHECKOUT / "checks")}
-    (check,) = catalogue.read(CHECKOUT / "checks" / "quick")
+    assert "quick_check" not in {check.name for check in asked_at(ACCEPT)}
+    (check,) = asked_at(QUICK)
     assert check.name == "quick_check"
     summit = systems.load_all([CHECKOUT / "site"])["summit"]
     assert [case.check for case in expected_cases.expected([check], summit)] == ["quick_check"]

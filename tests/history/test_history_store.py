@@ -14,10 +14,10 @@ import pytest
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.files import lock
-from nearfar.history import History, Question, compaction, parse_since, record, schema
+from nearfar.history import History, RowFilter, compaction, parse_since, record, schema
 from tests.data.runs import nightly
 
-METRIC = Question(metric="sole.n0_g0")
+METRIC = RowFilter(metric="sole.n0_g0")
 
 
 def opened(directory: Path) -> tuple[History, list[str]]:
@@ -34,11 +34,11 @@ def kept(tmp_path: Path, days: list[str], nodes: tuple[str, ...] = ("gpu001", "g
 def test_questions(tmp_path: Path) -> None:
     store, said = opened(kept(tmp_path, ["2026-10-31", "2026-11-01", "2026-11-02"]))
     assert len(store.rows(METRIC)) == 6
-    assert len(store.rows(Question(row="sole.h2d"))) == 24, "a row of references stands for all its figures"
-    assert set(store.rows(Question(nodes=("gpu002",)))["node"]) == {"gpu002"}
-    since = Question(metric="sole.n0_g0", since=datetime(2026, 11, 1, tzinfo=timezone.utc))
+    assert len(store.rows(RowFilter(row="sole.h2d"))) == 24, "a row of references stands for all its figures"
+    assert set(store.rows(RowFilter(nodes=("gpu002",)))["node"]) == {"gpu002"}
+    since = RowFilter(metric="sole.n0_g0", since=datetime(2026, 11, 1, tzinfo=timezone.utc))
     assert len(store.rows(since)) == 4
-    assert store.rows(Question(check="peer_check")).is_empty()
+    assert store.rows(RowFilter(check="peer_check")).is_empty()
     assert store.systems() == ["redwood"] and said == []
 
 
@@ -50,14 +50,14 @@ def test_an_empty_history_has_no_rows(tmp_path: Path) -> None:
 def test_compaction_changes_no_answer(tmp_path: Path) -> None:
     directory = kept(tmp_path, ["2026-10-31", "2026-11-01", "2026-11-02"])
     store, _ = opened(directory)
-    before = store.rows(Question())
+    before = store.rows(RowFilter())
     assert history.compact(store) == (6, 2), "one file a month"
-    assert store.rows(Question()).equals(before)
+    assert store.rows(RowFilter()).equals(before)
     assert history.compact(store) == (0, 0)
     # The same runs again change nothing, though their own files are gone.
     kept(tmp_path / "again", ["2026-11-01"])
     shutil.copytree(tmp_path / "again/history", directory, dirs_exist_ok=True)
-    assert len(store.rows(Question())) == len(before)
+    assert len(store.rows(RowFilter())) == len(before)
 
 
 def test_small_compacted_files_are_taken_in_and_large_ones_stay(
@@ -78,11 +78,11 @@ def test_chunks_hold_whole_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(compaction, "CHUNK", 50)
     directory = kept(tmp_path, ["2026-11-01", "2026-11-02"], ("a", "b", "c"))
     store, _ = opened(directory)
-    before = store.rows(Question())
+    before = store.rows(RowFilter())
     assert history.compact(store) == (6, 3)
     files = [pl.read_parquet(path)["node"].unique().to_list() for path in directory.rglob("all=*.parquet")]
     assert sorted(files) == [["a"], ["b"], ["c"]]
-    assert store.rows(Question()).equals(before)
+    assert store.rows(RowFilter()).equals(before)
 
 
 def test_one_compaction_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_readers_while_others_write_and_compact(tmp_path: Path) -> None:
 
     def read() -> None:
         while not done.is_set():
-            seen.append(len(store.rows(Question(nodes=("gpu001",), metric="sole.n0_g0"))))
+            seen.append(len(store.rows(RowFilter(nodes=("gpu001",), metric="sole.n0_g0"))))
             assert not store.aggregated(METRIC, ["node"], pl.len()).is_empty()
 
     reader = threading.Thread(target=read)

@@ -279,7 +279,7 @@ def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
 
 
 def test_checks_of_other_windows_are_not_mixed_in() -> None:
-    assert not {"topology_check", "size_sweep_check", "latency_check"} & set(merged_document.CHECKS)
+    assert not {"topology_check", "size_sweep_check", "latency_check"} & set(merged_document.explaining())
 
 
 def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
-from nearfar.question import catalogue
+from nearfar.question import ACCEPT, asked_at, named
 from nearfar.run import expected_cases, validation
 from nearfar.run.expected_cases import ExpectedCase
 from nearfar.site import systems
@@ -112,24 +113,40 @@ def test_a_run_that_reframe_made_by_hand_gets_its_page(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage, line, others",
-    [("def broken(:\n", 1, True), ("import no_such_module\n", None, True), ("x = []\nx[1]\n", 2, False)],
+    "name, damage, line, others",
+    [
+        ("nearfar/question/host_device_check.py", "def broken(:\n", 1, True),
+        ("nearfar/question/host_device_check.py", "import no_such_module\n", 1, True),
+        ("nearfar/question/host_device_check.py", "x = []\nx[1]\n", 2, True),
+        ("checks/size_sweep_check.py", "def broken(:\n", 1, True),
+        ("checks/size_sweep_check.py", "import no_such_module\n", None, True),
+        ("checks/size_sweep_check.py", "x = []\nx[1]\n", 2, False),
+    ],
 )
-def test_a_check_file_that_reframe_drops_is_missed(checkout: Path, damage: str, line: int | None, others: bool) -> None:
+def test_a_check_that_is_broken_is_missed(
+    checkout: Path, name: str, damage: str, line: int | None, others: bool
+) -> None:
     """A case that did not run makes the run INDETERMINATE, by file and line; the others run where ReFrame lets them."""
-    file = checkout / "checks/host_device_check.py"
+    file = checkout / name
     file.write_text(damage + file.read_text())
     done = validate(checkout, "--system", "keeneland")
     run = run_json(checkout)
     assert done.returncode == 3, done.stdout + done.stderr
     assert run["verdict"] == "INDETERMINATE"
     missing = run["missing_cases"][0]
-    rest = ["peer_check", "saturation_check", "sharing_check", "size_sweep_check", "topology_check"]
-    assert [m["check"] for m in run["missing_cases"]] == ["host_device_check"] + ([] if others else rest)
-    assert "host_device_check.py" in missing["reason"]
+    every = [
+        "host_device_check",
+        "peer_check",
+        "saturation_check",
+        "sharing_check",
+        "size_sweep_check",
+        "topology_check",
+    ]
+    assert [m["check"] for m in run["missing_cases"]] == ([file.stem] if others else every)
+    assert file.name in missing["reason"]
     if line is not None:
-        assert f"host_device_check.py:{line}: " in missing["reason"]
-    assert "host_device" in done.stdout
+        assert f"{file.name}:{line}: " in missing["reason"]
+    assert file.stem.removesuffix("_check") in done.stdout
 
 
 def validate_plain(checkout: Path, case: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -367,9 +384,9 @@ def test_merging(cases: list[ExpectedCase], found: list[dict[str, str]], missing
 
 
 def test_the_expected_cases_are_those_that_reframe_lists() -> None:
-    """The catalogue's reading of `valid_systems` against ReFrame's own, on every shipped system."""
+    """The questions' `systems`, as read here, against what ReFrame makes of them."""
     loaded = systems.load_all([CHECKOUT / "site"])
-    checks = catalogue.read(CHECKOUT / "checks")
+    checks = asked_at(ACCEPT)
     loaded["local"] = systems.local_system(False, loaded)
     for name in ("keeneland", "summit", "jaguarpf"):
         done = subprocess.run(
@@ -389,5 +406,4 @@ def test_the_expected_cases_are_those_that_reframe_lists() -> None:
     ],
 )  # fmt: skip
 def test_valid_systems(valid: tuple[str, ...], features: list[str], fits: bool) -> None:
-    check = catalogue.Check("c", Path("c.py"), 1, valid)
-    assert catalogue.fits(check, "sys", "part", features) == fits
+    assert replace(named("peer_check"), systems=valid).fits("sys", "part", features) == fits

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from nearfar.base.files import CHECKOUT
-from nearfar.cells import Cell, parse
+from nearfar.cells import parse
 from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.question import named
 from nearfar.site import must_exist
-from nearfar.site.lint import known_metrics
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 from nearfar.verdict.references import ReferenceFile
@@ -105,9 +105,9 @@ def test_what_was_tuned_was_there(tmp_path: Path) -> None:
     path = tmp_path / "refs.yaml"
     path.write_text(ROWS)
     file = ReferenceFile(path, ["peer_check", "load_balance_check"])
-    asked: dict[Cell, tuple[str, ...]] = {parse("g0:g1"): ("copy",), parse("g0:g1@g1"): ("copy",)}
-    peers = known_metrics.figures("peer_check", node(), (), asked)
+    asked = [parse("g0:g1"), parse("g0:g1@g1")]
+    peers = named("peer_check").figures_of(asked, node(), ())
     found = must_exist.rows(peers, lambda _: "peer_check", [file], node())
     assert {str(cell): known.who for cell, known in found.items()} == {"g0:g1": f"{path}:2 has a value for it"}
-    saxpy = known_metrics.figures("load_balance_check", node(), (), {})
+    saxpy = named("load_balance_check").figures_of([], node(), ())
     assert set(must_exist.rows(saxpy, lambda _: "load_balance_check", [file], node())) == {"saxpy/gpu"}

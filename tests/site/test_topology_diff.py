@@ -12,6 +12,7 @@ from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import host_device_matrix
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type
+from nearfar.question import topology_check
 from nearfar.site import topology_diff
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, node_to_document
@@ -38,7 +39,7 @@ def found(system: System, observed: object, document: object = None, acceptance:
 
 
 def test_one_cell_from_near_memory_loads_each_gpu() -> None:
-    cells = topology_diff.loading_cells(NODE, host_device_matrix(NODE)[0])
+    cells = topology_check.loading_cells(NODE, host_device_matrix(NODE)[0])
     assert [str(cell) for cell in cells] == ["n0:g0", "n1:g1", "n1:g2"]
 
 

@@ -17,7 +17,7 @@ from reframe.frontend.loader import RegressionCheckLoader
 
 from nearfar.base.files import CHECKOUT
 from nearfar.mpi.osu.subjects import MpiCase
-from nearfar.site.lint import synthetic_documents
+from nearfar.question import synthetic_documents
 from nearfar.topology import Node, parse_hwloc_xml
 from nearfar.verdict.references import row_keys
 
@@ -28,26 +28,19 @@ def answered(check: Any, asked: list[Any], node: Node) -> Any:
     """The document of the check's program."""
     if any(isinstance(each, MpiCase) for each in asked):
         return synthetic_documents.of_mpi(asked, node)
-    if check.program == "nearfar-contention":
+    if check.question.program == "nearfar-contention":
         return synthetic_documents.of_contention(asked, node)
-    if check.program == "nearfar-saxpy":
+    if check.question.program == "nearfar-saxpy":
         return synthetic_documents.of_saxpy(node)
-    options = check.program_options()
-    quantities = (
-        synthetic_documents.LATENCIES
-        if "--latency" in options
-        else ("stream",)
-        if check.program == "nearfar-stream"
-        else ("copy",)
-    )
-    return synthetic_documents.of_cells(asked, node, quantities, curves="--sizes" in options)
+    curves = "--sizes" in check.program_options()
+    return synthetic_documents.of_cells(asked, node, check.question.quantities, curves)
 
 
 def rows(check: Any, node: Node) -> list[str]:
     """Every row that a figure of the check takes on the node."""
     check.expected = node
     asked, _ = check.cells(node)
-    figures = check.figures(answered(check, list(asked), node)) if asked else []
+    figures = check.question.figures(answered(check, list(asked), node), node) if asked else []
     return sorted({key for metric in figures for key in row_keys(metric)})
 
 

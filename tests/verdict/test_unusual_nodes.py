@@ -14,7 +14,7 @@ from nearfar.cells import Skip, host_device_matrix, parse, stream_left_out
 from nearfar.measurement import Document
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type
-from nearfar.question import catalogue
+from nearfar.question import topology_check
 from nearfar.site import topology_diff
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
@@ -135,8 +135,8 @@ def test_streams_that_the_cpuset_forbids_are_told() -> None:
 def test_a_gpu_that_no_cell_can_load_is_told_by_the_topology() -> None:
     hidden = replace(NODE, gpus=tuple(replace(gpu, visible=gpu.index != 3) for gpu in NODE.gpus))
     matrix, left_out = host_device_matrix(hidden)
-    assert [(str(s.cell), s.code) for s in topology_diff.unloaded(matrix, left_out)] == [("n0:g3", "denied")]
-    assert topology_diff.unloaded(matrix, [Skip(parse("n1:g0"), "elsewhere", "not_allowed")]) == []
+    assert [(str(s.cell), s.code) for s in topology_check.unloaded(matrix, left_out)] == [("n0:g3", "denied")]
+    assert topology_check.unloaded(matrix, [Skip(parse("n1:g0"), "elsewhere", "not_allowed")]) == []
 
 
 def document_of(node: Node, width: int | None) -> Document:
@@ -165,14 +165,6 @@ def test_what_was_not_compared_is_no_acceptance(named: bool, width: int | None, 
         )
         assert [f.verdict for f in found] == ["PASS", *[word] * len(items)]
         assert all(words in f.reason for words, f in zip(items, found[1:]))
-
-
-def test_a_check_whose_systems_are_made_by_code(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("@simple_test\nclass a:\n    valid_systems = [f'+{x}' for x in 'g']\n")
-    (tmp_path / "b.py").write_bytes(b"@simple_test\nclass b:\n    x = '\0'\n")
-    found = {check.name: check for check in catalogue.read(tmp_path)}
-    assert found["a"].valid_systems == ("*",)
-    assert found["b"].problem is not None
 
 
 def test_a_reference_in_another_unit_than_its_figure(tmp_path: Path) -> None:

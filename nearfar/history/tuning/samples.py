@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from nearfar.cells import CellError, parse
-from nearfar.history import LESS_IS_BETTER, History, Question, pl
+from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
 from nearfar.verdict import row_fault
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
@@ -83,7 +83,7 @@ class ChosenSamples:
 
 
 def choose(
-    store: History, question: Question, runs: Sequence[str] | None, types: Mapping[str, str], loosen: bool
+    store: History, question: RowFilter, runs: Sequence[str] | None, types: Mapping[str, str], loosen: bool
 ) -> ChosenSamples | None:
     """The figures of ``question`` (and of ``runs`` alone, where they are named) that may enter; None where there are none.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nearfar.base import VERDICTS as ORDER
-from nearfar.verdict import check_rank
+from nearfar.question import check_rank
 
 from .distributions import Distributions
 

@@ -126,7 +126,9 @@ def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
 
 
 def _metrics(node: NodeRun) -> list[dict[str, Any]]:
-    return [m for c in node.checks if c.name in merged_document.CHECKS for m in (c.verdict or {}).get("metrics", [])]
+    return [
+        m for c in node.checks if c.name in merged_document.explaining() for m in (c.verdict or {}).get("metrics", [])
+    ]
 
 
 def _concerned(cells: list[MeasuredCell], slow: set[Cell]) -> list[MeasuredCell]:

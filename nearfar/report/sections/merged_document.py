@@ -7,23 +7,22 @@ from typing import TypeVar
 
 from nearfar.base import NearfarError
 from nearfar.measurement import Document, from_raw, merge
+from nearfar.question import questions
 from nearfar.verdict import NodeRun
-
-#: Bandwidths of the same cells in the same way. Of a cell that several checks measured the last one's figure counts.
-CHECKS = (
-    "quick_check",
-    "sharing_check",
-    "peer_check",
-    "host_device_check",
-    "host_memory_check",
-    "saturation_check",
-)
 
 _Found = TypeVar("_Found")
 
 
-def merged(node: NodeRun, names: Sequence[str] = CHECKS) -> Document | None:
-    """The documents of these checks, merged in this order; None where there is none."""
+def explaining() -> list[str]:
+    """The checks with bandwidths of the same cells in the same way. Of a cell that several measured the last one's figure
+    counts."""
+    ranked = [(question.explains, question.name) for question in questions() if question.explains is not None]
+    return [name for _, name in sorted(ranked)]
+
+
+def merged(node: NodeRun, names: Sequence[str] | None = None) -> Document | None:
+    """The documents of these checks (none named: of all that explain), merged in this order; None where there is none."""
+    names = explaining() if names is None else names
     checks = {check.name: check for check in node.checks}
     documents = [
         from_raw(check.document, f"{name}/document.json")

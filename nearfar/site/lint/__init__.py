@@ -4,22 +4,18 @@ Nothing is measured and nothing written. ``lint`` looks at everything, ``before_
 ``with_references`` at a site as it would be.
 """
 
-from . import known_metrics
 from .complaints import ERROR, INFO, WARNING, Complaint, sorted_once, strict, summary
 from .every_rule import LintResult, lint
 from .preflight import before_measuring, tell_warnings
 from .proposed_files import with_references
-from .synthetic_documents import LATENCIES
 
 __all__ = [
     "ERROR",
     "INFO",
-    "LATENCIES",
     "WARNING",
     "Complaint",
     "LintResult",
     "before_measuring",
-    "known_metrics",
     "lint",
     "sorted_once",
     "strict",

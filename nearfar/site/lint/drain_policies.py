@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from nearfar.base import SiteFile
-from nearfar.question import Check, catalogue
+from nearfar.question import Question
 from nearfar.site import Partition, System, drain_policy
 
 from .complaints import WARNING, Complaint, at, refused
@@ -17,7 +17,7 @@ _NO_FIGURES = ("topology_check", drain_policy.HEALTH)
 _BETWEEN_NODES = {"mpi", "two_nodes"}
 
 
-def complaints(read: ReadFile[System], checks: Mapping[str, Check]) -> Iterator[Complaint]:
+def complaints(read: ReadFile[System], checks: Mapping[str, Question]) -> Iterator[Complaint]:
     """What is wrong with one system's ``act``, by the same reading as ``act``'s own."""
     system, file = read.value, read.file
     data = file.data.get("act") if isinstance(file.data, dict) else None
@@ -40,7 +40,7 @@ def complaints(read: ReadFile[System], checks: Mapping[str, Check]) -> Iterator[
 
 
 def _of_check(
-    file: SiteFile, system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Check]
+    file: SiteFile, system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Question]
 ) -> Iterator[Complaint]:
     step, steps = file.data["act"]["checks"][name], ("act", "checks", name)
     if isinstance(step, dict) and name in _NO_FIGURES and step.get("speed", "observe") != "observe":
@@ -53,7 +53,7 @@ def _of_check(
         yield at(file, WARNING, "act", f"act: {name}: never applies: {why}", *steps)
 
 
-def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Check]) -> str | None:
+def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Question]) -> str | None:
     """Why no result of a check ever comes to ``act``; None where one may."""
     if name == drain_policy.HEALTH:
         return None
@@ -61,9 +61,9 @@ def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping
         there = any(set(partition.features) >= _BETWEEN_NODES for partition in real)
         return None if there else "no partition has the features mpi and two_nodes"
     check = checks[name]
-    if check.file.parent.name == catalogue.LONG:
+    if not check.levels:
         return "no sweep asks for it by itself"
-    if not any(catalogue.fits(check, system.name, each.name, each.features) for each in real):
-        wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+    if not any(check.fits(system.name, each.name, each.features) for each in real):
+        wants = " or ".join(f"'{spec}'" for spec in check.systems)
         return f"no partition of '{system.name}' has what it asks for ({wants})"
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CHECKOUT
-from nearfar.question import Check, catalogue
+from nearfar.question import Question, questions
 
 from . import bounds, drain_policies, node_types, partitions, physics, provenance, rows, templates, unread_files
 from .complaints import WARNING, Complaint, sorted_once
@@ -49,13 +49,12 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
     return LintResult(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
 
 
-def known_checks() -> dict[str, Check]:
+def known_checks() -> dict[str, Question]:
     """The checks that references and features may speak of, by name: those that ReFrame lists."""
-    folder = CHECKOUT / catalogue.CHECKS
-    return {check.name: check for each in catalogue.folders(folder) for check in catalogue.read(each)}
+    return {question.name: question for question in questions()}
 
 
-def of_systems(reading: SiteContents, checks: Iterable[Check]) -> Iterator[Complaint]:
+def of_systems(reading: SiteContents, checks: Iterable[Question]) -> Iterator[Complaint]:
     """What is wrong with the system files."""
     features = partitions.features_of(list(checks))
     for read in reading.systems.values():
@@ -73,7 +72,7 @@ def of_node_types(reading: SiteContents) -> Iterator[Complaint]:
             yield Complaint(read.file.path, 1, WARNING, "dead", "dead: no partition has this node type")
 
 
-def of_references(reading: SiteContents, checks: Mapping[str, Check], today: datetime.date) -> Iterator[Complaint]:
+def of_references(reading: SiteContents, checks: Mapping[str, Question], today: datetime.date) -> Iterator[Complaint]:
     """What is wrong with the references."""
     for name, read in reading.references.items():
         if read.value is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import SiteFile, nearest, site_files
-from nearfar.question import Check
+from nearfar.question import Question
 from nearfar.site import Partition, System, shared_hosts
 from nearfar.topology import Node
 
@@ -17,18 +16,12 @@ from .complaints import ERROR, INFO, WARNING, Complaint, at
 from .reading import ReadFile, SiteContents
 from .uses import expected
 
-#: How a check's source asks for a feature, beside its ``valid_systems``.
-_ASKED = re.compile(r"""["'](\w+)["'] (?:not )?in self\.(?:current_)?partition\.features""")
 
-
-def features_of(checks: Iterable[Check]) -> set[str]:
-    """Every feature that a check asks for, by its ``valid_systems`` or in its source; ``modelled`` is the base's."""
+def features_of(checks: Iterable[Question]) -> set[str]:
+    """Every feature that a check asks for; ``modelled`` is asked for of all."""
     found = {"modelled"}
-    sources = {check.file for check in checks}
     for check in checks:
-        found |= {word[1:] for spec in check.valid_systems for word in spec.split() if word[0] in "+-"}
-    for source in sources:
-        found |= set(_ASKED.findall(source.read_text(encoding="utf-8", errors="replace")))
+        found |= {word[1:] for spec in check.systems for word in spec.split() if word[0] in "+-"} | set(check.features)
     return found
 
 

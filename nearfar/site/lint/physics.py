@@ -9,12 +9,12 @@ from nearfar.cells import Flow
 from nearfar.measurement import Metric
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
+from nearfar.question import synthetic_documents
 from nearfar.topology import Link, Node
 
 from .complaints import ERROR, WARNING, Complaint
 from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio
 from .rows import ReferenceTable, without_mpi
-from .synthetic_documents import flow_line_rate
 
 #: A value so far below what its link carries is another figure, whatever the state of the path.
 OTHER_UNIT = 0.15
@@ -96,7 +96,7 @@ def _below_link(value: float, lower: float | None, about: _About) -> UnitFault |
 def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
     """What a figure's links carry, together where it is a sum; None where nobody knows."""
     flow = metric.flow or metric.cell.flows[0]
-    one = flow_line_rate(flow, node)
+    one = synthetic_documents.flow_line_rate(flow, node)
     if metric.ceiling is None or metric.unit != "GB/s" or one is None:
         return None
     link, way = _link(flow, node)

@@ -11,7 +11,7 @@ from typing import Any
 from nearfar.base import NearfarError, nearest
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
-from nearfar.question import Check, catalogue
+from nearfar.question import Question
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile, model_of
 
@@ -54,7 +54,7 @@ class ReferenceTable:
 
 
 def tables(
-    references: ReferenceFile, used: Sequence[FileUse], checks: Mapping[str, Check]
+    references: ReferenceFile, used: Sequence[FileUse], checks: Mapping[str, Question]
 ) -> Iterator[ReferenceTable | Complaint]:
     """Every table of a file that a node uses, and complaints of those that none does."""
     for check, content in references.file.data.items():
@@ -79,14 +79,14 @@ def tables(
             yield ReferenceTable(references, check, model, here, _figures(references, check, model, fitting), names)
 
 
-def _asks(check: Check, use: FileUse) -> bool:
+def _asks(check: Question, use: FileUse) -> bool:
     if use.system is None or use.partition is None:
         return True
-    return catalogue.fits(check, use.system.name, use.partition.name, use.partition.features)
+    return check.fits(use.system.name, use.partition.name, use.partition.features)
 
 
-def _never_asked(references: ReferenceFile, check: Check, used: Sequence[FileUse]) -> Complaint:
-    wants = " or ".join(f"'{spec}'" for spec in check.valid_systems)
+def _never_asked(references: ReferenceFile, check: Question, used: Sequence[FileUse]) -> Complaint:
+    wants = " or ".join(f"'{spec}'" for spec in check.systems)
     words = f"{check.name}: dead: it asks for {wants}, and {_names([use.name for use in used])} has not that"
     return at(references.file, WARNING, "dead", words, check.name)
 

@@ -98,10 +98,9 @@ def read_policy(name: str | None) -> Policy:
 
 
 def _checks() -> list[str]:
-    from nearfar.question import catalogue
+    from nearfar.question import questions
 
-    folders = catalogue.folders(files.CHECKOUT / catalogue.CHECKS)
-    return [check.name for folder in folders for check in catalogue.read(folder)]
+    return [question.name for question in questions()]
 
 
 def look(order: ActOptions, slurm: Slurm, now: float | None = None, asked: str | None = None) -> ActView:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError, process
+from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, past, settled
@@ -80,8 +81,9 @@ def _asks(pack: Level, check: str) -> bool:
     """Whether a pack asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
         return pack.pairs
-    if pack.quick or check == "quick_check":
-        return pack.quick and check == "quick_check"
+    levels = next((question.levels for question in questions() if question.name == check), ())
+    if pack.quick or levels == (QUICK,):
+        return pack.quick and QUICK in levels
     return not pack.checks or (TOPOLOGY if check == HEALTH else check) in pack.checks
 
 

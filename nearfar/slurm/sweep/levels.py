@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nearfar.question import NIGHTLY, asked_at
+
 
 @dataclass(frozen=True)
 class Level:
@@ -29,7 +31,7 @@ LEVELS = {
     "accept": Level("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
     "nightly": Level(
         "topology, host memory, every path between memory and GPUs and between GPUs", minutes=20, hours=6,
-        checks=("topology_check", "host_memory_check", "host_device_check", "peer_check"),
+        checks=tuple(question.name for question in asked_at(NIGHTLY)),
     ),
     "quick": Level("a quick look at every path", minutes=10, hours=2, quick=True),
     PAIR: Level(

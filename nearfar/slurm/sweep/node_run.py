@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nearfar import history
 from nearfar.base import CouldNotJudge, NearfarError, files
-from nearfar.question import catalogue
+from nearfar.question import QUICK, askable, asked_at
 from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
 from nearfar.slurm.results import Job, RunInfo, publish_result, result
@@ -114,12 +114,11 @@ def _request(name: str, report_directory: Path) -> validation.Request:
     if not pack.checks and not pack.quick:
         return request
     site = systems.site()
-    system, folder = site.systems[site.here], files.CHECKOUT / catalogue.CHECKS
-    quick = catalogue.read(folder / catalogue.QUICK) if pack.quick else []
-    known = quick or [*catalogue.read(folder), *catalogue.read(folder / catalogue.LONG)]
+    system = site.systems[site.here]
+    known = asked_at(QUICK) if pack.quick else askable()
     fitting = {case.check for case in expected_cases.expected(known, system)}
     wanted = pack.instead if pack.instead and _without_osu(system) else pack.checks
-    wanted = wanted or tuple(check.name for check in quick)
+    wanted = wanted or tuple(question.name for question in known)
     chosen = tuple(check for check in wanted if check in fitting)
     if not chosen:
         slurms = os.environ.get(gpu_count.VARIABLE, "0") or "0"

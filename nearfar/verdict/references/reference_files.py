@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CHECKOUT, SiteFile, nearest, site_files
+from nearfar.base import SiteFile, nearest, site_files
 from nearfar.cells import split_class
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, line_rate
-from nearfar.question import catalogue
+from nearfar.question import questions
 from nearfar.topology import Link, Node
 
 from .reference import Reference
@@ -160,11 +160,9 @@ def _ways(words: Sequence[str]) -> int:
     return 1 if words in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"]) else 0
 
 
-@cache
-def known_checks(directory: Path = CHECKOUT / catalogue.CHECKS) -> tuple[str, ...]:
-    """The names of the checks, broken files' included: their references are not to blame. A
-    quick look takes the rows of other checks."""
-    return tuple(check.name for folder in (directory, directory / catalogue.LONG) for check in catalogue.read(folder))
+def known_checks() -> tuple[str, ...]:
+    """The names of the checks that have references of their own, broken files' included: their references are not to blame."""
+    return tuple(question.name for question in questions() if question.judged_as is None)
 
 
 @cache

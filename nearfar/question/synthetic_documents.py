@@ -5,7 +5,7 @@ Their rates are 1; their ceilings are line rates, packet headers included. They 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nearfar.cells import Cell, Flow
@@ -16,22 +16,23 @@ from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, MpiCase
 from nearfar.topology import Node
 
-LATENCIES = ("latency.copy", "latency.chase", "latency.launch")
+from .question import of_cell
 
 
 def of_cells(
-    cells: Iterable[Cell], node: Node, quantities: Sequence[str] = ("copy",), curves: bool = False
+    cells: Iterable[Cell], node: Node, quantities: Callable[[Cell], Sequence[str]] = of_cell, curves: bool = False
 ) -> Document:
-    """What ``nearfar-copy`` or ``nearfar-stream`` prints of these cells; ``curves``: measured over sizes."""
+    """What ``nearfar-copy`` or ``nearfar-stream`` prints of these cells, asked for these quantities; ``curves``: measured over
+    sizes."""
     cells = [cell for cell in cells if cell.flows]  # none at all: a ramp of a node without GPUs
-    results = [_result(cell, quantity, node) for cell in cells for quantity in quantities]
+    results = [_result(cell, quantity, node) for cell in cells for quantity in quantities(cell)]
     lone = [cell for cell in cells if cell.lone] if curves else []
     raw = {"curves": [{"cell": str(cell), "half_bandwidth_bytes": 1} for cell in lone]}
     return _document(raw, node, results)
 
 
 def _result(cell: Cell, quantity: str, node: Node) -> Result:
-    unit = "us" if quantity in LATENCIES else "GB/s"
+    unit = "us" if quantity.startswith("latency.") else "GB/s"
     flows = tuple(
         FlowResult(f, _rate(unit), None, flow_line_rate(f, node), _rate(unit) if f.tasks > 1 else None)
         for f in cell.flows
