@@ -14,6 +14,7 @@ from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.check_run import CheckRun, LogSummary, OurDrain
 from nearfar.slurm.findings.objections import (
     objection_to_comment,
     objection_to_drain,
@@ -21,7 +22,6 @@ from nearfar.slurm.findings.objections import (
     our_comment,
     our_reason,
 )
-from nearfar.slurm.findings.observed import CheckRun, LogSummary, OurDrain
 from nearfar.slurm.results.result import ResultFinding
 
 HOUR = 3600.0

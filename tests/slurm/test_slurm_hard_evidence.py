@@ -13,10 +13,10 @@ from nearfar.site.drain_policy import HEALTH, DrainCap, DrainSteps
 from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
 from nearfar.slurm.act.quarantine import suspects
 from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings.check_run import CheckRun, LogSummary, RecordedEvidence
 from nearfar.slurm.findings.hard_evidence import drained_by_others
 from nearfar.slurm.findings.log import Entry
-from nearfar.slurm.findings.observed import CheckRun, LogSummary, RecordedEvidence
-from nearfar.slurm.findings.replay import SlurmView, line_of, past, settled
+from nearfar.slurm.findings.log_summary import SlurmView, line_of, past, settled
 from nearfar.slurm.results.result import ResultFinding
 from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
 

@@ -13,7 +13,7 @@ from nearfar.site.drain_policy import Policy
 from nearfar.slurm.act import act
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.log import ActLog, Entry
-from nearfar.slurm.findings.replay import past
+from nearfar.slurm.findings.log_summary import past
 
 REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
 

@@ -14,8 +14,8 @@ import pytest
 from nearfar.slurm.act import quarantine, retest
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.gathering import of_sweep
-from nearfar.slurm.findings.observed import CheckRun
 from tests.support import sweeping
 from tests.support.acting import Site, prepared
 from tests.support.node_results import leave

@@ -16,7 +16,7 @@ import pytest
 from nearfar.base import files
 from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
-from nearfar.slurm.sweep import session
+from nearfar.slurm.sweep import sweep_directory
 from nearfar.topology import inventory
 from tests.support import fake_stream, sweeping
 from tests.support.private_slurm import PrivateSlurm, missing
@@ -283,7 +283,7 @@ def test_a_partition_that_is_down(told: Any, slurm: PrivateSlurm, tmp_path: Path
 
 
 def test_two_sweeps_at_once(told: Any, tmp_path: Path) -> None:
-    with session.lock(tmp_path):
+    with sweep_directory.lock(tmp_path):
         code, said = told("sweep", "-p", "all", f"--results={tmp_path}")
     assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
 

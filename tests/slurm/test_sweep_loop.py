@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import controller, nightly, plan
-from nearfar.slurm.sweep.controller import Controller, JobState
-from nearfar.slurm.sweep.loop import Pace, SweepLoop
+from nearfar.slurm.sweep import nightly, node_selection, slurmctld
+from nearfar.slurm.sweep.job_loop import Pace, SweepLoop
+from nearfar.slurm.sweep.slurmctld import Controller, JobState
 from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState, load
 
 AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")
@@ -210,7 +210,7 @@ def test_what_ended_a_job_early_is_slurms_word(
     (NodeState("n", "IDLE", frozenset({"NOT_RESPONDING"})), "not responding"), (None, "Slurm shows no such node any more"),
 ])  # fmt: skip
 def test_only_what_is_exactly_idle_is_taken_at_night(state: NodeState | None, words: str | None) -> None:
-    assert plan.occupation(state) == words
+    assert node_selection.occupation(state) == words
 
 
 def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +240,7 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
     """But shares of a GPU: who has the GPUs cannot have these too."""
-    asked = plan.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
+    asked = node_selection.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
     kinds = [entry.split(":")[0] for entry in listed if not entry.startswith("shard")]
     assert [entry.split(":")[0] for entry in asked.split(",") if entry] == kinds
     assert "(" not in asked and "no_consume" not in asked
@@ -249,7 +249,7 @@ def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_whatever_squeue_says_is_a_job_or_an_error(line: str) -> None:
     try:
-        job = controller._job(line)
+        job = slurmctld._job(line)
     except CouldNotJudge:
         return
     assert isinstance(job, JobState) and str(job.job).isdigit()

@@ -14,7 +14,7 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.publish_result import RunInfo
-from nearfar.slurm.sweep import job_script, merge, nightly, session, site_partition
+from nearfar.slurm.sweep import job_script, merge, nightly, site_partition, sweep_directory
 from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
 from tests.data.runs import synthetic
 
@@ -75,9 +75,9 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
     before = os.umask(0o002)
     try:
         results = tmp_path / "shared" / "results"
-        with session.lock(results):
+        with sweep_directory.lock(results):
             plan = SweepPlan("s", "accept", "gpu", ("n1",), {}, 10, 32, 1000.0, 5000.0)
-            made = session.begin(results, plan)
+            made = sweep_directory.begin(results, plan)
         run = synthetic.SCENARIOS["healthy"](tmp_path / "run")
         host = json.loads((run / "run.json").read_text())["hostname"]
         about = RunInfo("n1", host, "accept", "s", *TIMES, None)
@@ -90,7 +90,7 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
 def test_a_results_directory_of_everybody_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     tmp_path.chmod(0o775)
     with pytest.raises(CouldNotJudge, match=r"mode 0775\): results there could be forged; chmod go-w"):
-        with session.lock(tmp_path):
+        with sweep_directory.lock(tmp_path):
             pass
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from nearfar.slurm.sweep import CHOICES, Pace, measure, session
+from nearfar.slurm.sweep import CHOICES, Pace, plan, sweep_directory
 
 from . import sweep
 
@@ -45,10 +45,10 @@ def run(args: argparse.Namespace) -> int:
     """Plan, measure, merge, and say what was found."""
     sweep.refuse_numbers(args)
     orders = replace(sweep.orders(args, _WINDOW), idle_only=True, options=(f"--nice={args.nice}", *args.sbatch))
-    results = measure.results_directory(args.results)
-    controller = measure.controller()
+    results = plan.results_directory(args.results)
+    controller = plan.controller()
     if args.dry_run:
-        return sweep.dry_run(measure.make_plan(orders, controller), results)
-    with session.lock(results):
-        journal = session.begin(results, measure.make_plan(orders, controller))
+        return sweep.dry_run(plan.make_plan(orders, controller), results)
+    with sweep_directory.lock(results):
+        journal = sweep_directory.begin(results, plan.make_plan(orders, controller))
         return sweep.finish(journal, controller, results, Pace(settle=args.settle), args.json)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from nearfar.base import EXIT_GOOD
-from nearfar.slurm.act import without_job
+from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.sweep import LEVELS, node_run, plan
+from nearfar.slurm.sweep import LEVELS, node_run, node_selection
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and say where."""
     gpus = args.gpus
     if args.outside_slurm:
-        state = without_job.refuse_unless_free(args.node, Slurm())
-        gpus = plan.gpus(plan.gres(state)) if gpus is None else gpus
+        state = outside_slurm.refuse_unless_free(args.node, Slurm())
+        gpus = node_selection.gpus(node_selection.gres(state)) if gpus is None else gpus
     results = args.results.absolute()
     order = node_run.NodeRunOptions(results, args.sweep, args.node, args.attempt, args.pack, args.site_partition, gpus)
     print(node_run.run(order))

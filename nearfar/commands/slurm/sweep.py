@@ -19,10 +19,10 @@ from nearfar.slurm.sweep import (
     SweepJob,
     SweepPlan,
     SweepState,
-    measure,
     merge,
-    pairs,
-    session,
+    pair_rounds,
+    plan,
+    sweep_directory,
 )
 
 _EPILOG = """examples:
@@ -106,9 +106,9 @@ def refuse_numbers(args: argparse.Namespace) -> None:
     refuse_outside("--settle", args.settle, 0.0, 86400.0, "seconds")
 
 
-def orders(args: argparse.Namespace, window: int = _WINDOW) -> measure.SweepOptions:
+def orders(args: argparse.Namespace, window: int = _WINDOW) -> plan.SweepOptions:
     """What the arguments ask for; ``window`` is how many jobs there are at once unless the user says."""
-    return measure.SweepOptions(
+    return plan.SweepOptions(
         partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack or _PACK, window=args.window or window,
         results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
         options=tuple(args.sbatch),
@@ -123,26 +123,26 @@ def run(args: argparse.Namespace) -> int:
     refuse_numbers(args)
     if args.resume is not None:
         _refuse_beside_resume(args)
-    results = measure.results_directory(args.results)
-    controller = measure.controller()
+    results = plan.results_directory(args.results)
+    controller = plan.controller()
     if args.dry_run:
         if args.resume is None:
-            return dry_run(measure.make_plan(orders(args), controller), results)
-        kept = session.resume(results, args.resume, time.time())
-        measure.dry_run(kept.plan, list(kept.tasks.values()), print)
+            return dry_run(plan.make_plan(orders(args), controller), results)
+        kept = sweep_directory.resume(results, args.resume, time.time())
+        plan.dry_run(kept.plan, list(kept.tasks.values()), print)
         return EXIT_GOOD
-    with session.lock(results):
+    with sweep_directory.lock(results):
         if args.resume is not None:
-            journal = session.resume(results, args.resume, time.time())
+            journal = sweep_directory.resume(results, args.resume, time.time())
         else:
-            journal = session.begin(results, measure.make_plan(orders(args), controller))
+            journal = sweep_directory.begin(results, plan.make_plan(orders(args), controller))
         return finish(journal, controller, results, Pace(settle=args.settle), args.json)
 
 
 def dry_run(planned: SweepPlan, results: Path) -> int:
     """Say what a new sweep would submit, or refuse it as it would be."""
-    session.could_begin(results, planned.sweep)
-    measure.dry_run(planned, [SweepJob(node) for node in planned.nodes], print)
+    sweep_directory.could_begin(results, planned.sweep)
+    plan.dry_run(planned, [SweepJob(node) for node in planned.nodes], print)
     return EXIT_GOOD
 
 
@@ -159,9 +159,9 @@ def _refuse_beside_resume(args: argparse.Namespace) -> None:
 def finish(journal: SweepState, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
     """Measure and merge; an interrupt merges what is there, and says how to go on."""
     try:
-        measure.carry_out(journal, controller, results, pace)
+        plan.carry_out(journal, controller, results, pace)
         if journal.plan.mpi_pairs:
-            pairs.carry_out(journal, controller, results, pace)
+            pair_rounds.carry_out(journal, controller, results, pace)
     except (KeyboardInterrupt, NearfarError):
         with contextlib.suppress(NearfarError):  # the first error is the one to tell
             merge.merge(journal, results)
@@ -174,7 +174,9 @@ def finish(journal: SweepState, controller: Controller, results: Path, pace: Pac
 
 def _how_to_go_on(journal: SweepState, results: Path) -> None:
     left = [
-        each for each in (journal, *pairs.journals(journal)) if any(task.outstanding for task in each.tasks.values())
+        each
+        for each in (journal, *pair_rounds.journals(journal))
+        if any(task.outstanding for task in each.tasks.values())
     ]
     count = sum(task.outstanding for each in left for task in each.tasks.values())
     jobs = (

@@ -5,13 +5,13 @@ Needs: base, question, site, slurm.controller, slurm.results, slurm.health, slur
 
 from __future__ import annotations
 
-from . import act, explain, retest, without_job
+from . import act, explain, outside_slurm, retest
 from .decide import DRAIN
 
 __all__ = [
     "DRAIN",
     "act",
     "explain",
+    "outside_slurm",
     "retest",
-    "without_job",
 ]

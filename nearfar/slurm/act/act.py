@@ -34,9 +34,9 @@ from nearfar.slurm.findings import (
 from nearfar.slurm.health import kept_looks
 from nearfar.slurm.results import Trust
 
-from .carry_out import carry_out
 from .decide import NOTHING, Decision, Decisions, decide
 from .last_read import LastRead
+from .node_updates import carry_out
 from .quarantine import recover
 
 #: Where the lock and the log are, unless the caller names another directory.

@@ -34,7 +34,7 @@ from nearfar.slurm.findings import (
 )
 
 from . import decide
-from .carry_out import NodeWrite, draining, resuming, write
+from .node_updates import NodeWrite, draining, resuming, write
 from .waiting_nodes import for_a_person, repaired, to_clear
 
 #: Measures nodes inside a reservation and returns the runs that it left.

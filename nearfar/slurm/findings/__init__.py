@@ -6,13 +6,13 @@ Needs: base, cells, mpi, site, slurm.controller, slurm.results, slurm.health, sl
 from __future__ import annotations
 
 from . import confirmation, hard_evidence, objections, reasons
+from .check_run import RUN, CheckRun, LogSummary, OurDrain, RecordedEvidence, shown
 from .confirmation import WRONG_DATA, FailOfRun, SharedFault, blamed, evidence
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, Intervention, drained_by_others, resumed_by_others, that_drains
 from .log import ActLog
+from .log_summary import SlurmView, kept, line_of, past, settled
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
-from .observed import RUN, CheckRun, LogSummary, OurDrain, RecordedEvidence, shown
-from .replay import SlurmView, kept, line_of, past, settled
 
 __all__ = [
     "CLOCKS",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nearfar.site import Policy
 from nearfar.slurm.results import ResultFinding
 
-from .observed import CheckRun
+from .check_run import CheckRun
 
 #: The code of a cell that arrived wrong.
 WRONG_DATA = "wrong_data"

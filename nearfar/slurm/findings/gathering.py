@@ -16,7 +16,7 @@ from nearfar.slurm.results import Trust, result
 from nearfar.slurm.sweep import pairing
 
 from . import pair_runs
-from .observed import RUN, CheckRun, seconds
+from .check_run import RUN, CheckRun, seconds
 
 #: Seconds that a node's clock may be ahead of this one's.
 CLOCKS = 300.0

@@ -17,10 +17,10 @@ from nearfar.cells import parse
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
 
+from .check_run import CheckRun, LogSummary, RecordedEvidence, shown
 from .confirmation import FailOfRun
+from .log_summary import answered_kind
 from .objections import our_reason
-from .observed import CheckRun, LogSummary, RecordedEvidence, shown
-from .replay import answered_kind
 
 #: The check that looks at what the health check looks at.
 TOPOLOGY = "topology_check"

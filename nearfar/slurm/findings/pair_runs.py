@@ -18,7 +18,7 @@ from nearfar.site import MPI_PAIRS
 from nearfar.slurm.results import NodeResult, ResultFinding, Trust, result
 from nearfar.slurm.sweep import Pair, SweepJob, pairing, state_file
 
-from .observed import CheckRun, seconds
+from .check_run import CheckRun, seconds
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from typing import Any
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS, write_atomically
 from nearfar.slurm.results import own
 
-from . import nightly
-from . import pairs as second_stage
+from . import nightly, pair_rounds
 from .outcome import NodeOutcome, outcomes, verdict, worst_first
-from .pairs import Pairs
+from .pair_rounds import Pairs
 from .state_file import SweepState
 from .sweep_page import SweepPage
 
@@ -89,9 +88,9 @@ def merge(journal: SweepState, results: Path) -> Merged:
     """Read a sweep's results and write its report and page into its directory."""
     page = SweepPage(journal)
     found = outcomes(journal, results, own(results), page.add)
-    pairs = second_stage.read(journal, found)
+    pairs = pair_rounds.read(journal, found)
     if pairs is not None:
-        found = worst_first(journal, second_stage.with_pairs(found, pairs))
+        found = worst_first(journal, pair_rounds.with_pairs(found, pairs))
     merged = Merged(journal, found, journal.folder / "index.html", pairs)
     write_atomically(journal.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
     write_atomically(

@@ -12,8 +12,8 @@ from nearfar.slurm.controller import NodeState
 from nearfar.slurm.results import ResultFinding
 
 from . import reasons
+from .check_run import CheckRun, LogSummary, OurDrain, RecordedEvidence
 from .log import Entry
-from .observed import CheckRun, LogSummary, OurDrain, RecordedEvidence
 
 #: Actions after which a node carries a reason of ours.
 _DRAINS = ("drain", "drain_again")

@@ -15,9 +15,9 @@ from nearfar.base import NearfarError
 from nearfar.slurm.controller import NodeState, node_names
 from nearfar.slurm.results import result
 
-from .controller import ENDED, Controller, JobState, passing
 from .job_script import SCRIPT, output, submission
-from .plan import gpus, occupation, refusal
+from .node_selection import gpus, occupation, refusal
+from .slurmctld import ENDED, Controller, JobState, passing
 from .state_file import SweepJob, SweepState
 
 #: Why a pending job waits for a node that will not come back by itself.

@@ -8,9 +8,9 @@ import pytest
 
 from nearfar.base.verdicts import worst
 from nearfar.slurm.results.result import CheckResult, NodeResult
-from nearfar.slurm.sweep import pairs
+from nearfar.slurm.sweep import pair_rounds
 from nearfar.slurm.sweep.outcome import NodeOutcome
-from nearfar.slurm.sweep.second_stage import reason_against
+from nearfar.slurm.sweep.pairs_wanted import reason_against
 from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
 
 SYSTEM = """\
@@ -82,4 +82,4 @@ def test_partners_are_well_but_for_osu_that_is_not_there() -> None:
     ]
     plan = SweepPlan("s", "accept", "all", (), {}, 10, 8, 0.0, 1.0)
     sweep = SweepState(Path("s"), plan, {one.node: SweepJob(one.node) for one in found})
-    assert pairs.candidates(sweep, found) == ["n1", "n2"]
+    assert pair_rounds.candidates(sweep, found) == ["n1", "n2"]

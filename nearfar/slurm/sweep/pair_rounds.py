@@ -16,12 +16,12 @@ from nearfar.base import passes, worst
 from nearfar.mpi.osu import INSTALL
 from nearfar.slurm.results import own
 
-from . import measure, pairing, session, state_file
-from .controller import Controller
+from . import pairing, plan, state_file, sweep_directory
+from .job_loop import Pace
 from .levels import LEVELS, PAIR, PING_PONG
-from .loop import Pace
 from .outcome import NodeOutcome, outcomes
 from .pairing import NodeVerdict, Pair
+from .slurmctld import Controller
 from .state_file import SweepJob, SweepState
 
 
@@ -135,19 +135,21 @@ def _round(
 ) -> dict[Pair, NodeOutcome]:
     now, pack = time.time(), LEVELS[PAIR]
     if (sweep.folder / name).exists():
-        mine = session.resume(sweep.folder, name, now)
+        mine = sweep_directory.resume(sweep.folder, name, now)
     elif not chosen:
         return {}
     else:
         gres = {pair.name: sweep.plan.gres[pair.one] for pair in chosen if pair.one in sweep.plan.gres}
-        plan = replace(
+        planned = replace(
             sweep.plan, sweep=name, part_of=sweep.plan.sweep, pack=PAIR, nodes=tuple(pair.name for pair in chosen), gres=gres,
             minutes=pack.minutes, started=now, deadline=now + pack.hours * 3600,
         )  # fmt: skip
-        mine = session.begin(sweep.folder, plan, {pair.name: SweepJob(pair.name, pair=pair.nodes) for pair in chosen})
+        mine = sweep_directory.begin(
+            sweep.folder, planned, {pair.name: SweepJob(pair.name, pair=pair.nodes) for pair in chosen}
+        )
     many = "s" if len(mine.tasks) > 1 else ""
     print(f"nearfar: MPI between nodes: {len(mine.tasks)} pair{many} ({name})", file=sys.stderr)
-    measure.carry_out(mine, controller, sweep.folder, pace)
+    plan.carry_out(mine, controller, sweep.folder, pace)
     return _outcomes(mine)
 
 
