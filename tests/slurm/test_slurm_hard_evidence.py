@@ -44,7 +44,7 @@ def by(node: NodeState, hours_ago: float) -> NodeState:
 def full(run: str, hours_ago: float, cells: Sequence[str] = ("g2:n0",), **more: object) -> list[CheckRun]:
     """A full run that passes: two checks."""
     both = [ran("n1", run, hours_ago=hours_ago, check=check) for check in ("host_device_check", "topology_check")]
-    return [replace(one, **{"cells": frozenset(cells), "pack": "nightly", **more}) for one in both]  # type: ignore[arg-type]
+    return [replace(one, **{"cells": frozenset(cells), "level": "nightly", **more}) for one in both]  # type: ignore[arg-type]
 
 
 class Log:
@@ -143,7 +143,7 @@ def test_a_reboot_and_a_full_passing_run_close_it() -> None:
     assert decided(booted(state("n1"), 60), log, *full("r2", 2))[0] == DRAIN, "nor one from before the finding"
     assert decided(rebooted, log, *full("r2", 25))[0] == DRAIN, "nor with a run from before the reboot"
     assert decided(rebooted, log, *full("r2", 2, cells=["g1:n0"]))[0] == DRAIN, "nor with one that left the part out"
-    assert decided(rebooted, log, *full("r2", 2, pack="quick"))[0] == DRAIN, "nor with a quick look"
+    assert decided(rebooted, log, *full("r2", 2, level="quick"))[0] == DRAIN, "nor with a quick look"
     first, second = full("r2", 2)
     assert decided(rebooted, log, first, replace(second, verdict="INDETERMINATE"))[0] == DRAIN, "nor with half a run"
     assert decided(rebooted, log, first, second)[0] == NOTHING

@@ -92,11 +92,11 @@ class World:
         self.open[node][f"{self.count:04x}0000"] = None
         self.now += 60
 
-    def on_pass(self, node: str, pack: str = "nightly") -> None:
+    def on_pass(self, node: str, level: str = "nightly") -> None:
         job = None if self.slurm.node(node).drain else 1
         # It stands for a full run: its check looks at the parts, and measures the cell.
-        leave(self.results, node, self.run(), at=self.now, took=60, job=job, check="topology_check", pack=pack)
-        if pack == "nightly":
+        leave(self.results, node, self.run(), at=self.now, took=60, job=job, check="topology_check", level=level)
+        if level == "nightly":
             began = int(self.now - 60)
             self.open[node] = {run: at for run, at in self.open[node].items() if at is None or at >= began}
 

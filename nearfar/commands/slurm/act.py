@@ -12,6 +12,8 @@ from nearfar.slurm.act import DRAIN, act, explain, retest
 from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.sweep import LEVELS
 
+from . import renamed
+
 _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --explain           what would be done about each node, and why
   nearfar slurm act --results /shared/nearfar --explain n2        all that is known of one
@@ -29,11 +31,11 @@ exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 
 
 
 #: What a retest measures, unless the user says.
-_PACK = "accept"
+_LEVEL = "accept"
 #: Options that mean something only beside another: without it they would run what was not asked for.
 _PARTNERS = {
     "--because": ("--clear", "--reset-latch"), "--accept-delivered": ("--retest",), "--beside": ("--retest",),
-    "--partition": ("--retest",), "--pack": ("--retest",),
+    "--partition": ("--retest",), "--level": ("--retest",),
 }  # fmt: skip
 
 
@@ -68,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
     )
     again.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
-    again.add_argument("--pack", choices=list(LEVELS), help=f"what is measured (default: {_PACK})")
+    renamed.add(again, "--level", choices=list(LEVELS), help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--json", action="store_true", help="the decisions as JSON")
 
 
@@ -115,7 +117,7 @@ def _refuse_without_partners(args: argparse.Namespace) -> None:
 
 
 def _retest(args: argparse.Namespace, order: act.ActOptions, slurm: Slurm) -> int:
-    asked = retest.RetestOptions(args.retest, args.pack or _PACK, args.partition, args.accept_delivered, args.beside)
+    asked = retest.RetestOptions(args.retest, args.level or _LEVEL, args.partition, args.accept_delivered, args.beside)
     outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")

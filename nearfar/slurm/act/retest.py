@@ -21,10 +21,10 @@ from . import act, quarantine
 _BESIDE = 900.0
 
 
-def _longest(pack: str) -> float:
-    """Seconds that a sweep with a pack may take, its pairs of nodes included."""
-    rounds = len(pairing.ROUNDS) if LEVELS[pack].pairs else 0
-    return (LEVELS[pack].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
+def _longest(level: str) -> float:
+    """Seconds that a sweep of a level may take, its pairs of nodes included."""
+    rounds = len(pairing.ROUNDS) if LEVELS[level].pairs else 0
+    return (LEVELS[level].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RetestOptions:
     nodes for MPI between nodes, which takes two."""
 
     nodes: str
-    pack: str
+    level: str
     partition: str | None
     delivered: str | None
     beside: str | None = None
@@ -50,7 +50,7 @@ def run(
             f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
         )
     Trust(order.results, order.policy.trusted).way()
-    pack = LEVELS[asked.pack]
+    level = LEVELS[asked.level]
     state = act.prepare(order.state)
     with act.locked(state):
         journal = ActLog(state)
@@ -63,26 +63,26 @@ def run(
             node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
         )
         for suspect in these:
-            if suspect.drained is not None and not _asks(pack, suspect.drained.check):
+            if suspect.drained is not None and not _asks(level, suspect.drained.check):
                 which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
                 why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
-                raise NearfarError(f"--pack {asked.pack}: {why}; packs that do: {which}")
+                raise NearfarError(f"--level {asked.level}: {why}; levels that do: {which}")
         beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
         partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
-            return _sweep(asked.pack, partition, names, reservation, order, tell)
+            return _sweep(asked.level, partition, names, reservation, order, tell)
 
         return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
 
 
-def _asks(pack: Level, check: str) -> bool:
-    """Whether a pack asks what a node was drained for, so that it can be released."""
+def _asks(level: Level, check: str) -> bool:
+    """Whether a level asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
-        return pack.pairs
-    if pack.quick or check == "quick_check":
-        return pack.quick and check == "quick_check"
-    return not pack.checks or (TOPOLOGY if check == HEALTH else check) in pack.checks
+        return level.pairs
+    if level.quick or check == "quick_check":
+        return level.quick and check == "quick_check"
+    return not level.checks or (TOPOLOGY if check == HEALTH else check) in level.checks
 
 
 def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
@@ -106,7 +106,7 @@ def _partition(nodes: Sequence[NodeState]) -> str:
 
 
 def _sweep(
-    pack: str,
+    level: str,
     partition: str,
     names: Sequence[str],
     reservation: str,
@@ -117,9 +117,9 @@ def _sweep(
     sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())
     command = [
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
-        f"--reservation={reservation}", f"--pack={pack}", f"--results={order.results}", f"--name={sweep}",
+        f"--reservation={reservation}", f"--level={level}", f"--results={order.results}", f"--name={sweep}",
     ]  # fmt: skip
-    done = process.run(command, _longest(pack), on_stderr=tell, on_stdout=tell)
+    done = process.run(command, _longest(level), on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
     found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())

@@ -24,7 +24,7 @@ from .objections import our_reason
 
 #: The check that looks at what the health check looks at.
 TOPOLOGY = "topology_check"
-#: The pack that is no full run.
+#: The level that is no full run.
 _QUICK = "quick"
 #: Reasons that Slurm gives by itself (its sources, 22.05 to 25.11): nobody has been there.
 _SLURMS_OWN = (
@@ -201,7 +201,7 @@ def passed_fully(one: RecordedEvidence, runs: Sequence[CheckRun], attention: Seq
         if run.check not in (HEALTH, MPI_PAIRS):
             by_run[run.run].append(run)
     for these in by_run.values():
-        full = all(after(run) and passes(run.verdict) and run.pack != _QUICK for run in these)
+        full = all(after(run) and passes(run.verdict) and run.level != _QUICK for run in these)
         if full and _covers(these, filter(after, runs), one):
             return these[0]
     return None

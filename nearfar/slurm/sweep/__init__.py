@@ -3,13 +3,12 @@
 Needs: base, question, site, run, history, report, mpi, slurm.controller, slurm.results.
 """
 
-from . import merge, node_run, node_selection, pair_rounds, pairing, plan, state_file, sweep_directory
+from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, state_file, sweep_directory
 from .job_loop import Pace
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
-from .pairing import Pair
 from .slurmctld import Controller
-from .state_file import SweepJob, SweepPlan, SweepState
+from .state_file import Sweep, SweepJob, SweepOptions
 
 __all__ = [
     "CHOICES",
@@ -18,10 +17,10 @@ __all__ = [
     "Controller",
     "Level",
     "Pace",
-    "Pair",
+    "Sweep",
     "SweepJob",
-    "SweepPlan",
-    "SweepState",
+    "SweepOptions",
+    "job_loop",
     "merge",
     "node_run",
     "node_selection",

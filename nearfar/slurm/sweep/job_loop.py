@@ -17,8 +17,9 @@ from nearfar.slurm.results import result
 
 from .job_script import SCRIPT, output, submission
 from .node_selection import gpus, occupation, refusal
+from .progress import SweepProgress
 from .slurmctld import ENDED, Controller, JobState, passing
-from .state_file import SweepJob, SweepState
+from .state_file import Sweep, SweepJob
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
@@ -26,31 +27,32 @@ _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "B
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds. ``settle``: how long a result may take from a node's close to this host's sight (NFS keeps attributes for
-    a minute)."""
+    """Seconds: between two submissions, two looks at the results directory, two questions to slurmctld (the interval grows from
+    the first to the last while nothing changes), two readings of all nodes' states, two saves. ``result_wait``: how long a
+    result may take from the end of its job to this host's sight (NFS keeps attributes for a minute)."""
 
     submit: float = 0.2
-    look: float = 0.5
-    ask_first: float = 1.0
-    ask_last: float = 6.0
+    poll: float = 0.5
+    query_first: float = 1.0
+    query_last: float = 6.0
     nodes: float = 30.0
-    settle: float = 75.0
+    result_wait: float = 75.0
     save: float = 2.0
 
 
 @dataclass
 class SweepLoop:
-    """A sweep as it goes on. ``tell`` is called with each task that comes to its end, ``say`` with words about the rest.
+    """A sweep as it goes on. ``on_end`` is called with each job that comes to its end, ``on_message`` with a line about the rest,
+    ``on_poll`` at every look.
 
-    ``look_up`` is called at every look. ``clock`` only grows, ``now`` is seconds since 1970, ``sleep`` waits: tests bring their own.
+    ``clock`` only grows, ``now`` is seconds since 1970, ``sleep`` waits: tests bring their own.
     """
 
-    journal: SweepState
+    sweep: Sweep
     controller: Controller
-    results: Path
-    tell: Callable[[SweepJob], None] = lambda task: None
-    say: Callable[[str], None] = lambda words: None
-    look_up: Callable[[], None] = lambda: None
+    on_end: Callable[[SweepJob], None] = lambda job: None
+    on_message: Callable[[str], None] = lambda text: None
+    on_poll: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Pace)
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
@@ -58,17 +60,17 @@ class SweepLoop:
 
     def __post_init__(self) -> None:
         """What it remembers between two looks."""
-        tasks = self.journal.tasks.values()
-        #: Tasks without a job, in their order, and those with one that may still leave a result.
-        self._waiting = [task for task in tasks if task.job is None and not task.ended]
-        self._outstanding = [task for task in tasks if task.outstanding]
+        jobs = self.sweep.jobs.values()
+        #: Those that were not submitted yet, in their order, and those that may still leave a result.
+        self._waiting = [job for job in jobs if job.job_id is None and not job.ended]
+        self._outstanding = [job for job in jobs if job.outstanding]
         self._nodes: dict[str, NodeState] = {}
-        self._nodes_at = self._asked_at = self._submitted_at = self._saved_at = float("-inf")
-        self._interval = self.pace.ask_first
+        self._nodes_at = self._queried_at = self._submitted_at = self._saved_at = float("-inf")
+        self._interval = self.pace.query_first
         self._away = False
-        #: Tasks whose submission may or may not have been taken.
+        #: Jobs whose submission may or may not have been taken.
         self._doubtful: set[str] = set()
-        #: Why a job was taken out of the queue: a state and words.
+        #: Why a job was taken out of the queue: a state and a reason.
         self._withdrawn: dict[str, tuple[str, str]] = {}
         #: When a job was first seen at its end, or gone, without a result.
         self._gone: dict[str, float] = {}
@@ -79,213 +81,222 @@ class SweepLoop:
         return not self._waiting and not self._outstanding
 
     def run(self) -> None:
-        """Until all tasks have ended. Raises ``NearfarError`` for orders that Slurm refuses for good."""
+        """Until all jobs have ended. Raises ``NearfarError`` for submissions that Slurm refuses for good."""
         try:
             while True:
                 self._collect()
-                self._ask()
+                self._query()
                 self._overdue()
                 self._submit()
                 if self.clock() - self._saved_at >= self.pace.save:
                     self._save()
-                self.look_up()
+                self.on_poll()
                 if self.done:
                     return
-                self.sleep(min(self.pace.look, self.pace.submit))
+                self.sleep(min(self.pace.poll, self.pace.submit))
         finally:
             self._save()
 
     def _save(self) -> None:
         self._saved_at = self.clock()
-        self.journal.save()
+        self.sweep.save()
 
-    def _end(self, task: SweepJob, state: str, reason: str, has_result: bool = False) -> None:
-        task.state, task.reason, task.ended, task.has_result = state, reason, True, has_result
-        self._gone.pop(task.node, None)
-        (self._outstanding if task in self._outstanding else self._waiting).remove(task)
-        self.tell(task)
+    def _end(self, job: SweepJob, state: str, reason: str, has_result: bool = False) -> None:
+        job.state, job.reason, job.ended, job.has_result = state, reason, True, has_result
+        self._gone.pop(job.name, None)
+        (self._outstanding if job in self._outstanding else self._waiting).remove(job)
+        self.on_end(job)
 
-    def _has_job(self, task: SweepJob, job: int) -> None:
-        task.job, task.state = job, "PENDING"
-        self._waiting.remove(task)
-        self._outstanding.append(task)
+    def _submitted(self, job: SweepJob, job_id: int) -> None:
+        job.job_id, job.state = job_id, "PENDING"
+        self._waiting.remove(job)
+        self._outstanding.append(job)
 
     # What the file system says.
 
     def _collect(self) -> None:
-        for task in list(self._outstanding):
-            settled = self.clock() - self._gone.get(task.node, float("inf")) > self.pace.settle
-            if self._has_result(task):
-                task.interrupted = self._was_interrupted(task)
+        for job in list(self._outstanding):
+            waited = self.clock() - self._gone.get(job.name, float("inf")) > self.pace.result_wait
+            if self._has_result(job):
+                job.interrupted = self._was_interrupted(job)
                 # What ended a job early is Slurm's to say, and it says so once the job is gone.
-                if not task.interrupted or settled or task.state in ENDED:
-                    self._end(task, task.state, task.reason, has_result=True)
-            elif settled:
-                gone = "" if task.state in ENDED else "the job is gone"
-                self._end(task, task.state, task.reason or gone)
+                if not job.interrupted or waited or job.state in ENDED:
+                    self._end(job, job.state, job.reason, has_result=True)
+            elif waited:
+                gone = "" if job.state in ENDED else "the job is gone"
+                self._end(job, job.state, job.reason or gone)
 
-    def _result(self, task: SweepJob) -> Path:
-        return result.place(self.results, self.journal.plan.sweep, task.node, task.attempt) / result.RESULT
+    def _result(self, job: SweepJob) -> Path:
+        return result.place(self.sweep.results, self.sweep.name, job.name, job.attempt) / result.RESULT
 
-    def _has_result(self, task: SweepJob) -> bool:
-        return self._result(task).exists()
+    def _has_result(self, job: SweepJob) -> bool:
+        return self._result(job).exists()
 
-    def _was_interrupted(self, task: SweepJob) -> bool:
+    def _was_interrupted(self, job: SweepJob) -> bool:
         """Whether a result says so; what is no result is judged when all are merged."""
         try:
-            return bool(json.loads(self._result(task).read_bytes()).get("interrupted"))
+            return bool(json.loads(self._result(job).read_bytes()).get("interrupted"))
         except (OSError, ValueError, AttributeError):
             return False
 
     # What slurmctld says.
 
-    def _ask(self) -> None:
+    def _query(self) -> None:
         if not (self._outstanding or self._doubtful or self._needs_nodes()):
             return
-        if self.clock() - self._asked_at < self._interval or not self.controller.may_ask():
+        if self.clock() - self._queried_at < self._interval or not self.controller.may_ask():
             return
-        self._asked_at = self.clock()
+        self._queried_at = self.clock()
         try:
             changed = False
             if self._outstanding or self._doubtful:
-                changed = self._see(self.controller.jobs(self.journal.plan.job_name))
+                changed = self._update_all(self.controller.jobs(self.sweep.job_name))
             if self._needs_nodes() and self.controller.may_ask():
                 self._nodes, self._nodes_at = self.controller.nodes(), self.clock()
                 self._refuse()
-            self._back()
+            self._answered()
         except NearfarError as error:
-            self._passed(error)
+            self._not_answered(error)
             return
-        self._interval = self.pace.ask_first if changed else min(self._interval * 1.5, self.pace.ask_last)
+        self._interval = self.pace.query_first if changed else min(self._interval * 1.5, self.pace.query_last)
 
-    def _passed(self, error: NearfarError) -> None:
+    def _not_answered(self, error: NearfarError) -> None:
         """A controller that is away is waited for; everything else is the user's to mend."""
         if not passing(error):
             raise error
-        self._interval = self.pace.ask_last
+        self._interval = self.pace.query_last
         if not self._away:
-            self.say(f"slurmctld does not answer ({error}); jobs go on, and so does this when it is back")
+            self.on_message(f"slurmctld does not answer ({error}); jobs go on, and so does this when it is back")
         self._away = True
 
-    def _back(self) -> None:
+    def _answered(self) -> None:
         if self._away:
-            self.say("slurmctld answers again")
+            self.on_message("slurmctld answers again")
         self._away = False
 
     def _needs_nodes(self) -> bool:
         """Before each submission the nodes' states are known, within limits; a job that is blocked asks for them sooner."""
         age = self.clock() - self._nodes_at
-        blocked = any(self._is_blocked(task) for task in self._outstanding)
-        if self.journal.plan.idle_only:
-            blocked = any(task.state == "PENDING" for task in self._outstanding)
-        return (bool(self._waiting) and age >= self.pace.nodes) or (blocked and age >= self.pace.ask_last)
+        blocked = any(self._is_blocked(job) for job in self._outstanding)
+        if self.sweep.idle_only:
+            blocked = any(job.state == "PENDING" for job in self._outstanding)
+        return (bool(self._waiting) and age >= self.pace.nodes) or (blocked and age >= self.pace.query_last)
 
     @staticmethod
-    def _is_blocked(task: SweepJob) -> bool:
-        return task.state == "PENDING" and task.reason.startswith(_BLOCKED)
+    def _is_blocked(job: SweepJob) -> bool:
+        return job.state == "PENDING" and job.reason.startswith(_BLOCKED)
 
-    def _see(self, jobs: Iterable[JobState]) -> bool:
+    def _update_all(self, states: Iterable[JobState]) -> bool:
         """Take over what squeue says; whether anything is new."""
-        by_number = {job.job: job for job in jobs}
-        latest = {frozenset(node_names.expand(job.wanted)): job for _, job in sorted(by_number.items()) if job.wanted}
-        known = {task.job for task in self.journal.tasks.values()}
+        by_id = {state.job_id: state for state in states}
+        latest = {
+            frozenset(node_names.expand(state.wanted)): state for _, state in sorted(by_id.items()) if state.wanted
+        }
+        known = {job.job_id for job in self.sweep.jobs.values()}
         changed = False
-        for node in sorted(self._doubtful):
-            job = latest.get(frozenset(self.journal.tasks[node].hosts))
-            if job is not None and job.job not in known:
-                self._has_job(self.journal.tasks[node], job.job)
+        for name in sorted(self._doubtful):
+            job = self.sweep.jobs[name]
+            state = latest.get(frozenset(job.nodes))
+            if state is not None and state.job_id not in known:
+                self._submitted(job, state.job_id)
                 changed = True
         self._doubtful.clear()
-        for task in list(self._outstanding):
-            job = by_number.get(task.job or 0)
-            changed |= self._update(task, job)
+        for job in list(self._outstanding):
+            changed |= self._update(job, by_id.get(job.job_id or 0))
         return changed
 
-    def _update(self, task: SweepJob, job: JobState | None) -> bool:
-        if job is None:
+    def _update(self, job: SweepJob, slurms: JobState | None) -> bool:
+        if slurms is None:
             # MinJobAge has passed, or the job is not in slurmctld's memory yet.
-            self._gone.setdefault(task.node, self.clock())
+            self._gone.setdefault(job.name, self.clock())
             return False
-        before = task.state, task.reason
-        task.state, task.reason = job.state, "" if job.reason == "None" else job.reason
-        if job.ended and not job.started:
-            self._end(task, *self._withdrawn.get(task.node, (job.state, task.reason)))
-        elif job.ended:
-            self._gone.setdefault(task.node, self.clock())
+        before = job.state, job.reason
+        job.state, job.reason = slurms.state, "" if slurms.reason == "None" else slurms.reason
+        if slurms.ended and not slurms.started:
+            self._end(job, *self._withdrawn.get(job.name, (slurms.state, job.reason)))
+        elif slurms.ended:
+            self._gone.setdefault(job.name, self.clock())
         else:
-            self._gone.pop(task.node, None)
-        return before != (task.state, task.reason)
+            self._gone.pop(job.name, None)
+        return before != (job.state, job.reason)
 
     def _refuse(self) -> None:
         """End what waits for a node on which no job will start; in a nightly run, also for one that is wanted by others."""
-        plan = self.journal.plan
-        for task in list(self._waiting):
-            refused = self._why(task, refusal)
-            why = self._why(task, occupation) if plan.idle_only else refused
-            if why is not None and task.node not in self._doubtful:
-                self._end(task, "refused" if refused else "busy", why)
-        pending = [task for task in self._outstanding if task.state == "PENDING"]
-        for task in pending:
-            refused, busy = self._why(task, refusal), self._why(task, occupation)
-            if plan.idle_only and busy is not None:
-                self._withdraw(task, "refused" if refused else "busy", busy)
-            elif self._is_blocked(task) and refused is not None:
-                self._withdraw(task, "refused", refused)
+        for job in list(self._waiting):
+            refused = self._why(job, refusal)
+            why = self._why(job, occupation) if self.sweep.idle_only else refused
+            if why is not None and job.name not in self._doubtful:
+                self._end(job, "refused" if refused else "busy", why)
+        pending = [job for job in self._outstanding if job.state == "PENDING"]
+        for job in pending:
+            refused, busy = self._why(job, refusal), self._why(job, occupation)
+            if self.sweep.idle_only and busy is not None:
+                self._withdraw(job, "refused" if refused else "busy", busy)
+            elif self._is_blocked(job) and refused is not None:
+                self._withdraw(job, "refused", refused)
 
-    def _why(self, task: SweepJob, objection: Callable[[NodeState | None], str | None]) -> str | None:
-        """The first objection to a node of the task, with its name where there are two."""
-        said = {name: objection(self._nodes.get(name)) for name in task.hosts}
-        told = [words if len(said) == 1 else f"{name}: {words}" for name, words in said.items() if words is not None]
-        return told[0] if told else None
+    def _why(self, job: SweepJob, objection: Callable[[NodeState | None], str | None]) -> str | None:
+        """The first objection to a node of the job, with its name where there are two."""
+        for node in job.nodes:
+            why = objection(self._nodes.get(node))
+            if why is not None:
+                return why if len(job.nodes) == 1 else f"{node}: {why}"
+        return None
 
-    def _withdraw(self, task: SweepJob, state: str, why: str) -> None:
+    def _withdraw(self, job: SweepJob, state: str, why: str) -> None:
         """Take a job out of the queue. It may have started meanwhile: whether it ended is what squeue says next."""
-        self._withdrawn[task.node] = state, why
-        self.controller.cancel_pending([task.job] if task.job is not None else [])
+        self._withdrawn[job.name] = state, why
+        self.controller.cancel_pending([job.job_id] if job.job_id is not None else [])
 
     def _overdue(self) -> None:
-        if self.now() < self.journal.plan.deadline:
+        if self.now() < self.sweep.deadline:
             return
-        for task in list(self._waiting):
-            if task.node not in self._doubtful:
-                self._end(task, "waiting", "the sweep's deadline came before its turn")
+        for job in list(self._waiting):
+            if job.name not in self._doubtful:
+                self._end(job, "waiting", "the sweep's deadline came before its turn")
         # Slurm itself ends what cannot end before the deadline; what it leaves (a held job) is ended here.
-        late = [task for task in self._outstanding if task.state == "PENDING" and task.node not in self._withdrawn]
-        if late and self.now() > self.journal.plan.deadline + self.pace.settle and not self._away:
+        late = [job for job in self._outstanding if job.state == "PENDING" and job.name not in self._withdrawn]
+        if late and self.now() > self.sweep.deadline + self.pace.result_wait and not self._away:
             try:
-                for task in late:
-                    self._withdraw(task, "DEADLINE", task.reason)
+                for job in late:
+                    self._withdraw(job, "DEADLINE", job.reason)
             except NearfarError as error:
-                self._passed(error)
+                self._not_answered(error)
 
-    # What it is told.
+    # What is submitted.
 
     def _submit(self) -> None:
         """At most one job at a time, so that results and answers are seen between two."""
-        plan = self.journal.plan
-        room = plan.window - len(self._outstanding) - len(self._doubtful)
-        waiting = next((task for task in self._waiting if task.node not in self._doubtful), None)
+        room = self.sweep.max_jobs - len(self._outstanding) - len(self._doubtful)
+        waiting = next((job for job in self._waiting if job.name not in self._doubtful), None)
         too_soon = self.clock() - self._submitted_at < self.pace.submit
-        if room <= 0 or waiting is None or not self._nodes or self._away or too_soon or self.now() >= plan.deadline:
+        over = self.now() >= self.sweep.deadline
+        if room <= 0 or waiting is None or not self._nodes or self._away or too_soon or over:
             return
-        task, self._submitted_at = waiting, self.clock()
-        folder = self.journal.folder
+        job, self._submitted_at = waiting, self.clock()
+        folder = self.sweep.folder
         try:
-            options = submission(plan, task, output(folder, task), self.now())
-            words = [task.node, str(task.attempt), str(gpus(plan.gres.get(task.node, "")))]
-            self._has_job(task, self.controller.submit(options, str(folder / SCRIPT), *words))
-            self._interval = self.pace.ask_first
+            options = submission(self.sweep, job, output(folder, job), self.now())
+            words = [job.name, str(job.attempt), str(gpus(self.sweep.gres.get(job.nodes[0], "")))]
+            self._submitted(job, self.controller.submit(options, str(folder / SCRIPT), *words))
+            self._interval = self.pace.query_first
         except NearfarError as error:
-            self._not_taken(task, error)
+            self._not_taken(job, error)
 
-    def _not_taken(self, task: SweepJob, error: NearfarError) -> None:
+    def _not_taken(self, job: SweepJob, error: NearfarError) -> None:
         words = str(error)
         if passing(error):
-            self._doubtful.add(task.node)  # it may have been taken all the same
-            self._passed(error)
+            self._doubtful.add(job.name)  # it may have been taken all the same
+            self._not_answered(error)
         elif "Requested node configuration is not available" in words or "Invalid node name" in words:
-            self._end(task, "refused", f"Slurm refuses the job: {words.rpartition(': ')[2]}")
+            self._end(job, "refused", f"Slurm refuses the job: {words.rpartition(': ')[2]}")
         elif "policy" in words.lower() and self._outstanding:
-            self._submitted_at = self.clock() + self.pace.ask_last  # a limit on jobs: as they end there is room
+            self._submitted_at = self.clock() + self.pace.query_last  # a limit on jobs: as they end there is room
         else:
             raise error
+
+
+def measure(sweep: Sweep, controller: Controller, pace: Pace) -> None:
+    """Run all jobs of a sweep, and print what comes of them. The results directory is locked by the caller."""
+    progress = SweepProgress(sweep)
+    SweepLoop(sweep, controller, progress.job_ended, progress.message, progress.counts, pace).run()

@@ -1,4 +1,4 @@
-"""A sweep from its orders to its page: nodes chosen, jobs submitted and waited for, results merged, one exit code."""
+"""The plan of a new sweep: nodes chosen, limits set, and what would be wrong said before anything is submitted."""
 
 from __future__ import annotations
 
@@ -6,43 +6,17 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 from nearfar.base import NearfarError, reports_directory
 from nearfar.slurm.controller import Slurm, node_names
-from nearfar.slurm.results import own
 
-from . import job_script, nightly, node_selection, pairs_wanted, site_partition
-from .job_loop import Pace, SweepLoop
+from . import job_script, nightly, node_selection, pairs_wanted, site_partition, sweep_directory
 from .levels import LEVELS
-from .progress import SweepProgress
 from .slurmctld import Controller
-from .state_file import SweepJob, SweepPlan, SweepState
-
-
-@dataclass(frozen=True)
-class SweepOptions:
-    """What a sweep is asked for. ``nodes`` is a list in Slurm's form; None: all of the partition or reservation.
-
-    ``minutes`` and ``hours`` None: as the pack has them. ``name`` None: the time and the pack. ``options`` go to sbatch.
-    ``mpi_pairs`` None: as the pack and the site's partition have it.
-    """
-
-    partition: str
-    nodes: str | None = None
-    reservation: str | None = None
-    pack: str = "accept"
-    window: int = 32
-    results: Path | None = None
-    name: str | None = None
-    minutes: int | None = None
-    hours: float | None = None
-    site_partition: str | None = None
-    options: tuple[str, ...] = ()
-    idle_only: bool = False
-    mpi_pairs: bool | None = None
+from .state_file import Sweep, SweepOptions, jobs_for
 
 
 def results_directory(wanted: Path | None) -> Path:
@@ -50,34 +24,40 @@ def results_directory(wanted: Path | None) -> Path:
     return (wanted or reports_directory() / "sweeps").absolute()
 
 
-def make_plan(orders: SweepOptions, controller: Controller) -> SweepPlan:
-    """The plan of a new sweep; of a nightly run without idle nodes it has none."""
+def new_sweep(
+    controller: Controller, results: Path, asked: SweepOptions, *, nodes: str | None = None, name: str | None = None,
+    minutes: int | None = None, hours: float | None = None, mpi_pairs: bool | None = None,
+) -> Sweep:  # fmt: skip
+    """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs.
+
+    ``nodes`` is a list in Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level
+    has them. ``name`` None: the time and the level. ``mpi_pairs`` None: as the level and the site's partition have it. Raises
+    ``NearfarError`` for what cannot be measured so.
+    """
     environment = job_script.environment(os.environ)
-    names = node_selection.choose(controller, orders.partition, orders.nodes, orders.reservation)
-    if orders.site_partition is not None:
-        site_partition.refuse_unknown(orders.site_partition, names[0])
-    if orders.options:
-        controller.refuse_misused(orders.options)
+    names = node_selection.choose(controller, asked.partition, nodes, asked.reservation)
+    if asked.site_partition is not None:
+        site_partition.refuse_unknown(asked.site_partition, names[0])
+    if asked.options:
+        controller.refuse_misused(asked.options)
     known, left_out = controller.nodes(), {}
-    if orders.idle_only:
-        left_out = {name: why for name in names if (why := node_selection.occupation(known.get(name))) is not None}
-        idle = [name for name in names if name not in left_out]
-        names = nightly.longest_ago(results_directory(orders.results), idle)
-    pack, now = LEVELS[orders.pack], time.time()
-    against = pairs_wanted.reason_against(
-        False if orders.idle_only else orders.mpi_pairs, orders.pack, names, orders.partition, orders.site_partition
+    if asked.idle_only:
+        left_out = {node: why for node in names if (why := node_selection.occupation(known.get(node))) is not None}
+        names = nightly.longest_ago(results, [node for node in names if node not in left_out])
+    level, now = LEVELS[asked.level], time.time()
+    no_pairs = pairs_wanted.reason_against(
+        False if asked.idle_only else mpi_pairs, asked.level, names, asked.partition, asked.site_partition
     )
-    minutes = orders.minutes or pack.minutes
-    hours = orders.hours if orders.hours is not None else pack.hours
+    minutes, hours = minutes or level.minutes, level.hours if hours is None else hours
     if hours * 60 < minutes:
         raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
-    return SweepPlan(
-        sweep=orders.name or time.strftime(f"%Y%m%dT%H%M%S-{orders.pack}", time.gmtime(now)), pack=orders.pack,
-        partition=orders.partition, nodes=tuple(names), minutes=minutes, window=orders.window, started=now,
-        gres={name: node_selection.gres(known[name]) for name in names if name in known and node_selection.gres(known[name])},
-        deadline=now + hours * 3600, reservation=orders.reservation, site_partition=orders.site_partition,
-        options=orders.options, idle_only=orders.idle_only, left_out=left_out, mpi_pairs=against is None, no_pairs=against or "",
-        environment=environment, command=("nearfar", *sys.argv[1:]),
+    name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
+    return Sweep(
+        **{f.name: getattr(asked, f.name) for f in fields(SweepOptions)}, folder=sweep_directory.place(results, name),
+        minutes=minutes, started=now, deadline=now + hours * 3600, jobs=jobs_for((node,) for node in names),
+        gres={node: gres for node in names if node in known and (gres := node_selection.gres(known[node]))},
+        environment=environment, command=("nearfar", *sys.argv[1:]), left_out=left_out, mpi_pairs=no_pairs is None,
+        no_pairs=no_pairs or "",
     )  # fmt: skip
 
 
@@ -89,31 +69,24 @@ def controller() -> Controller:
     return Controller(slurm)
 
 
-def carry_out(journal: SweepState, asked: Controller, results: Path, pace: Pace) -> None:
-    """Measure all nodes of a journal, and tell of it. The results directory is locked by the caller."""
-    progress = SweepProgress(journal, results, own(results))
-    SweepLoop(journal, asked, results, progress.tell, progress.say, progress.going_on, pace).run()
-
-
-def dry_run(planned: SweepPlan, tasks: Sequence[SweepJob], print_line: Callable[[str], None]) -> None:
-    """Say what would be submitted; ``tasks`` are those of the plan's nodes."""
-    waiting = [task for task in tasks if task.job is None and not task.ended]
-    which = node_names.fold(name for task in waiting for name in task.hosts) or "none"
-    many = "" if len(planned.nodes) == 1 else "s"
-    print_line(
-        f"sweep {planned.sweep}: {len(planned.nodes)} node{many} of {planned.partition}; jobs are submitted for {which}"
-    )
-    left = sum(task.outstanding for task in tasks)
+def dry_run(sweep: Sweep, print_line: Callable[[str], None]) -> None:
+    """Say what would be submitted."""
+    jobs = sweep.jobs.values()
+    waiting = [job for job in jobs if job.job_id is None and not job.ended]
+    which = node_names.fold(node for job in waiting for node in job.nodes) or "none"
+    many = "" if len(jobs) == 1 else "s"
+    print_line(f"sweep {sweep.name}: {len(jobs)} node{many} of {sweep.partition}; jobs are submitted for {which}")
+    left = sum(job.outstanding for job in jobs)
     if left:
         print_line(f"waited for: {left} job{'' if left == 1 else 's'} that may still be in Slurm")
     print_line(
-        f"at most {planned.window} jobs at once, {planned.minutes} minutes each; pack {planned.pack}: {LEVELS[planned.pack].words}"
+        f"at most {sweep.max_jobs} jobs at once, {sweep.minutes} minutes each; level {sweep.level}: {LEVELS[sweep.level].words}"
     )
-    if planned.mpi_pairs:
+    if sweep.mpi_pairs:
         print_line("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")
-    elif planned.no_pairs:
-        print_line(f"MPI between nodes is not measured: {planned.no_pairs}")
+    elif sweep.no_pairs:
+        print_line(f"MPI between nodes is not measured: {sweep.no_pairs}")
     if waiting:
-        said = job_script.output(Path(), waiting[0])
-        options = job_script.submission(planned, waiting[0], said, planned.started)
+        output = job_script.output(Path(), waiting[0])
+        options = job_script.submission(sweep, waiting[0], output, sweep.started)
         print_line(f"the first: sbatch {shlex.join(options)}")
