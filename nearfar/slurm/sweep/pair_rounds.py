@@ -63,7 +63,7 @@ class PairRounds:
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
         return [
-            {"nodes": list(pair), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job,
+            {"nodes": list(pair), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job.job_id,
              "result": None if one.result is None else str(one.result.folder.relative_to(folder))}
             for number, found in enumerate(self.rounds, 1) for pair, one in found.items()
         ]  # fmt: skip
