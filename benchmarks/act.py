@@ -24,8 +24,8 @@ from nearfar.site.drain_policy import DrainSteps, Policy
 from nearfar.slurm.act.decide import DRAIN, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import gathering
-from nearfar.slurm.findings.check_run import LogSummary
 from nearfar.slurm.findings.gathering import TimeRange, gather
+from nearfar.slurm.findings.log_summary import LogSummary
 from nearfar.slurm.results import result
 
 

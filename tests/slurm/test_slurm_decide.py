@@ -14,7 +14,8 @@ from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import reasons
-from nearfar.slurm.findings.check_run import CheckRun, LogSummary, OurDrain
+from nearfar.slurm.findings.check_run import CheckRun
+from nearfar.slurm.findings.log_summary import LogSummary, OurDrain
 from nearfar.slurm.findings.objections import (
     objection_to_comment,
     objection_to_drain,

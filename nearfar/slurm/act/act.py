@@ -21,15 +21,15 @@ from nearfar.slurm.findings import (
     SlurmView,
     TimeRange,
     drained_by_others,
+    drains_seen,
     gather,
-    kept,
-    line_of,
+    log_line,
     our_comment,
     our_reason,
-    past,
     reasons,
+    reconciled,
     resumed_by_others,
-    settled,
+    summarize,
 )
 from nearfar.slurm.health import kept_looks
 from nearfar.slurm.results import Trust
@@ -114,7 +114,7 @@ def look(order: ActOptions, slurm: Slurm, now: float | None = None, asked: str |
     if entries and entries[-1].at > now + CLOCKS:
         raise CouldNotJudge(f"{order.state}: the log's last line is later than this host's clock; set the clock first")
     nodes = slurm.nodes()
-    before = settled(past(entries, order.policy.system), SlurmView(nodes, slurm.started))
+    before = reconciled(summarize(entries, order.policy.system), SlurmView(nodes, slurm.started))
     window = _window(order, nodes, before, entries[-1].at if entries else now, now, asked)
     found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, window)
     decisions = decide(found.runs, nodes, order.policy, before, now)
@@ -186,7 +186,7 @@ def run(order: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
     state = prepare(order.state)
     with locked(state):
         journal = ActLog(state)
-        recovered, unclear = recover(past(journal.entries()), slurm, journal)
+        recovered, unclear = recover(summarize(journal.entries()), slurm, journal)
         view = look(order, slurm)
         _write_down(view, order.policy.system, journal)
         # What was refused may be believed once it is mended, and came before.
@@ -206,12 +206,14 @@ def _write_down(view: ActView, system: str, journal: ActLog) -> None:
     written: dict[tuple[object, ...], str] = {}
     for name, hard in sorted(view.decisions.hard.items()):
         for one in hard.new:
-            written[one.key] = journal.note("evidence", time.time(), name, **line_of(one), system=system).id
-    for name in drained_by_others(view.nodes, view.decisions.hard, view.past):
+            written[one.key] = journal.note("evidence", time.time(), name, **log_line(one), system=system).id
+    for name in drained_by_others(
+        view.nodes, {name: hard.open for name, hard in view.decisions.hard.items()}, view.past
+    ):
         journal.note("drained_by_others", time.time(), name, since=view.now, reason=view.nodes[name].reason)
     for name in resumed_by_others(view.nodes, view.past):
         journal.note("resumed_by_others", time.time(), name)
-    for name in kept(view.nodes, view.past, view.now):
+    for name in drains_seen(view.nodes, view.past, view.now):
         journal.note("drain_seen", time.time(), name)
     for name, hard in sorted(view.decisions.hard.items()):
         for each in hard.closed:
@@ -240,7 +242,7 @@ def reset_latch(state: Path, because: str) -> str:
     place = prepare(state)
     with locked(place):
         journal = ActLog(place)
-        closed = past(journal.entries()).latched
+        closed = summarize(journal.entries()).latched
         if closed is None:
             raise NearfarError("the latch is open: nothing is held")
         journal.note("reset_latch", time.time(), why=because)
@@ -256,7 +258,7 @@ def clear(order: ActOptions, node: str, because: str, slurm: Slurm) -> str:
     place = prepare(order.state)
     with locked(place):
         journal = ActLog(place)
-        before = past(journal.entries())
+        before = summarize(journal.entries())
         state = slurm.nodes().get(node)
         if state is None and node not in before.evidence:
             raise NearfarError(f"{node}: Slurm has no such node, and the log knows nothing of it")

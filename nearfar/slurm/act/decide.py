@@ -88,7 +88,7 @@ def decide(
         name: (
             *one.open,
             *hard_evidence.closed_before(name, past),
-            *confirmation.speed(by_node.get(name, ()), policy, 0.0, now),
+            *confirmation.slow_figures(by_node.get(name, ()), policy, 0.0, now),
         )
         for name, one in hard.items()
     }
@@ -124,7 +124,7 @@ def _slow(
 ) -> list[FailOfRun]:  # fmt: skip
     """The slow figures of a node. On a drained one nothing grows old: what was found there holds until a person has been."""
     unending = replace(policy, max_age=inf, confirm_within=inf)
-    return confirmation.speed(runs, unending if drained_by_us(state) else policy, since, now)
+    return confirmation.slow_figures(runs, unending if drained_by_us(state) else policy, since, now)
 
 
 def _waiting(decision: Decision, why: str | None) -> Decision:

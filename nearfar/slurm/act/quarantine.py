@@ -27,9 +27,9 @@ from nearfar.slurm.findings import (
     LogSummary,
     OurDrain,
     RecordedEvidence,
-    evidence,
+    fails,
     hard_evidence,
-    line_of,
+    log_line,
     objections,
 )
 
@@ -146,7 +146,7 @@ def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system
     for run in runs:
         for finding in run.failures:
             if run.node == suspect.node and finding.hard:
-                line = line_of(RecordedEvidence("", run, finding))
+                line = log_line(RecordedEvidence("", run, finding))
                 journal.note("evidence", time.time(), suspect.node, **line, system=system)
     if passed and suspect.open:
         ids = [one.id for one, _ in suspect.open]
@@ -167,7 +167,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         return _known(suspect), "it left no result that counts: drained as before"
     # However a node's clock is set: these runs are of now.
     unending = replace(policy, max_age=inf, confirm_within=inf)
-    failing = [e for e in evidence(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
+    failing = [e for e in fails(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
     if failing:
         return _found(failing[0]), f"drained again: {failing[0].finding.words}"
     if suspect.drained is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nearfar.base import NearfarError, process
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, past, settled
+from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, reconciled, summarize
 from nearfar.slurm.results import Trust
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing
 
@@ -54,11 +54,11 @@ def run(
     state = act.prepare(order.state)
     with act.locked(state):
         journal = ActLog(state)
-        for lines in quarantine.recover(past(journal.entries()), slurm, journal):
+        for lines in quarantine.recover(summarize(journal.entries()), slurm, journal):
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = settled(past(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
+        before = reconciled(summarize(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
             node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
         )

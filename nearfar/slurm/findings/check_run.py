@@ -1,11 +1,9 @@
-"""What the decisions rest on: one check of one run on one node, believed; and what was done before."""
+"""What the decisions rest on: one check of one run on one node, believed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
 
 from nearfar.base import good
 from nearfar.slurm.results import ResultFinding
@@ -56,74 +54,7 @@ class CheckRun:
         return good(self.verdict) and (what is None or what in self.passed)
 
 
-@dataclass(frozen=True)
-class OurDrain:
-    """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence (None: the log knows it
-    only by a person's word)."""
-
-    at: float
-    reason: str
-    check: str
-    what: str | None
-    hard: bool | None
-
-
-@dataclass(frozen=True)
-class RecordedEvidence:
-    """Hard evidence against a node as the log keeps it: a FAIL and the check of a run that found it. ``id`` is its line's;
-    empty for what is not written down yet."""
-
-    id: str
-    found: CheckRun
-    finding: ResultFinding
-
-    @property
-    def key(self) -> tuple[str, str, str, str, str | None]:
-        """What makes it this one, wherever its result lies."""
-        return (self.found.node, self.found.run, self.found.check, self.finding.what, self.finding.code)
-
-    @property
-    def kind(self) -> tuple[str, str, str | None]:
-        """What it has in common with the same finding of another run on the node."""
-        return self.found.check, self.finding.what, self.finding.code
-
-
-@dataclass(frozen=True)
-class LogSummary:
-    """What the log says. ``since``: FAILs of speed of a node from before then have been acted on or were voided by a person.
-
-    ``drained``: drains of ours that are known to have been done and not taken back by us; ``begun``: those begun last, of which
-    the end is not known. ``drains``: (node, time) of the drains that count against the caps; ``cleared``: when a person said
-    that the node was seen to, where that was after its drain. ``quarantines``: retests that did not end, by reservation, with
-    what each node is to be drained with again.
-
-    ``evidence``: hard evidence that is open, by node; ``closed``: the keys of what is not; ``answered``: what was known until
-    then is closed too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``others``: when somebody else
-    drained a node last; ``resumed``: when one that was drained by us was first seen in use. ``was``: evidence that is closed;
-    ``seen``: when one that was drained by us was seen so by a later call, so that slurmctld has kept it.
-    """
-
-    since: Mapping[str, float] = field(default_factory=dict)
-    drained: Mapping[str, OurDrain] = field(default_factory=dict)
-    drains: tuple[tuple[str, float], ...] = ()
-    cleared: Mapping[str, float] = field(default_factory=dict)
-    latched: str | None = None
-    quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    begun: Mapping[str, OurDrain] = field(default_factory=dict)
-    evidence: Mapping[str, tuple[RecordedEvidence, ...]] = field(default_factory=dict)
-    closed: frozenset[tuple[str, str, str, str, str | None]] = frozenset()
-    answered: Mapping[tuple[str, ...], float] = field(default_factory=dict)
-    others: Mapping[str, float] = field(default_factory=dict)
-    resumed: Mapping[str, float] = field(default_factory=dict)
-    was: Mapping[str, tuple[RecordedEvidence, ...]] = field(default_factory=dict)
-    seen: Mapping[str, float] = field(default_factory=dict)
-
-    def retested(self, node: str) -> bool:
-        """Whether a retest of a node has not ended: who resumed it was this program."""
-        return any(node in nodes for nodes in self.quarantines.values())
-
-
-def shown(at: float) -> str:
+def utc_text(at: float) -> str:
     """Seconds since 1970 for a person: ``2026-11-20 09:00:00 UTC``."""
     return f"{datetime.fromtimestamp(int(at), timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 

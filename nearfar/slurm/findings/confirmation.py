@@ -2,73 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from nearfar.site import Policy
 from nearfar.slurm.results import ResultFinding
 
 from .check_run import CheckRun
-
-#: The code of a cell that arrived wrong.
-WRONG_DATA = "wrong_data"
-#: What a part's letter stands for.
-_PARTS = {"g": "a GPU", "n": "a NUMA node"}
+from .evidence import FailOfRun
 
 
-@dataclass(frozen=True)
-class FailOfRun:
-    """A FAIL and the run that it is of. ``stands``: it may be acted on; else ``why`` says what is missing."""
-
-    found: CheckRun
-    finding: ResultFinding
-    stands: bool
-    why: str
-
-    @property
-    def kind(self) -> tuple[str, str, bool]:
-        """What it has in common with other nodes' evidence: check, metric without the parts' numbers, whether it is hard."""
-        return self.found.check, general(self.finding.what), self.finding.hard
-
-    @property
-    def severity(self) -> tuple[bool, float, str, str]:
-        """Worst first: hard evidence, then by how far the figure is from its limit."""
-        finding = self.finding
-        gap = 0.0
-        if finding.value is not None and finding.limit:
-            ratio = abs(finding.value / finding.limit)
-            gap = ratio if ratio < 1 else 1 / ratio
-        return not finding.hard, gap, self.found.check, finding.what
-
-
-@dataclass(frozen=True)
-class SharedFault:
-    """What is found on so many nodes at once that it is not the nodes: a figure outside its bounds, or ``hard`` evidence."""
-
-    check: str
-    metric: str
-    nodes: tuple[str, ...]
-    tested: int
-    hard: bool = False
-
-    @property
-    def words(self) -> str:
-        """One sentence."""
-        if self.hard:
-            what = f"{self.check} {_PARTS.get(self.metric, self.metric)}"
-            return (
-                f"{what} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: look at the driver, at what was "
-                "changed, at the power; no node is drained for it, a person decides"
-            )
-        return (
-            f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: look at its reference or at "
-            f"the driver; no node is drained for it"
-        )
-
-
-def evidence(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
+def fails(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
     """All FAILs of one node's runs that began after ``since``, worst first; each figure once, and slow ones only where they are
     young enough."""
     found: list[FailOfRun] = []
@@ -78,8 +22,8 @@ def evidence(runs: Iterable[CheckRun], policy: Policy, since: float, now: float)
     return sorted(found, key=lambda each: each.severity)
 
 
-def speed(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
-    """As ``evidence``, without the hard one."""
+def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
+    """As ``fails``, without the hard one."""
     found = [each for newest_first in _by_check(runs, since) for each in _speed(newest_first, policy, now)]
     return sorted(found, key=lambda each: each.severity)
 
@@ -137,45 +81,3 @@ def _of(run: CheckRun, name: str) -> ResultFinding | None:
 def _apart(earlier: CheckRun, later: CheckRun) -> bool:
     """Whether two results are of two runs: other names, and one over before the other began."""
     return earlier.run != later.run and earlier.ended <= later.started
-
-
-def blamed(
-    found: Mapping[str, Sequence[FailOfRun]], runs: Sequence[CheckRun], policy: Policy, now: float
-) -> list[SharedFault]:
-    """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
-    matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
-    failing: dict[tuple[str, str, bool], list[tuple[float, str]]] = defaultdict(list)
-    for node, these in found.items():
-        for each in these:
-            if each.finding.code != WRONG_DATA and each.finding.what:
-                failing[each.kind].append((each.found.known, node))
-    tested: dict[str, set[str]] = defaultdict(set)
-    for run in runs:
-        if now - run.known <= policy.max_age:
-            tested[run.check].add(run.node)
-    blames = []
-    for (check, metric, hard), places in sorted(failing.items()):
-        for nodes in _at_once(places, policy.max_age):
-            of = len(tested[check] | nodes)
-            if len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of:
-                blames.append(SharedFault(check, metric, tuple(sorted(nodes)), of, hard))
-    return blames
-
-
-def _at_once(places: Sequence[tuple[float, str]], apart: float) -> Iterator[set[str]]:
-    """The nodes of (time, node) in groups, each less than ``apart`` seconds after the one before."""
-    group: set[str] = set()
-    before = 0.0
-    for at, node in sorted(places):
-        if group and at - before > apart:
-            yield group
-            group = set()
-        group.add(node)
-        before = at
-    if group:
-        yield group
-
-
-def general(what: str) -> str:
-    """A metric's name without the numbers of the parts: ``near.n0_g1`` and ``near.n1_g3`` are both ``near.n_g``."""
-    return re.sub(r"(?<![A-Za-z])([a-z])\d+", r"\1", what)
