@@ -411,7 +411,7 @@ def test_what_always_holds(
             assert decision.evidence is not None and reasons.read(decision.reason) is not None
             finding = decision.evidence.finding
             assert finding.verdict == "FAIL"
-            check = decision.evidence.found.check
+            check = decision.evidence.found_by.check
             failing = {r.run for r in of_node if r.check == check and any(f.what == finding.what for f in r.failures)}
             assert finding.hard or len(failing) > 1, "drained for a speed that was seen once"
         if decision.action == RESUME:

@@ -14,7 +14,7 @@ from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
 from nearfar.slurm.act.quarantine import suspects
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings.check_run import CheckRun
-from nearfar.slurm.findings.evidence import RecordedEvidence
+from nearfar.slurm.findings.evidence import Evidence
 from nearfar.slurm.findings.interventions import drained_by_others
 from nearfar.slurm.findings.log import Entry
 from nearfar.slurm.findings.log_summary import LogSummary, log_line, summarize
@@ -61,7 +61,7 @@ class Log:
         return self
 
     def evidence(self, run: CheckRun, hours_ago: float) -> Log:
-        return self.line("evidence", hours_ago, **log_line(RecordedEvidence("", run, run.failures[0])))
+        return self.line("evidence", hours_ago, **log_line(Evidence(run, run.failures[0])))
 
     def drain(self, hours_ago: float, outcome: str = "done") -> Log:
         more = {"reason": REASON, "check": "host_device_check", "what": None, "hard": True, "run": "r1"}
@@ -167,7 +167,7 @@ def test_what_somebody_has_resumed_is_not_drained_again_for_it() -> None:
     assert "a full run that passes closes it" in why, "it is listed until then"
     closed = decide(full("r2", 2, job=True), cluster(), POLICY, log.past, NOW)
     assert of(closed, "n1") == (NOTHING, "no FAIL that counts")
-    assert [each.passed.run for each in closed.hard["n1"].closed] == ["r2"]
+    assert [each.closed_by.run for each in closed.hard["n1"].closed] == ["r2"]
     again = replace(ran("n1", "r3", WRONG, hours_ago=2), job=True)
     assert decided(state("n1"), log.past, FOUND, again)[0] == DRAIN, "what is found afterwards counts"
     outside = ran("n1", "r3", WRONG, hours_ago=30)
@@ -194,12 +194,12 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((9, 8.9, 8.8, 3))]
     nodes = cluster()
     first = decide(looks, nodes, POLICY, LogSummary(), NOW)
-    assert [one.found.run for one in first.hard["n1"].new] == ["h0"]
+    assert [one.found_by.run for one in first.hard["n1"].new] == ["h0"]
     rebooted = cluster(n1=booted(state("n1"), 5))
     after = decide(looks, rebooted, POLICY, Log().evidence(looks[0], 9).past, NOW)
-    assert [one.found.run for one in after.hard["n1"].new] == ["h3"], "still absent after the reboot"
+    assert [one.found_by.run for one in after.hard["n1"].new] == ["h3"], "still absent after the reboot"
     closed = Log().evidence(looks[0], 9).line("closed", 4, evidence=["0"], until=at(4)).past
-    assert [one.found.run for one in decide(looks, nodes, POLICY, closed, NOW).hard["n1"].new] == ["h3"]
+    assert [one.found_by.run for one in decide(looks, nodes, POLICY, closed, NOW).hard["n1"].new] == ["h3"]
 
 
 def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_together() -> None:
@@ -215,7 +215,7 @@ def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_
 def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     """Else a word about two of four would drain the other two, which the same driver made look sick."""
     absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
-    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", log_line(RecordedEvidence("", run, run.failures[0])))
+    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", log_line(Evidence(run, run.failures[0])))
              for i, run in enumerate(absent, 1)]  # fmt: skip
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
     decisions = decide(absent, cluster(), POLICY, summarize(lines), NOW)

@@ -141,7 +141,7 @@ def _window(
     nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
     policy = order.policy
     oldest = now - policy.max_age - policy.confirm_within
-    open_ = [one.found.known for these in before.evidence.values() for one in these]
+    open_ = [one.found_by.known for these in before.evidence.values() for one in these]
     ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
     whole = {*ours, *before.drained, *before.evidence, *([asked] if asked else [])}
     last = LastRead(order.state).of(order)
@@ -217,9 +217,10 @@ def _write_down(view: ActView, system: str, journal: ActLog) -> None:
         journal.note("drain_seen", time.time(), name)
     for name, hard in sorted(view.decisions.hard.items()):
         for each in hard.closed:
+            assert each.closed_by is not None
             journal.note(
-                "closed", time.time(), name, evidence=[each.one.id or written[each.one.key]], until=each.until, run=each.passed.run,
-                why=f"repaired, and run {each.passed.run} passed",
+                "closed", time.time(), name, evidence=[each.id or written[each.key]], until=each.answered_until, run=each.closed_by.run,
+                why=f"repaired, and run {each.closed_by.run} passed",
             )  # fmt: skip
 
 

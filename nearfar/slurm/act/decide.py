@@ -18,7 +18,7 @@ from nearfar.slurm.findings import (
     TOPOLOGY,
     WRONG_DATA,
     CheckRun,
-    FailOfRun,
+    Evidence,
     HardEvidence,
     LogSummary,
     OurDrain,
@@ -52,7 +52,7 @@ class Decision:
     action: str
     why: str
     reason: str | None = None
-    evidence: FailOfRun | None = None
+    evidence: Evidence | None = None
     waits: bool = False
     drained: bool = False
 
@@ -87,12 +87,12 @@ def decide(
     everywhere = {
         name: (
             *one.open,
-            *hard_evidence.closed_before(name, past),
+            *past.was.get(name, ()),
             *confirmation.slow_figures(by_node.get(name, ()), policy, 0.0, now),
         )
         for name, one in hard.items()
     }
-    still_open = {(name, *each.kind) for name, these in found.items() for each in these}
+    still_open = {(name, *each.metric) for name, these in found.items() for each in these}
     blames = [
         blame
         for blame in blamed(everywhere, runs, policy, now)
@@ -108,7 +108,7 @@ def decide(
     ours = (n for n, state in nodes.items() if our_reason(state) is not None or our_comment(state) is not None)
     for name in sorted({*by_node, *past.evidence, *ours, *waiting}):
         mine = found.get(name, ())
-        alike = [(e, many.get((name, *e.kind))) for e in mine if e.finding.code != WRONG_DATA]
+        alike = [(e, many.get((name, *e.metric))) for e in mine if e.finding.code != WRONG_DATA]
         explained = [(e, blame) for e, blame in alike if blame is not None]
         counted = [e for e in mine if all(e is not other for other, _ in explained)]
         decision = _node(
@@ -121,7 +121,7 @@ def decide(
 
 def _slow(
     runs: Sequence[CheckRun], state: NodeState | None, policy: Policy, since: float, now: float
-) -> list[FailOfRun]:  # fmt: skip
+) -> list[Evidence]:  # fmt: skip
     """The slow figures of a node. On a drained one nothing grows old: what was found there holds until a person has been."""
     unending = replace(policy, max_age=inf, confirm_within=inf)
     return confirmation.slow_figures(runs, unending if drained_by_us(state) else policy, since, now)
@@ -151,8 +151,8 @@ def passed_since(runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> t
 
 
 def _node(
-    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[FailOfRun],
-    explained: Sequence[tuple[FailOfRun, SharedFault]], policy: Policy, past: LogSummary, waits: str | None,
+    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[Evidence],
+    explained: Sequence[tuple[Evidence, SharedFault]], policy: Policy, past: LogSummary, waits: str | None,
 ) -> Decision:  # fmt: skip
     if state is None:
         first = next(iter(counted), None)
@@ -164,7 +164,7 @@ def _node(
     if drained_by_us(state):
         # Who is drained stays so while hard evidence is open, whosever fault it is.
         return _resume(name, state, runs, [*counted, *(e for e, _ in explained if e.finding.hard)], policy, past, waits)
-    ranked = [(policy.step(e.found.check, e.finding.hard), e) for e in counted]
+    ranked = [(policy.step(e.found_by.check, e.finding.hard), e) for e in counted]
     drains = [e for step, e in ranked if step == DRAIN and e.stands]
     if drains:
         return _drain(name, state, drains[0])
@@ -175,7 +175,7 @@ def _node(
         return _uncomment(name, state, runs)
     if ranked:
         step, worst = ranked[0]
-        why = f"{worst.found.check} is only observed" if step == "observe" else worst.why
+        why = f"{worst.found_by.check} is only observed" if step == "observe" else worst.why
         return Decision(name, NOTHING, f"{_said(worst)}: {why}", evidence=worst)
     if explained:
         first, blame = explained[0]
@@ -190,25 +190,25 @@ def _node(
     return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
 
 
-def _said(each: FailOfRun) -> str:
+def _said(each: Evidence) -> str:
     return str(reason_of(each)).removeprefix(f"{reasons.PREFIX} ")
 
 
-def reason_of(each: FailOfRun) -> reasons.DrainReason:
+def reason_of(each: Evidence) -> reasons.DrainReason:
     """The reason that a FAIL becomes."""
     return reasons.reason(
-        each.found.check, each.finding, each.found.run, reasons.part_of(each.found.parts, each.finding)
+        each.found_by.check, each.finding, each.found_by.run, reasons.part_of(each.found_by.parts, each.finding)
     )
 
 
-def _drain(name: str, state: NodeState, worst: FailOfRun) -> Decision:
+def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_drain(state)
     if objection is not None:
         return Decision(name, NOTHING, f"{_said(worst)}: not drained: {objection}", evidence=worst)
     return Decision(name, DRAIN, worst.why, str(reason_of(worst)), worst)
 
 
-def _comment(name: str, state: NodeState, worst: FailOfRun) -> Decision:
+def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_comment(state)
     if objection is not None:
         return Decision(name, NOTHING, f"{_said(worst)}: no comment: {objection}", evidence=worst)
@@ -228,20 +228,20 @@ def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decisio
 
 
 def _resume(
-    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[FailOfRun], policy: Policy, past: LogSummary,
+    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[Evidence], policy: Policy, past: LogSummary,
     waits: str | None,
 ) -> Decision:  # fmt: skip
     assert state.reason is not None
     if waits is not None:
         ours = our_reason(state)
-        other = (e for e in counted if e.finding.hard and (ours is None or e.found.run != ours.run))
+        other = (e for e in counted if e.finding.hard and (ours is None or e.found_by.run != ours.run))
         return Decision(name, NOTHING, waits, evidence=next(other, None))
     drained = past.drained[name]
     passed, why = passed_since(runs, drained, max(drained.at, past.cleared.get(name, 0.0)))
     if not passed:
         how = "" if drained.check == MPI_PAIRS else f"; nearfar slurm act --retest {name}"
         return Decision(name, NOTHING, f"stays drained: {why}{how}", drained=True)
-    still = next((e for e in counted if policy.step(e.found.check, e.finding.hard) == DRAIN), None)
+    still = next((e for e in counted if policy.step(e.found_by.check, e.finding.hard) == DRAIN), None)
     if still is not None:
         return Decision(name, NOTHING, f"stays drained: {why}, but {_said(still)}", evidence=still, drained=True)
     return Decision(name, RESUME, why, state.reason)

@@ -75,9 +75,9 @@ def one(view: ActView, policy: Policy, name: str) -> str:
     hard = view.decisions.hard.get(name)
     slow = confirmation.slow_figures(runs, policy, view.past.since.get(name, 0.0), view.now)
     for each in (*(() if hard is None else hard.open), *slow):
-        step = policy.step(each.found.check, each.finding.hard)
+        step = policy.step(each.found_by.check, each.finding.hard)
         kind = "hard evidence" if each.finding.hard else "speed"
-        lines.append(f"  FAIL      {each.found.check} ({kind}; at most: {step}): {each.finding.words}")
+        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.words}")
         lines.append(f"            {each.why}")
     lines += [f"  blamed    {blame.words}" for blame in view.decisions.blamed if name in blame.nodes]
     if decision is not None:
@@ -106,8 +106,9 @@ def _past(view: ActView, name: str) -> list[str]:
         lines.append(f"  cleared   {utc_text(view.past.cleared[name])} by a person")
     hard = view.decisions.hard.get(name)
     for each in () if hard is None else hard.closed:
+        assert each.closed_by is not None
         lines.append(
-            f"  closed    {each.one.found.check} {each.one.finding.what}: repaired, and run {each.passed.run} passed"
+            f"  closed    {each.found_by.check} {each.finding.what}: repaired, and run {each.closed_by.run} passed"
         )
     return lines
 
@@ -142,7 +143,7 @@ def _evidence(view: ActView, name: str) -> list[dict[str, Any]]:
     """The open hard evidence of a node."""
     hard = view.decisions.hard.get(name)
     return [
-        {"check": e.found.check, "run": e.found.run, "what": e.finding.what, "code": e.finding.code, "words": e.finding.words,
-         "known": utc_text(e.found.known), "acted_on": e.stands, "why": e.why}
+        {"check": e.found_by.check, "run": e.found_by.run, "what": e.finding.what, "code": e.finding.code, "words": e.finding.words,
+         "known": utc_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
         for e in (() if hard is None else hard.open)
     ]  # fmt: skip

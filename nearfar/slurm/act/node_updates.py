@@ -32,7 +32,7 @@ def carry_out(decision: Decision, slurm: Slurm, journal: ActLog) -> str | None:
     """
     more: dict[str, Any] = {"reason": decision.reason, "why": decision.why}
     if decision.evidence is not None:
-        found, finding = decision.evidence.found, decision.evidence.finding
+        found, finding = decision.evidence.found_by, decision.evidence.finding
         figure = finding.what if finding.value is not None else None
         more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
                  "words": finding.words}  # fmt: skip

@@ -22,11 +22,9 @@ from nearfar.slurm.controller import NodeState, Slurm, reservations
 from nearfar.slurm.findings import (
     ActLog,
     CheckRun,
-    FailOfRun,
-    Intervention,
+    Evidence,
     LogSummary,
     OurDrain,
-    RecordedEvidence,
     fails,
     hard_evidence,
     log_line,
@@ -50,7 +48,7 @@ class Suspect:
     node: str
     reason: str
     drained: OurDrain | None
-    open: tuple[tuple[RecordedEvidence, tuple[Intervention, ...]], ...] = ()
+    open: tuple[Evidence, ...] = ()
 
 
 @dataclass
@@ -146,11 +144,11 @@ def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system
     for run in runs:
         for finding in run.failures:
             if run.node == suspect.node and finding.hard:
-                line = log_line(RecordedEvidence("", run, finding))
+                line = log_line(Evidence(run, finding))
                 journal.note("evidence", time.time(), suspect.node, **line, system=system)
     if passed and suspect.open:
-        ids = [one.id for one, _ in suspect.open]
-        until = min(each.until for _, after in suspect.open for each in after)
+        ids = [one.id for one in suspect.open]
+        until = min(one.answered_until for one in suspect.open)
         journal.note(
             "closed", time.time(), suspect.node, evidence=ids, until=until, why="repaired, and its retest passed"
         )
@@ -179,18 +177,18 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
     if not passed:
         return _known(suspect), f"{why}: drained as before"
-    still = next((one for one, after in suspect.open if hard_evidence.passed_fully(one, of_node, after) is None), None)
+    still = next((e for e in suspect.open if hard_evidence.passed_fully(e, of_node) is None), None)
     if still is not None:
-        words = f"{why}, but no full run that passes covers {still.found.check} {still.finding.what}"
+        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.what}"
         return _known(suspect), f"{words}: drained as before"
     return None, why
 
 
-def _matters(each: FailOfRun, suspect: Suspect, policy: Policy) -> bool:
+def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
     drained = suspect.drained
-    if drained is None or each.found.check == drained.check:
+    if drained is None or each.found_by.check == drained.check:
         return True
-    return policy.step(each.found.check, each.finding.hard) == decide.DRAIN
+    return policy.step(each.found_by.check, each.finding.hard) == decide.DRAIN
 
 
 def _known(suspect: Suspect) -> dict[str, Any]:
@@ -202,10 +200,10 @@ def _known(suspect: Suspect) -> dict[str, Any]:
     }
 
 
-def _found(worst: FailOfRun) -> dict[str, Any]:
+def _found(worst: Evidence) -> dict[str, Any]:
     reason = str(decide.reason_of(worst))
     what = None if worst.finding.value is None else worst.finding.what
-    found = worst.found
+    found = worst.found_by
     return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from . import confirmation, hard_evidence, objections, reasons
 from .check_run import RUN, CheckRun, utc_text
 from .confirmation import fails
-from .evidence import FailOfRun, RecordedEvidence
+from .evidence import Evidence, Intervention
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
-from .interventions import Intervention, drained_by_others, resumed_by_others
+from .interventions import drained_by_others, resumed_by_others
 from .log import ActLog
 from .log_summary import LogSummary, OurDrain, log_line, summarize
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
@@ -25,12 +25,11 @@ __all__ = [
     "WRONG_DATA",
     "ActLog",
     "CheckRun",
-    "FailOfRun",
+    "Evidence",
     "HardEvidence",
     "Intervention",
     "LogSummary",
     "OurDrain",
-    "RecordedEvidence",
     "SharedFault",
     "SlurmView",
     "TimeRange",

@@ -9,20 +9,20 @@ from nearfar.site import Policy
 from nearfar.slurm.results import ResultFinding
 
 from .check_run import CheckRun
-from .evidence import FailOfRun
+from .evidence import Evidence
 
 
-def fails(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
+def fails(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
     """All FAILs of one node's runs that began after ``since``, worst first; each figure once, and slow ones only where they are
     young enough."""
-    found: list[FailOfRun] = []
+    found: list[Evidence] = []
     for newest_first in _by_check(runs, since):
         found += _hard(newest_first)
         found += _speed(newest_first, policy, now)
     return sorted(found, key=lambda each: each.severity)
 
 
-def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[FailOfRun]:
+def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
     """As ``fails``, without the hard one."""
     found = [each for newest_first in _by_check(runs, since) for each in _speed(newest_first, policy, now)]
     return sorted(found, key=lambda each: each.severity)
@@ -38,18 +38,18 @@ def _by_check(runs: Iterable[CheckRun], since: float) -> Iterator[list[CheckRun]
         yield sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
 
 
-def _hard(newest_first: Sequence[CheckRun]) -> list[FailOfRun]:
+def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
     """It stands whatever later runs say."""
-    found: dict[tuple[str, str | None], FailOfRun] = {}
+    found: dict[tuple[str, str | None], Evidence] = {}
     for run in newest_first:
         for finding in run.failures:
             if finding.hard:
                 words = run.confirmed or "hard evidence stands at once"
-                found.setdefault((finding.what, finding.code), FailOfRun(run, finding, True, words))
+                found.setdefault((finding.what, finding.code), Evidence(run, finding, stands=True, why=words))
     return list(found.values())
 
 
-def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[FailOfRun]:
+def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
     """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too."""
     names = {f.what for run in newest_first for f in run.failures if not f.hard}
     found = []
@@ -59,18 +59,18 @@ def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list
         if finding is None or now - newest.known > policy.max_age:
             continue
         if newest.confirmed:
-            found.append(FailOfRun(newest, finding, True, newest.confirmed))
+            found.append(Evidence(newest, finding, stands=True, why=newest.confirmed))
             continue
         before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
         if before is None:
-            found.append(FailOfRun(newest, finding, False, "seen once: a second run has to confirm it"))
+            found.append(Evidence(newest, finding, why="seen once: a second run has to confirm it"))
         elif before[1] is None:
             words = f"not confirmed: run {before[0].run} before it was inside the bounds"
-            found.append(FailOfRun(newest, finding, False, words))
+            found.append(Evidence(newest, finding, why=words))
         elif newest.ended - before[0].ended > policy.confirm_within:
-            found.append(FailOfRun(newest, finding, False, f"not confirmed: run {before[0].run} is too long ago"))
+            found.append(Evidence(newest, finding, why=f"not confirmed: run {before[0].run} is too long ago"))
         else:
-            found.append(FailOfRun(newest, finding, True, f"confirmed by run {before[0].run}"))
+            found.append(Evidence(newest, finding, stands=True, why=f"confirmed by run {before[0].run}"))
     return found
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from nearfar.slurm.controller import NodeState
 
 from .check_run import CheckRun, utc_text
-from .evidence import FailOfRun
+from .evidence import Evidence, Intervention
 from .log_summary import LogSummary
 from .objections import our_reason
 
@@ -19,21 +18,6 @@ _SLURMS_OWN = (
     "Duplicate jobid", "reboot timed out", "Reboot ASAP", "Scheduled", "ResumeTimeout", "Powered down", "Node configuration differs",
     "health_check", "NHC:",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Intervention:
-    """Something that was done about a node between ``at`` and ``until`` (of a resume it is only known that it lies between).
-    It answers what was known before its end. ``person``: somebody else drained or resumed it, and knows."""
-
-    at: float
-    until: float
-    person: bool
-    words: str
-
-    def before(self, run: CheckRun) -> bool:
-        """Whether a run began after it. As a job of Slurm it can only have begun after a resume."""
-        return run.began > (self.at if run.job else self.until)
 
 
 def interventions(
@@ -71,12 +55,12 @@ def resumed_by_others(nodes: Mapping[str, NodeState], past: LogSummary) -> Itera
 
 
 def drained_by_others(
-    nodes: Mapping[str, NodeState], open_: Mapping[str, Sequence[FailOfRun]], past: LogSummary
+    nodes: Mapping[str, NodeState], open_: Mapping[str, Sequence[Evidence]], past: LogSummary
 ) -> Iterator[str]:  # fmt: skip
     """Nodes with open evidence that are drained by somebody else now, where the log does not say so yet: when they are in use
     again, somebody has resumed them."""
     for name, evidence in open_.items():
-        state, known = nodes.get(name), max((each.found.known for each in evidence), default=0.0)
+        state, known = nodes.get(name), max((each.found_by.known for each in evidence), default=0.0)
         if state is not None and state.drain and _drained_by_others(state) and known > past.others.get(name, 0.0):
             yield name
 

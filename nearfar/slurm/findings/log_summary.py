@@ -11,7 +11,7 @@ from nearfar.site import HEALTH
 from nearfar.slurm.results import ResultFinding
 
 from .check_run import CheckRun
-from .evidence import RecordedEvidence
+from .evidence import Evidence
 from .log import Entry
 
 #: Actions after which a node carries a reason of ours.
@@ -54,12 +54,12 @@ class LogSummary:
     latched: str | None = None
     quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     begun: Mapping[str, OurDrain] = field(default_factory=dict)
-    evidence: Mapping[str, tuple[RecordedEvidence, ...]] = field(default_factory=dict)
+    evidence: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
     closed: frozenset[tuple[str, str, str, str, str | None]] = frozenset()
     answered: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
     resumed: Mapping[str, float] = field(default_factory=dict)
-    was: Mapping[str, tuple[RecordedEvidence, ...]] = field(default_factory=dict)
+    was: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
     seen: Mapping[str, float] = field(default_factory=dict)
 
     def retested(self, node: str) -> bool:
@@ -102,8 +102,8 @@ class _LogReader:
         self._drains: list[tuple[str, float]] = []
         self._latched: str | None = None
         self._quarantines: dict[str, dict[str, dict[str, Any]]] = {}
-        self._evidence: dict[str, list[RecordedEvidence]] = {}
-        self._was: dict[str, list[RecordedEvidence]] = {}
+        self._evidence: dict[str, list[Evidence]] = {}
+        self._was: dict[str, list[Evidence]] = {}
         self._answered: dict[tuple[str, ...], float] = {}
         self._others: dict[str, float] = {}
         self._resumed: dict[str, float] = {}
@@ -181,7 +181,7 @@ class _LogReader:
             return
         run, check = str(entry.more.get("run", "")), str(entry.more.get("check"))
         known = (*self._evidence.get(node, ()), *self._was.get(node, ()))
-        if (run, check) not in [(one.found.run, one.found.check) for one in known]:
+        if (run, check) not in [(one.found_by.run, one.found_by.check) for one in known]:
             self._evidence.setdefault(node, []).append(_recorded(node, entry))
 
     def _close(self, node: str, entry: Entry) -> None:
@@ -189,14 +189,14 @@ class _LogReader:
         for one in self._evidence.get(node, []):
             if one.id in these:
                 self._was.setdefault(node, []).append(one)
-                if one.found.check == HEALTH:  # of which the log has not every look
-                    self._answered[answered_kind(node, one)] = float(entry.more.get("until", entry.at))
+                if one.found_by.check == HEALTH:  # of which the log has not every look
+                    self._answered[answered_key(node, one)] = float(entry.more.get("until", entry.at))
         self._evidence[node] = [one for one in self._evidence.get(node, []) if one.id not in these]
 
 
-def answered_kind(node: str, one: RecordedEvidence) -> tuple[str, ...]:
+def answered_key(node: str, one: Evidence) -> tuple[str, ...]:
     """The key in ``LogSummary.answered`` of one kind of finding on a node."""
-    return (node, *map(str, one.kind))
+    return (node, *map(str, one.signature))
 
 
 def _drained(entry: Entry) -> OurDrain:
@@ -204,7 +204,7 @@ def _drained(entry: Entry) -> OurDrain:
     return OurDrain(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))
 
 
-def _recorded(node: str, entry: Entry) -> RecordedEvidence:
+def _recorded(node: str, entry: Entry) -> Evidence:
     more = entry.more
     finding = ResultFinding(
         str(more.get("what") or ""), "FAIL", True, str(more.get("words") or more.get("reason") or ""), more.get("code"), more.get("cell"),
@@ -214,12 +214,12 @@ def _recorded(node: str, entry: Entry) -> RecordedEvidence:
         ended=float(more.get("ended", entry.at)), verdict="FAIL", failures=(finding,), parts=tuple(more.get("parts", ())),
         source=str(more.get("source", "")), confirmed=str(more.get("confirmed", "")), came=more.get("came"),
     )  # fmt: skip
-    return RecordedEvidence(entry.id, found, finding)
+    return Evidence(found, finding, entry.id)
 
 
-def log_line(one: RecordedEvidence) -> dict[str, Any]:
+def log_line(one: Evidence) -> dict[str, Any]:
     """What the log has to say of hard evidence."""
-    found, finding = one.found, one.finding
+    found, finding = one.found_by, one.finding
     return {
         "check": found.check, "run": found.run, "what": finding.what, "code": finding.code, "cell": finding.cell, "hard": True,
         "words": finding.words, "started": found.started, "ended": found.ended, "came": found.came, "parts": list(found.parts),

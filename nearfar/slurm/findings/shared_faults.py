@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nearfar.site import Policy
 
 from .check_run import CheckRun
-from .evidence import FailOfRun
+from .evidence import Evidence
 
 #: The code of a cell that arrived wrong.
 WRONG_DATA = "wrong_data"
@@ -43,7 +43,7 @@ class SharedFault:
 
 
 def blamed(
-    found: Mapping[str, Sequence[FailOfRun]], runs: Sequence[CheckRun], policy: Policy, now: float
+    found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
 ) -> list[SharedFault]:
     """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
     matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
@@ -51,7 +51,7 @@ def blamed(
     for node, these in found.items():
         for each in these:
             if each.finding.code != WRONG_DATA and each.finding.what:
-                failing[each.kind].append((each.found.known, node))
+                failing[each.metric].append((each.found_by.known, node))
     tested: dict[str, set[str]] = defaultdict(set)
     for run in runs:
         if now - run.known <= policy.max_age:
