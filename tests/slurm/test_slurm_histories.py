@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
-from nearfar.slurm.act import act
+from nearfar.slurm.act import ActOptions, act, clear
 from nearfar.slurm.act.decide import DRAIN
 from nearfar.slurm.findings import gathering
 from nearfar.slurm.health import kept_looks
@@ -53,7 +53,7 @@ class World:
         self.results, self.health = folder / "results", folder / "health"
         self.results.mkdir(parents=True)
         self.health.mkdir()
-        self.order = act.ActOptions(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
+        self.order = ActOptions(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
         self.open: dict[str, dict[str, float | None]] = {name: {} for name in NODES}
         self.log: list[tuple[str, str]] = []
 
@@ -123,7 +123,7 @@ class World:
             self.seen_to(node)
 
     def on_clear(self, node: str) -> None:
-        act.clear(self.order, node, "seen to", self.slurm)  # type: ignore[arg-type]
+        clear.clear(self.order, node, "seen to", self.slurm)  # type: ignore[arg-type]
         self.open[node] = {}
 
     def on_tidy(self, node: str) -> None:

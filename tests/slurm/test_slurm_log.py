@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import Policy
-from nearfar.slurm.act import act
+from nearfar.slurm.act import ActOptions, view
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.log import ActLog, Entry
 from nearfar.slurm.findings.log_summary import summarize
@@ -78,7 +78,7 @@ def test_a_damaged_log_is_no_log(tmp_path: Path, line: str) -> None:
 def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
     ActLog(tmp_path).note("latch", 2_000_000.0)
     with pytest.raises(CouldNotJudge, match="later than this host's clock"):
-        act.look(act.ActOptions(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
+        view.look(ActOptions(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
 
 
 ACTIONS = st.sampled_from(["drain", "resume", "clear", "comment", "latch", "reset_latch", "drain_again", "release"])

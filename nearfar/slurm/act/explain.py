@@ -9,8 +9,9 @@ from nearfar.site import Policy
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.findings import confirmation, utc_text
 
-from .act import ActResult, ActView
-from .decide import NOTHING, Decision
+from .act import ActResult
+from .decision import NOTHING, Decision
+from .view import ActView
 
 
 def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) -> str:

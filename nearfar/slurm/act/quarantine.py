@@ -31,7 +31,8 @@ from nearfar.slurm.findings import (
     objections,
 )
 
-from . import decide
+from .decide import passed_since
+from .decision import DRAIN, reason_of
 from .node_updates import NodeWrite, draining, resuming, write
 from .waiting_nodes import for_a_person, repaired, to_clear
 
@@ -174,7 +175,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
             return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
         passed, why = True, "accepted: every check passed"
     else:
-        passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
+        passed, why = passed_since(of_node, suspect.drained, 0.0)
     if not passed:
         return _known(suspect), f"{why}: drained as before"
     still = next((e for e in suspect.open if hard_evidence.passed_fully(e, of_node) is None), None)
@@ -188,7 +189,7 @@ def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
     drained = suspect.drained
     if drained is None or each.found_by.check == drained.check:
         return True
-    return policy.step(each.found_by.check, each.finding.hard) == decide.DRAIN
+    return policy.step(each.found_by.check, each.finding.hard) == DRAIN
 
 
 def _known(suspect: Suspect) -> dict[str, Any]:
@@ -201,7 +202,7 @@ def _known(suspect: Suspect) -> dict[str, Any]:
 
 
 def _found(worst: Evidence) -> dict[str, Any]:
-    reason = str(decide.reason_of(worst))
+    reason = str(reason_of(worst))
     what = None if worst.finding.value is None else worst.finding.what
     found = worst.found_by
     return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}

@@ -15,7 +15,9 @@ from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_swe
 from nearfar.slurm.results import Trust
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing
 
-from . import act, quarantine
+from . import quarantine
+from .options import ActOptions
+from .state_directory import locked, prepare
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
 _BESIDE = 900.0
@@ -39,9 +41,7 @@ class RetestOptions:
     beside: str | None = None
 
 
-def run(
-    asked: RetestOptions, order: act.ActOptions, slurm: Slurm, tell: Callable[[str], None]
-) -> quarantine.RetestResult:
+def run(asked: RetestOptions, order: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if order.results is None:
         raise NearfarError("--retest: name the directory that its results go to: --results DIR")
@@ -51,8 +51,8 @@ def run(
         )
     Trust(order.results, order.policy.trusted).way()
     level = LEVELS[asked.level]
-    state = act.prepare(order.state)
-    with act.locked(state):
+    state = prepare(order.state)
+    with locked(state):
         journal = ActLog(state)
         for lines in quarantine.recover(summarize(journal.entries()), slurm, journal):
             for line in lines:
@@ -110,7 +110,7 @@ def _sweep(
     partition: str,
     names: Sequence[str],
     reservation: str,
-    order: act.ActOptions,
+    order: ActOptions,
     tell: Callable[[str], None],
 ) -> Sequence[CheckRun]:
     assert order.results is not None
