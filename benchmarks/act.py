@@ -21,11 +21,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.site.drain_policy import DrainSteps, Policy
-from nearfar.slurm.act.decide import DRAIN, decide
+from nearfar.slurm.act.decide import decide
+from nearfar.slurm.act.decision import DRAIN
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import gathering
 from nearfar.slurm.findings.gathering import TimeRange, gather
-from nearfar.slurm.findings.observed import LogSummary
+from nearfar.slurm.findings.log_summary import LogSummary
 from nearfar.slurm.results import result
 
 

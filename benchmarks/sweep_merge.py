@@ -23,11 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.base.verdicts import NOT_JUDGED, worst
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
-from nearfar.slurm.results.result import Job
+from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import merge
 from nearfar.slurm.sweep.levels import LEVELS
-from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
+from nearfar.slurm.sweep.state_file import Sweep, SweepJob
 
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97
@@ -38,12 +37,14 @@ _CHECKS = (
 )  # fmt: skip
 
 
-def journal(results: Path, nodes: list[str]) -> SweepState:
+def finished_sweep(results: Path, nodes: list[str]) -> Sweep:
     """A sweep that is through."""
     now = time.time()
-    plan = SweepPlan("bench", "accept", "gpu", tuple(nodes), {}, LEVELS["accept"].minutes, 32, now, now + 3600)
-    tasks = {n: SweepJob(n, 1, 100 + i, "COMPLETED", "", True, True) for i, n in enumerate(nodes)}
-    made = SweepState(results / plan.sweep, plan, tasks)
+    jobs = {n: SweepJob((n,), 1, 100 + i, "COMPLETED", "", True, True) for i, n in enumerate(nodes)}
+    made = Sweep(
+        folder=results / "bench", level="accept", partition="gpu", minutes=LEVELS["accept"].minutes, max_jobs=32, started=now,
+        deadline=now + 3600, jobs=jobs,
+    )  # fmt: skip
     made.folder.mkdir(parents=True)
     made.save()
     return made
@@ -54,8 +55,11 @@ def template(folder: Path) -> tuple[Path, dict[str, dict[str, Any]]]:
     golden = importlib.import_module("tests.data.runs.golden")  # tests are not typed
     run = golden.write(folder / "run", checks=_CHECKS)
     place = result.place(folder / "template", "bench", "vm", 1)
-    times = ("2026-11-20T09:00:00Z", "2026-11-20T09:05:00Z")
-    publish_result.leave(run, place, RunInfo("vm", "vm", "accept", "bench", *times, Job(1, "gpu", "private")))
+    info = RunInfo(
+        nodes=("vm",), hostname="vm", level="accept", sweep="bench", started="2026-11-20T09:00:00Z", ended="2026-11-20T09:05:00Z",
+        slurm={"job": 1, "partition": "gpu", "cluster": "private"},
+    )  # fmt: skip
+    publish_result.leave(run, place, info)
     return place, {str(p.relative_to(place)): json.loads(p.read_text()) for p in place.glob("*/*/verdict.json")}
 
 
@@ -119,11 +123,11 @@ def main() -> None:
     try:
         source, verdicts = template(folder)
         results = (args.keep or folder / "results").absolute()
-        made = journal(results, nodes)
+        made = finished_sweep(results, nodes)
         fill(results, nodes, source, verdicts)
         metrics = sum(len(verdict["metrics"]) for verdict in verdicts.values())
         began, worked = time.perf_counter(), time.process_time()
-        merged = merge.merge(made, results)
+        merged = merge.merge(made)
         seconds, worked = time.perf_counter() - began, time.process_time() - worked
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(

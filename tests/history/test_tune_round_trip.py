@@ -99,7 +99,7 @@ def test_a_sweep_without_references_has_no_answer_and_gives_them(tmp_path: Path)
     (site.site / "systems/mine.yaml").write_text(f"system: mine\n{described}\npartitions: [{{name: cpu}}]\n")
 
     def swept(name: str) -> dict[str, Any]:
-        words = ["slurm", "node", f"--results={tmp_path}/results", f"--sweep={name}", "--node=n1", "--pack=nightly"]
+        words = ["slurm", "node", f"--results={tmp_path}/results", f"--sweep={name}", "--node=n1", "--level=nightly"]
         done = site.say(words)
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads((tmp_path / f"results/{name}/nodes/n1/1/result.json").read_text())

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.slurm.results import Pair
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.pairing import NodeVerdict, Pair
+from nearfar.slurm.sweep.pairing import NodeVerdict
 
 
 def nodes(count: int) -> list[str]:
@@ -32,7 +33,7 @@ def test_slow_nodes_are_blamed_and_their_partners_are_not(count: int, data: st.D
     """As long as one pair of the first round has no slow node."""
     names = nodes(count)
     bad = data.draw(st.sets(st.sampled_from(names[2:]), max_size=count - 2))
-    found, _ = all_rounds(names, lambda pair: bool(bad & set(pair.nodes)))
+    found, _ = all_rounds(names, lambda pair: bool(bad & set(pair)))
     assert {name for name, judged in found.items() if judged.verdict == "FAIL"} == bad
     assert all(found[name].verdict == "PASS" for name in set(names) - bad)
 
@@ -40,14 +41,14 @@ def test_slow_nodes_are_blamed_and_their_partners_are_not(count: int, data: st.D
 @given(st.integers(2, 20))
 def test_the_first_round_has_disjoint_pairs_and_the_odd_one_has_its_turn(count: int) -> None:
     names = nodes(count)
-    measured = [node for pair in pairing.first(names) for node in pair.nodes]
+    measured = [node for pair in pairing.first(names) for node in pair]
     assert len(measured) == len(set(measured)) == count - count % 2
     found, _ = all_rounds(names, lambda pair: False)
     assert all(judged.verdict == "PASS" for judged in found.values())
 
 
 def test_nobody_is_blamed_for_what_lies_between_two_good_nodes() -> None:
-    found, rounds = all_rounds(nodes(6), lambda pair: set(pair.nodes) == {"n2", "n3"})
+    found, rounds = all_rounds(nodes(6), lambda pair: set(pair) == {"n2", "n3"})
     assert {judged.verdict for judged in found.values()} == {"PASS"}
     assert pairing.together_alone(found, rounds) == [Pair("n2", "n3")]
     assert "not with n3" in found["n2"].words
@@ -55,7 +56,7 @@ def test_nobody_is_blamed_for_what_lies_between_two_good_nodes() -> None:
 
 def test_without_a_node_that_passed_nobody_is_blamed() -> None:
     found, rounds = all_rounds(nodes(4), lambda pair: True)
-    assert [sorted(pair.name for pair in each) for each in rounds] == [
+    assert [sorted("+".join(pair) for pair in each) for each in rounds] == [
         ["n0+n1", "n2+n3"],
         ["n0+n2", "n1+n3"],
         ["n0+n3", "n1+n2"],
@@ -66,14 +67,14 @@ def test_without_a_node_that_passed_nobody_is_blamed() -> None:
 
 @pytest.mark.parametrize("bad", [{"n0", "n2"}, {"n0", "n3"}])
 def test_where_every_pair_has_a_slow_node_partners_are_changed(bad: set[str]) -> None:
-    found, rounds = all_rounds(nodes(4), lambda pair: bool(bad & set(pair.nodes)))
+    found, rounds = all_rounds(nodes(4), lambda pair: bool(bad & set(pair)))
     assert {name for name, judged in found.items() if judged.verdict == "FAIL"} == bad, rounds
     assert {judged.verdict for name, judged in found.items() if name not in bad} == {"PASS"}
 
 
 def test_one_measurement_alone_blames_nobody() -> None:
     """The odd node of three has a second partner before it is blamed; of two nodes neither ever is."""
-    found, rounds = all_rounds(nodes(3), lambda pair: "n2" in pair.nodes)
+    found, rounds = all_rounds(nodes(3), lambda pair: "n2" in pair)
     assert [list(each) for each in rounds] == [[Pair("n0", "n1")], [Pair("n0", "n2")], [Pair("n1", "n2")]]
     assert found["n2"].verdict == "FAIL" and found["n2"].words.startswith(
         "MPI between nodes is too slow or wrong with n0 and n1"
@@ -90,14 +91,14 @@ def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObje
     names, rounds = nodes(count), list[dict[Pair, str]]()
     for number in range(len(pairing.ROUNDS)):
         chosen = pairing.again(names, rounds) if number else pairing.first(names)
-        assert not {frozenset(pair.nodes) for pair in chosen} & {frozenset(p.nodes) for each in rounds for p in each}
+        assert not {frozenset(pair) for pair in chosen} & {frozenset(p) for each in rounds for p in each}
         rounds.append({pair: data.draw(words) for pair in chosen})
     shown = [(pair, verdict) for each in rounds for pair, verdict in each.items()]
-    well = {node for pair, verdict in shown if verdict in ("PASS", "DEGRADED") for node in pair.nodes}
-    works = {node for pair, verdict in shown if verdict == NOT_JUDGED for node in pair.nodes}
+    well = {node for pair, verdict in shown if verdict in ("PASS", "DEGRADED") for node in pair}
+    works = {node for pair, verdict in shown if verdict == NOT_JUDGED for node in pair}
     for name, judged in pairing.judge(names, rounds).items():
         assert (judged.verdict == "PASS") == (name in well), "what nobody judged is not well"
-        slow = {*(n for pair, v in shown if v == "FAIL" and name in pair.nodes for n in pair.nodes)} - {name}
+        slow = {*(n for pair, v in shown if v == "FAIL" and name in pair for n in pair)} - {name}
         assert (judged.verdict == "FAIL") == (len(slow) >= 2 and bool(slow & well) and name not in well | works)
         assert bool(pairing.slow_with(name, rounds)) == (judged.verdict == "FAIL")
 

@@ -137,7 +137,7 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("options", "partners"),
     [
-        (["--beside", "n2"], "--retest"), (["--partition", "zz"], "--retest"), (["--pack", "quick"], "--retest"),
+        (["--beside", "n2"], "--retest"), (["--partition", "zz"], "--retest"), (["--level", "quick"], "--retest"),
         (["--accept-delivered", "new", "--clear", "n2"], "--retest"), (["--because", "x"], "--clear or --reset-latch"),
         (["--because", "x", "--retest", "n2"], "--clear or --reset-latch"),
     ],

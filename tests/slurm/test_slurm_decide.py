@@ -14,6 +14,8 @@ from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.check_run import CheckRun
+from nearfar.slurm.findings.log_summary import LogSummary, OurDrain
 from nearfar.slurm.findings.objections import (
     objection_to_comment,
     objection_to_drain,
@@ -21,7 +23,6 @@ from nearfar.slurm.findings.objections import (
     our_comment,
     our_reason,
 )
-from nearfar.slurm.findings.observed import CheckRun, LogSummary, OurDrain
 from nearfar.slurm.results.result import ResultFinding
 
 HOUR = 3600.0
@@ -410,7 +411,7 @@ def test_what_always_holds(
             assert decision.evidence is not None and reasons.read(decision.reason) is not None
             finding = decision.evidence.finding
             assert finding.verdict == "FAIL"
-            check = decision.evidence.found.check
+            check = decision.evidence.found_by.check
             failing = {r.run for r in of_node if r.check == check and any(f.what == finding.what for f in r.failures)}
             assert finding.hard or len(failing) > 1, "drained for a speed that was seen once"
         if decision.action == RESUME:

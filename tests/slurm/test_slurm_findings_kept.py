@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.act import act
+from nearfar.slurm.act import ActOptions, read_policy, view
 from nearfar.slurm.act.decide import DRAIN
 from nearfar.slurm.health import kept_looks
 from tests.support.acting import Site, prepared
@@ -113,11 +113,11 @@ def test_what_is_read_though_it_came_late(
     """Copied with its times kept; refused for weeks; after the file that says what was read is gone, or is of the future."""
     place = leave(site.results, "n1", "00000101", at=site.now - 12 * 86400, wrong="wrong data")
     (place / "result.json").chmod(0o666)
-    order = act.ActOptions(act.read_policy(None), site.results, None, site.state)
+    order = ActOptions(read_policy(None), site.results, None, site.state)
     assert site.act() == 3 and not site.node("n1").drain
     with monkeypatch.context() as patch:
         patch.setattr(time, "time", lambda now=site.now + 20 * 86400: now)
-        assert len(act.look(order, site.slurm).refused) == 1, "it stays refused, and is told of"
+        assert len(view.look(order, site.slurm).refused) == 1, "it stays refused, and is told of"
     (place / "result.json").chmod(0o644)
     assert site.act() == 0 and site.node("n1").drain, "mended, it counts"
     for node, text in (
@@ -138,7 +138,7 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
         f'system: vm\nhosts: ["n[1-6]"]\nact:\n  default: drain\n  trusted: [{os.geteuid()}]\n'
         f"  cap: {{per_day: {many}, in_all: {many}}}\npartitions:\n  - name: gpu\n"
     )
-    order = act.ActOptions(act.read_policy(None), site.results, None, site.state)
+    order = ActOptions(read_policy(None), site.results, None, site.state)
     chance, found = random.Random(11), {}
     free: dict[str, float] = {}
     for number in range(40):
@@ -153,13 +153,13 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
             site.private.run(["scontrol", "update", f"nodename={node}", "state=resume"])
             del found[node]
             free[node] = time.time()
-        if act.look(order, site.slurm).past.latched:
+        if view.look(order, site.slurm).past.latched:
             assert site.act("--reset-latch", "--because", "go on") == 0
         drains = bool(number % 4)
         killed(site, after=chance.uniform(0.0, 0.04 if drains else 0.25), in_a_drain=drains)
-        view = act.look(order, site.slurm)
-        would = {d.node for d in view.decisions.nodes if d.action == DRAIN or "held by the latch" in d.why}
-        kept = {name for name, state in view.nodes.items() if state.drain and "nearfar: FAIL" in str(state.reason)}
+        seen = view.look(order, site.slurm)
+        would = {d.node for d in seen.decisions.nodes if d.action == DRAIN or "held by the latch" in d.why}
+        kept = {name for name, state in seen.nodes.items() if state.drain and "nearfar: FAIL" in str(state.reason)}
         lost = set(found) - would - kept
         assert not lost, f"kill {number}: {lost} are in use and nothing is to be done about them; {site.log()[-6:]}"
         assert not would - set(found), f"kill {number}: {would - set(found)} were repaired and would be drained again"

@@ -13,10 +13,12 @@ from nearfar.site.drain_policy import HEALTH, DrainCap, DrainSteps
 from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
 from nearfar.slurm.act.quarantine import suspects
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.findings.hard_evidence import drained_by_others
+from nearfar.slurm.findings.check_run import CheckRun
+from nearfar.slurm.findings.evidence import Evidence
+from nearfar.slurm.findings.interventions import drained_by_others
 from nearfar.slurm.findings.log import Entry
-from nearfar.slurm.findings.observed import CheckRun, LogSummary, RecordedEvidence
-from nearfar.slurm.findings.replay import SlurmView, line_of, past, settled
+from nearfar.slurm.findings.log_summary import LogSummary, log_line, summarize
+from nearfar.slurm.findings.reconcile import SlurmView, reconciled
 from nearfar.slurm.results.result import ResultFinding
 from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
 
@@ -44,7 +46,7 @@ def by(node: NodeState, hours_ago: float) -> NodeState:
 def full(run: str, hours_ago: float, cells: Sequence[str] = ("g2:n0",), **more: object) -> list[CheckRun]:
     """A full run that passes: two checks."""
     both = [ran("n1", run, hours_ago=hours_ago, check=check) for check in ("host_device_check", "topology_check")]
-    return [replace(one, **{"cells": frozenset(cells), "pack": "nightly", **more}) for one in both]  # type: ignore[arg-type]
+    return [replace(one, **{"cells": frozenset(cells), "level": "nightly", **more}) for one in both]  # type: ignore[arg-type]
 
 
 class Log:
@@ -59,7 +61,7 @@ class Log:
         return self
 
     def evidence(self, run: CheckRun, hours_ago: float) -> Log:
-        return self.line("evidence", hours_ago, **line_of(RecordedEvidence("", run, run.failures[0])))
+        return self.line("evidence", hours_ago, **log_line(Evidence(run, run.failures[0])))
 
     def drain(self, hours_ago: float, outcome: str = "done") -> Log:
         more = {"reason": REASON, "check": "host_device_check", "what": None, "hard": True, "run": "r1"}
@@ -67,7 +69,7 @@ class Log:
 
     @property
     def past(self) -> LogSummary:
-        return past(self.entries)
+        return summarize(self.entries)
 
 
 FOUND = ran("n1", "r1", WRONG, hours_ago=50)
@@ -75,7 +77,7 @@ FOUND = ran("n1", "r1", WRONG, hours_ago=50)
 
 def decided(node: NodeState, before: LogSummary, *runs: CheckRun) -> tuple[str, str]:
     nodes = cluster(n1=node)
-    return of(decide(runs, nodes, POLICY, settled(before, SlurmView(nodes, lambda: None)), NOW), "n1")
+    return of(decide(runs, nodes, POLICY, reconciled(before, SlurmView(nodes, lambda: None)), NOW), "n1")
 
 
 def test_it_never_grows_too_old() -> None:
@@ -96,15 +98,15 @@ def test_a_drain_that_was_begun_uses_nothing_up_unless_the_node_shows_it(outcome
 
 def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
     nodes, before = cluster(), Log().evidence(FOUND, 49).drain(48).past
-    lost = settled(before, SlurmView(nodes, lambda: at(40)))
+    lost = reconciled(before, SlurmView(nodes, lambda: at(40)))
     assert of(decide([], nodes, POLICY, lost, NOW), "n1")[0] == DRAIN, (
         "it was started hours later, and does not know of it"
     )
-    kept = settled(before, SlurmView(nodes, lambda: at(60)))
+    kept = reconciled(before, SlurmView(nodes, lambda: at(60)))
     assert of(decide([], nodes, POLICY, kept, NOW), "n1")[0] == NOTHING, (
         "it ran all the time: somebody has resumed the node"
     )
-    seen = settled(Log().evidence(FOUND, 49).drain(48).line("drain_seen", 47).past, SlurmView(nodes, lambda: at(40)))
+    seen = reconciled(Log().evidence(FOUND, 49).drain(48).line("drain_seen", 47).past, SlurmView(nodes, lambda: at(40)))
     assert of(decide([], nodes, POLICY, seen, NOW), "n1")[0] == NOTHING, "and so they have where it was seen drained"
 
 
@@ -143,7 +145,7 @@ def test_a_reboot_and_a_full_passing_run_close_it() -> None:
     assert decided(booted(state("n1"), 60), log, *full("r2", 2))[0] == DRAIN, "nor one from before the finding"
     assert decided(rebooted, log, *full("r2", 25))[0] == DRAIN, "nor with a run from before the reboot"
     assert decided(rebooted, log, *full("r2", 2, cells=["g1:n0"]))[0] == DRAIN, "nor with one that left the part out"
-    assert decided(rebooted, log, *full("r2", 2, pack="quick"))[0] == DRAIN, "nor with a quick look"
+    assert decided(rebooted, log, *full("r2", 2, level="quick"))[0] == DRAIN, "nor with a quick look"
     first, second = full("r2", 2)
     assert decided(rebooted, log, first, replace(second, verdict="INDETERMINATE"))[0] == DRAIN, "nor with half a run"
     assert decided(rebooted, log, first, second)[0] == NOTHING
@@ -165,7 +167,7 @@ def test_what_somebody_has_resumed_is_not_drained_again_for_it() -> None:
     assert "a full run that passes closes it" in why, "it is listed until then"
     closed = decide(full("r2", 2, job=True), cluster(), POLICY, log.past, NOW)
     assert of(closed, "n1") == (NOTHING, "no FAIL that counts")
-    assert [each.passed.run for each in closed.hard["n1"].closed] == ["r2"]
+    assert [each.closed_by.run for each in closed.hard["n1"].closed] == ["r2"]
     again = replace(ran("n1", "r3", WRONG, hours_ago=2), job=True)
     assert decided(state("n1"), log.past, FOUND, again)[0] == DRAIN, "what is found afterwards counts"
     outside = ran("n1", "r3", WRONG, hours_ago=30)
@@ -192,12 +194,12 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((9, 8.9, 8.8, 3))]
     nodes = cluster()
     first = decide(looks, nodes, POLICY, LogSummary(), NOW)
-    assert [one.found.run for one in first.hard["n1"].new] == ["h0"]
+    assert [one.found_by.run for one in first.hard["n1"].new] == ["h0"]
     rebooted = cluster(n1=booted(state("n1"), 5))
     after = decide(looks, rebooted, POLICY, Log().evidence(looks[0], 9).past, NOW)
-    assert [one.found.run for one in after.hard["n1"].new] == ["h3"], "still absent after the reboot"
+    assert [one.found_by.run for one in after.hard["n1"].new] == ["h3"], "still absent after the reboot"
     closed = Log().evidence(looks[0], 9).line("closed", 4, evidence=["0"], until=at(4)).past
-    assert [one.found.run for one in decide(looks, nodes, POLICY, closed, NOW).hard["n1"].new] == ["h3"]
+    assert [one.found_by.run for one in decide(looks, nodes, POLICY, closed, NOW).hard["n1"].new] == ["h3"]
 
 
 def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_together() -> None:
@@ -213,21 +215,21 @@ def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_
 def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     """Else a word about two of four would drain the other two, which the same driver made look sick."""
     absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
-    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", line_of(RecordedEvidence("", run, run.failures[0])))
+    lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", log_line(Evidence(run, run.failures[0])))
              for i, run in enumerate(absent, 1)]  # fmt: skip
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
-    decisions = decide(absent, cluster(), POLICY, past(lines), NOW)
+    decisions = decide(absent, cluster(), POLICY, summarize(lines), NOW)
     assert {d.node: d.action for d in decisions.nodes} == dict.fromkeys(("n1", "n2", "n3", "n4"), NOTHING)
     assert "nearfar slurm act --clear n3 --because WORDS, or drain it" in of(decisions, "n3")[1]
     lines += [Entry("clear", "done", at(0.5), f"d{i}", f"n{i}", {}) for i in (3, 4)]
-    assert decide(absent, cluster(), POLICY, past(lines), NOW).blamed == (), "nobody is blamed for what is closed"
+    assert decide(absent, cluster(), POLICY, summarize(lines), NOW).blamed == (), "nobody is blamed for what is closed"
 
 
 def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:
     log = Log().evidence(FOUND, 49).drain(1, "begun")
     wrong = ran("n2", "r2", replace(WRONG, what="g3:n0"))
     policy = replace(POLICY, per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0))
-    decisions = decide([wrong], cluster(), policy, settled(log.past, SlurmView(cluster(), lambda: None)), NOW)
+    decisions = decide([wrong], cluster(), policy, reconciled(log.past, SlurmView(cluster(), lambda: None)), NOW)
     assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.latch is None
 
 
@@ -235,9 +237,10 @@ def test_a_drain_by_others_from_before_the_finding_and_their_resume_after_it() -
     log = Log().evidence(FOUND, 49)
     bad_fan = by(state("n1", "DRAIN", reason=FOREIGN), 60)
     nodes = cluster(n1=bad_fan)
-    assert list(drained_by_others(nodes, decide([], nodes, POLICY, log.past, NOW).hard, log.past)) == ["n1"]
+    hard = {"n1": decide([], nodes, POLICY, log.past, NOW).hard["n1"].open}
+    assert list(drained_by_others(nodes, hard, log.past)) == ["n1"]
     noted = log.line("drained_by_others", 40, since=at(40)).past
-    assert list(drained_by_others(nodes, decide([], nodes, POLICY, noted, NOW).hard, noted)) == [], "once is enough"
+    assert list(drained_by_others(nodes, hard, noted)) == [], "once is enough"
     action, why = decided(state("n1"), noted)
     assert action == NOTHING and "somebody else had drained it by" in why and "it is in use again" in why
     assert decided(state("n1"), noted, *full("r2", 30))[1] == why, "a run of before the resume closes nothing"
@@ -314,7 +317,7 @@ def test_a_cleared_finding_stays_so_when_its_clock_was_ahead() -> None:
 def test_two_systems_in_one_log_do_not_act_on_each_others_evidence() -> None:
     log = Log().evidence(FOUND, 49)
     log.entries[0] = replace(log.entries[0], more={**log.entries[0].more, "system": "b"})
-    assert set(past(log.entries, "b").evidence) == {"n1"} and past(log.entries, "a").evidence == {}
+    assert set(summarize(log.entries, "b").evidence) == {"n1"} and summarize(log.entries, "a").evidence == {}
 
 
 def test_evidence_of_a_node_that_slurm_has_no_more() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
-from nearfar.slurm.act import act
+from nearfar.slurm.act import ActOptions, act, clear
 from nearfar.slurm.act.decide import DRAIN
 from nearfar.slurm.findings import gathering
 from nearfar.slurm.health import kept_looks
@@ -53,7 +53,7 @@ class World:
         self.results, self.health = folder / "results", folder / "health"
         self.results.mkdir(parents=True)
         self.health.mkdir()
-        self.order = act.ActOptions(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
+        self.order = ActOptions(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
         self.open: dict[str, dict[str, float | None]] = {name: {} for name in NODES}
         self.log: list[tuple[str, str]] = []
 
@@ -92,11 +92,11 @@ class World:
         self.open[node][f"{self.count:04x}0000"] = None
         self.now += 60
 
-    def on_pass(self, node: str, pack: str = "nightly") -> None:
+    def on_pass(self, node: str, level: str = "nightly") -> None:
         job = None if self.slurm.node(node).drain else 1
         # It stands for a full run: its check looks at the parts, and measures the cell.
-        leave(self.results, node, self.run(), at=self.now, took=60, job=job, check="topology_check", pack=pack)
-        if pack == "nightly":
+        leave(self.results, node, self.run(), at=self.now, took=60, job=job, check="topology_check", level=level)
+        if level == "nightly":
             began = int(self.now - 60)
             self.open[node] = {run: at for run, at in self.open[node].items() if at is None or at >= began}
 
@@ -123,7 +123,7 @@ class World:
             self.seen_to(node)
 
     def on_clear(self, node: str) -> None:
-        act.clear(self.order, node, "seen to", self.slurm)  # type: ignore[arg-type]
+        clear.clear(self.order, node, "seen to", self.slurm)  # type: ignore[arg-type]
         self.open[node] = {}
 
     def on_tidy(self, node: str) -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import Policy
-from nearfar.slurm.act import act
+from nearfar.slurm.act import ActOptions, view
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.log import ActLog, Entry
-from nearfar.slurm.findings.replay import past
+from nearfar.slurm.findings.log_summary import summarize
 
 REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
 
@@ -25,15 +25,17 @@ def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> 
     journal.end(journal.begin("drain", 12.0, "n3", **REASON), "unclear", 12.5)
     journal.end(journal.begin("drain", 13.0, "n4", **REASON), "done", 13.5)
     journal.end(journal.begin("resume", 14.0, "n4"), "unclear", 14.5)
-    read = past(journal.entries())
+    read = summarize(journal.entries())
     assert read.drains == (("n1", 10.0), ("n3", 12.0), ("n4", 13.0))
     assert (set(read.drained), set(read.begun)) == ({"n4"}, {"n1", "n3"}), "a resume that is unclear has not been done"
     journal.end(journal.begin("resume", 15.0, "n4"), "done", 15.5)
-    assert set(past(journal.entries()).drained) == set()
-    assert past(journal.entries()).since["n4"] == 15.0
-    assert set(past(journal.entries()).evidence) == {"n1", "n3", "n4"}, "no resume closes evidence"
+    assert set(summarize(journal.entries()).drained) == set()
+    assert summarize(journal.entries()).since["n4"] == 15.0
+    assert set(summarize(journal.entries()).evidence) == {"n1", "n3", "n4"}, "no resume closes evidence"
     journal.end(journal.begin("drain", 16.0, "n1", **REASON), "done", 16.5)
-    assert past(journal.entries()).drains == (("n3", 12.0), ("n4", 13.0), ("n1", 16.0)), "the same drain, tried again"
+    assert summarize(journal.entries()).drains == (("n3", 12.0), ("n4", 13.0), ("n1", 16.0)), (
+        "the same drain, tried again"
+    )
 
 
 def test_a_persons_word_about_a_drain_that_the_log_does_not_know(tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ def test_a_persons_word_about_a_drain_that_the_log_does_not_know(tmp_path: Path)
     journal.end(journal.begin("drain", 10.0, "n2", **REASON), "done", 10.5)
     for node in ("n1", "n2"):
         journal.note("clear", 20.0, node, why="seen to", reason="nearfar: FAIL health g3 run=2", check="health")
-    read = past(journal.entries())
+    read = summarize(journal.entries())
     for node in ("n1", "n2"):
         assert (read.drained[node].reason, read.drained[node].hard) == ("nearfar: FAIL health g3 run=2", None)
         assert read.cleared[node] == read.drained[node].at == 20.0
@@ -76,7 +78,7 @@ def test_a_damaged_log_is_no_log(tmp_path: Path, line: str) -> None:
 def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
     ActLog(tmp_path).note("latch", 2_000_000.0)
     with pytest.raises(CouldNotJudge, match="later than this host's clock"):
-        act.look(act.ActOptions(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
+        view.look(ActOptions(Policy("s"), None, None, tmp_path), Slurm({"PATH": ""}), now=1_000_000.0)
 
 
 ACTIONS = st.sampled_from(["drain", "resume", "clear", "comment", "latch", "reset_latch", "drain_again", "release"])
@@ -95,4 +97,4 @@ def test_only_a_person_opens_the_latch(actions: list[tuple[str, str, str | None]
     for action, _, outcome in actions:
         if action in ("latch", "reset_latch") and outcome != "refused":
             closed = action == "latch"
-    assert (past(entries).latched is not None) == closed
+    assert (summarize(entries).latched is not None) == closed

@@ -16,7 +16,7 @@ from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, Decision, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
-from nearfar.slurm.findings.observed import LogSummary, OurDrain
+from nearfar.slurm.findings.log_summary import LogSummary, OurDrain
 from tests.support.pair_results import LATENCY, WITHIN, figure, leave
 
 NOW = float(int(time.time()))

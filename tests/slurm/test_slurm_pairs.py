@@ -46,7 +46,7 @@ def swept(
     sweeping.stand_in_jobs(
         place / "site",
         f'if [[ "{real_pairs} $1" = "True "*+* ]]; then\n{real}\nfi\n'
-        f'export PYTHONPATH={CHECKOUT}\nexec {sys.executable} {fake_node_run.__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ pack }}}} '
+        f'export PYTHONPATH={CHECKOUT}\nexec {sys.executable} {fake_node_run.__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ level }}}} '
         '"$1" "$2"\n',
     )  # fmt: skip
     exported = [f"--sbatch=--export={','.join(['ALL', *(f'{k}={v}' for k, v in fakes.items())])}"]
@@ -56,7 +56,7 @@ def swept(
         *options,
         f"--results={place}/results",
         "--name=s",
-        "--settle=5",
+        "--result-wait=5",
         *exported,
     ]
     done = slurm.run([sys.executable, "-m", "nearfar", "slurm", *words], **variables)
@@ -67,7 +67,7 @@ def swept(
 
 def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp_path: Path) -> None:
     """n4 is slow with everybody; n5 and n6 only with each other: what lies between them is named, and neither blamed. The
-    pack accept brings this by itself."""
+    level accept brings this by itself."""
     found, said, variables = swept(slurm, tmp_path, FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
     nodes = {node["node"]: node for node in found["nodes"]}
     assert {name: node["verdict"] for name, node in nodes.items()} == {

@@ -14,17 +14,19 @@ import pytest
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
-from nearfar.slurm.results.result import Job
+from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.results.trust import own
 from tests.data.runs import synthetic
 
 HOST = "gpu-0417"
 
 
-def about(node: str = "n1", hostname: str = HOST, **other: Any) -> RunInfo:
-    values = {"pack": "accept", "sweep": "s1", "started": "2026-11-20T09:00:00Z", "ended": "2026-11-20T09:01:00Z"}
-    return RunInfo(node=node, hostname=hostname, **{"job": Job(12, "gpu", "private"), **values, **other})
+JOB = {"job": 12, "partition": "gpu", "cluster": "private"}
+
+
+def info(nodes: tuple[str, ...] = ("n1",), hostname: str = HOST, **other: Any) -> RunInfo:
+    values = {"level": "accept", "sweep": "s1", "started": "2026-11-20T09:00:00Z", "ended": "2026-11-20T09:01:00Z"}
+    return RunInfo(nodes=nodes, hostname=hostname, slurm=JOB, **{**values, **other})
 
 
 def left(tmp_path: Path, scenario: str = "broken", **other: Any) -> tuple[Path, Path]:
@@ -32,7 +34,7 @@ def left(tmp_path: Path, scenario: str = "broken", **other: Any) -> tuple[Path, 
     results = tmp_path / "results"
     run = synthetic.SCENARIOS[scenario](tmp_path / "run")
     place = result.place(results, "s1", "n1", 1)
-    publish_result.leave(run, place, about(**other))
+    publish_result.leave(run, place, info(**other))
     return results, place
 
 
@@ -45,8 +47,8 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     results, place = left(tmp_path, hostname=host)
     assert list(result.folders(results)) == [place] == list(result.folders(results, "s1"))
     read = result.read(place, own(results))
-    assert (read.node, read.sweep, read.pack, read.verdict) == ("n1", "s1", "accept", "FAIL")
-    assert read.slurm == Job(12, "gpu", "private")
+    assert (read.nodes, read.sweep, read.level, read.verdict) == (("n1",), "s1", "accept", "FAIL")
+    assert read.slurm == JOB
     check, worst = read.findings[0]
     assert worst.hard and worst.verdict == "FAIL", worst
     slow = [f for _, f in read.findings if f.verdict == "FAIL" and f.value is not None]
@@ -71,7 +73,7 @@ def test_a_result_that_is_there_is_kept(tmp_path: Path) -> None:
     _, place = left(tmp_path)
     before = (place / "result.json").read_bytes()
     with pytest.raises(CouldNotJudge, match="there is a result already"):
-        publish_result.leave(tmp_path / "run", place, about())
+        publish_result.leave(tmp_path / "run", place, info())
     assert (place / "result.json").read_bytes() == before
     assert [path.name for path in place.parent.iterdir()] == ["1"], "nothing half is left beside it"
 
@@ -79,7 +81,7 @@ def test_a_result_that_is_there_is_kept(tmp_path: Path) -> None:
 def test_what_is_modelled_is_no_result(tmp_path: Path) -> None:
     run = synthetic.SCENARIOS["modelled"](tmp_path / "run")
     place = result.place(tmp_path / "results", "s1", "n1", 1)
-    publish_result.leave(run, place, about(hostname="buildhost"))
+    publish_result.leave(run, place, info(hostname="buildhost"))
     read = result.read(place, own(tmp_path / "results"))
     assert {check.check for check in read.checks} == {"topology_check", "host_memory_check"}
     assert not list(place.glob("*-modelled"))
@@ -99,7 +101,7 @@ def test_a_node_of_which_nothing_was_judged_has_no_answer(
     node: str, checks: list[str], missing: bool, verdict: str
 ) -> None:
     """A question that does not apply to a node counts neither way; pairs are judged together."""
-    assert result.verdict_of(node, checks, missing) == verdict
+    assert result.verdict_of(tuple(node.split("+")), checks, missing) == verdict
 
 
 def change(place: Path, **keys: Any) -> None:

@@ -14,8 +14,8 @@ import pytest
 from nearfar.slurm.act import quarantine, retest
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings import reasons
+from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.gathering import of_sweep
-from nearfar.slurm.findings.observed import CheckRun
 from tests.support import sweeping
 from tests.support.acting import Site, prepared
 from tests.support.node_results import leave
@@ -269,10 +269,10 @@ def test_nodes_that_are_not_resumed(
     refused("n1: it is IDLE, not drained", "n1")
     refused("'n[1-': not a node list", "n[1-")
     drained_for_speed(site, "n2")
-    assert site.act("--retest", "n2", "--pack", "quick") == 2
+    assert site.act("--retest", "n2", "--level", "quick") == 2
     said = capsys.readouterr().err
     assert (
-        "--pack quick: n2 was drained for host_device_check, which it does not ask; packs that do: accept, nightly"
+        "--level quick: n2 was drained for host_device_check, which it does not ask; levels that do: accept, nightly"
         in said
     )
     make = [
@@ -331,7 +331,7 @@ def test_with_a_real_sweep_inside_the_reservation(private: PrivateSlurm, tmp_pat
     private.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=new"])
     done = subprocess.run(
         [sys.executable, "-m", "nearfar", "slurm", "act", f"--results={tmp_path}", f"--state={tmp_path}/state", "--retest=n[3-4]",
-         "--accept-delivered=new", "--pack=quick"],
+         "--accept-delivered=new", "--level=quick"],
         env=variables, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr

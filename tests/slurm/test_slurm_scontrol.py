@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.slurm.act import without_job
+from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller.node_names import expand, fold
 from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.controller.scontrol import Refused, Slurm, WrongOption
@@ -209,15 +209,15 @@ def test_a_node_that_may_be_measured_without_a_job(private: PrivateSlurm, monkey
     host = slurm.node("n1").fields["NodeHostName"]
     monkeypatch.setattr("socket.gethostname", lambda: f"{host}.site.example")
     with pytest.raises(NearfarError, match="not drained: jobs could start"):
-        without_job.refuse_unless_free("n1", slurm)
+        outside_slurm.refuse_unless_free("n1", slurm)
     slurm.update("n1", lambda node: None, state="drain", reason="repaired")
-    without_job.refuse_unless_free("n1", slurm)
+    outside_slurm.refuse_unless_free("n1", slurm)
     monkeypatch.setattr("socket.gethostname", lambda: "login")
     with pytest.raises(NearfarError, match="this host is login; run this on the node itself"):
-        without_job.refuse_unless_free("n1", slurm)
+        outside_slurm.refuse_unless_free("n1", slurm)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     with pytest.raises(NearfarError, match="this is a job of Slurm"):
-        without_job.refuse_unless_free("n1", slurm)
+        outside_slurm.refuse_unless_free("n1", slurm)
     slurm.update("n1", lambda node: None, state="resume")
 
 

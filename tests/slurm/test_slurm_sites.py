@@ -109,7 +109,7 @@ def test_by_an_ordinary_user_into_a_directory_of_his_own(slurm: PrivateSlurm, fo
         (for_all / name).mkdir()
         os.chown(for_all / name, NOBODY, NOBODY)
     sweeping.build(slurm, "n2", "slow")
-    words = ["sweep", "--partition=all", "--pack=quick", f"--results={for_all}/results", "--name=s", "--settle=1"]
+    words = ["sweep", "--partition=all", "--level=quick", f"--results={for_all}/results", "--name=s", "--result-wait=1"]
     out, said = sweeping.started(slurm, variables, *words, before=[*become(NOBODY), python]).communicate(timeout=120)
     assert (for_all / "results/s/sweep-report.json").exists(), out + said
     nodes = {node["node"]: node["verdict"] for node in report(for_all / "results/s")["nodes"]}
@@ -126,7 +126,7 @@ def test_a_job_of_higher_priority_has_the_nodes_at_once(
     slurm.run(["scontrol", "update", "partitionname=all", "preemptmode=REQUEUE"])
     for node in slurm.names:
         sweeping.build(slurm, node, "busy")
-    words = ["--partition=all", "--pack=quick", "--settle=1", "--json"]
+    words = ["--partition=all", "--level=quick", "--result-wait=1", "--json"]
     running = [
         sweeping.started(slurm, variables, kind, *words, f"--nodes={node}", f"--results={tmp_path}/{kind}", "--name=s")
         for kind, node in (("sweep", "n1"), ("nightly", "n2"))
@@ -151,9 +151,9 @@ def test_a_job_of_higher_priority_has_the_nodes_at_once(
 
 def test_results_on_a_full_disk(slurm: PrivateSlurm, variables: dict[str, str], small: Path) -> None:
     """Each node's gap is told with its reason, nothing half is left, and the sweep goes on once there is room."""
-    words = ["--settle=1", f"--results={small}"]
+    words = ["--result-wait=1", f"--results={small}"]
     sweep = sweeping.started(
-        slurm, variables, "sweep", "--partition=all", "--pack=quick", "--nodes=n1", "--name=s", *words
+        slurm, variables, "sweep", "--partition=all", "--level=quick", "--nodes=n1", "--name=s", *words
     )
     out, said = sweep.communicate(timeout=120)
     assert sweep.returncode == 3, out + said
@@ -174,7 +174,15 @@ def test_a_node_that_may_not_write_to_the_results_directory(
     place.mkdir()
     there = f"mount --bind {place} {place} && mount -o remount,bind,ro {place}"
     subprocess.run(["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "sh", "-c", there], check=True)
-    words = ["sweep", "--partition=all", "--pack=quick", "--nodes=n1", "--name=s", "--settle=1", f"--results={place}"]
+    words = [
+        "sweep",
+        "--partition=all",
+        "--level=quick",
+        "--nodes=n1",
+        "--name=s",
+        "--result-wait=1",
+        f"--results={place}",
+    ]
     out, said = sweeping.started(slurm, variables, *words).communicate(timeout=120)
     # Slurm 25 says RaisedSignal:53 where earlier ones say JobLaunchFailure.
     assert re.search(r"FAILED \(.*\); does n1 see the results directory, and may it write there\?", out), out + said

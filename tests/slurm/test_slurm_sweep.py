@@ -16,7 +16,7 @@ import pytest
 from nearfar.base import files
 from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
-from nearfar.slurm.sweep import session
+from nearfar.slurm.sweep import sweep_directory
 from nearfar.topology import inventory
 from tests.support import fake_stream, sweeping
 from tests.support.private_slurm import PrivateSlurm, missing
@@ -53,7 +53,14 @@ def swept(slurm: PrivateSlurm, variables: dict[str, str], tmp_path_factory: pyte
     sweeping.build(slurm, "n2", "slow")
     slurm.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad fan"])
     running = sweeping.started(
-        slurm, variables, "sweep", "--partition=all", "--pack=quick", f"--results={results}", "--name=s1", "--settle=1"
+        slurm,
+        variables,
+        "sweep",
+        "--partition=all",
+        "--level=quick",
+        f"--results={results}",
+        "--name=s1",
+        "--result-wait=1",
     )
     sweeping.until(lambda: len(list(results.glob("s1/jobs/n*.out"))) == 3, "three jobs have begun")
     slurm.kill_node("n3")
@@ -126,10 +133,10 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
         "sweep",
         "--partition=all",
         "--nodes=n[1-2]",
-        "--pack=quick",
+        "--level=quick",
         f"--results={tmp_path}",
         "--name=s2",
-        "--window=1",
+        "--max-jobs=1",
     ]
     running = sweeping.started(slurm, variables, *words)
     sweeping.until(lambda: (tmp_path / "s2/jobs/n1.1.out").exists(), "the first job runs")
@@ -195,8 +202,16 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "a deadline of nan": (["sweep", "-p", "all", "--deadline", "nan"], 2, "--deadline nan: from 0 to 8784 hours"),
     "a deadline of inf": (["sweep", "-p", "all", "--deadline", "inf"], 2, "--deadline inf: from 0 to 8784 hours"),
     "a deadline too far": (["nightly", "-p", "all", "--deadline", "1e300"], 2, "--deadline 1e+300: from 0 to 8784"),
-    "settling for ever": (["sweep", "-p", "all", "--settle", "nan"], 2, "--settle nan: from 0 to 86400 seconds"),
-    "settling before": (["sweep", "--resume", "s9", "--settle=-1"], 2, "--settle -1: from 0 to 86400 seconds"),
+    "settling for ever": (
+        ["sweep", "-p", "all", "--result-wait", "nan"],
+        2,
+        "--result-wait nan: from 0 to 86400 seconds",
+    ),
+    "settling before": (
+        ["sweep", "--resume", "s9", "--result-wait=-1"],
+        2,
+        "--result-wait -1: from 0 to 86400 seconds",
+    ),
     "a job for ever": (["sweep", "-p", "all", "--time", "9" * 400], 2, "from 1 to 527040 minutes"),
     "a slip of the hand": (
         ["sweep", "-p", "all", "-w", "n[1-99999999]"],
@@ -214,10 +229,10 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
         2,
         "--site-partition zzz: system 'mine' has no such partition; it has gpu",
     ),
-    "another pack for a sweep that was begun": (
-        ["sweep", "--resume", "s9", "--pack", "accept"],
+    "another level for a sweep that was begun": (
+        ["sweep", "--resume", "s9", "--level", "accept"],
         2,
-        "--pack: --resume s9 goes on with what that sweep was begun with",
+        "--level: --resume s9 goes on with what that sweep was begun with",
     ),
     "a misspelt option for sbatch": (
         ["sweep", "-p", "all", "--sbatch=--acount=x"],
@@ -252,7 +267,7 @@ def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> No
         assert line in found[1] and found == told(*words), found
 
 
-@pytest.mark.parametrize("words", [["slurm", "sweep", "-p", "all", "--window"], ["slurm", "nightly", "-p", "x", "--time"],
+@pytest.mark.parametrize("words", [["slurm", "sweep", "-p", "all", "--max-jobs"], ["slurm", "nightly", "-p", "x", "--time"],
                                    ["osu", "--ranks"]])  # fmt: skip
 def test_a_count_is_at_least_one(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     for text, told in (("0", "0: at least 1"), ("-3", "-3: at least 1"), ("two", "two: not a whole number")):
@@ -283,7 +298,7 @@ def test_a_partition_that_is_down(told: Any, slurm: PrivateSlurm, tmp_path: Path
 
 
 def test_two_sweeps_at_once(told: Any, tmp_path: Path) -> None:
-    with session.lock(tmp_path):
+    with sweep_directory.lock(tmp_path):
         code, said = told("sweep", "-p", "all", f"--results={tmp_path}")
     assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
 
@@ -319,7 +334,7 @@ def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str
         ["sbatch", "--parsable", "-w", "n1", "--exclusive", "--output=/dev/null", "--wrap=sleep 100"]
     ).stdout
     sweeping.until(lambda: "ALLOCATED" in slurm.run(["scontrol", "show", "node", "n1"]).stdout, "n1 is in use")
-    words = ["nightly", "--partition=all", "--pack=quick", f"--results={tmp_path}", "--json"]
+    words = ["nightly", "--partition=all", "--level=quick", f"--results={tmp_path}", "--json"]
     out, said = sweeping.started(slurm, variables, *words, "--name=night").communicate(timeout=120)
     told = json.loads(out)
     assert {node["node"]: node["verdict"] for node in told["nodes"]} == {"n2": "PASS"}, said
@@ -376,7 +391,14 @@ def test_a_node_whose_gpus_are_not_seen_is_never_green(slurm: PrivateSlurm, tmp_
         "NEARFAR_SITE": str(tmp_path / "site"), "NEARFAR_PROGRAMS": str(programs), "PYTHONPATH": str(CHECKOUT),
         "NEARFAR_STATE": str(tmp_path / "state"),
     }  # fmt: skip
-    words = ["sweep", "--partition=all", "--nodes=n1", "--pack=nightly", f"--results={tmp_path}/results", "--settle=1"]
+    words = [
+        "sweep",
+        "--partition=all",
+        "--nodes=n1",
+        "--level=nightly",
+        f"--results={tmp_path}/results",
+        "--result-wait=1",
+    ]
     sweep = sweeping.started(slurm, variables, *words, "--name=s")
     out, said = sweep.communicate(timeout=120)
     (node,) = report(tmp_path / "results/s").values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import controller, nightly, plan
-from nearfar.slurm.sweep.controller import Controller, JobState
-from nearfar.slurm.sweep.loop import Pace, SweepLoop
-from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState, load
+from nearfar.slurm.sweep import nightly, node_selection, slurmctld
+from nearfar.slurm.sweep.job_loop import Pace, SweepLoop
+from nearfar.slurm.sweep.slurmctld import Controller, JobState
+from nearfar.slurm.sweep.state_file import Sweep, load
+from tests.support.sweeping import planned
 
 AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")
 
@@ -87,12 +88,11 @@ def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.M
     """A sweep over some nodes, its results empty files that the pretended Slurm leaves."""
     names = tuple(nodes)
     pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
-    made = SweepPlan("s", "quick", "gpu", names, {}, 10, 32, 1000.0, 1000.0 + 400 * 3600, **more)
-    journal = SweepState(pretended.results, made, {name: SweepJob(name) for name in names})
-    found = SweepLoop(journal, Controller(pretended, lambda: pretended.now), pretended.results, pace=Pace(settle=5.0),  # type: ignore[arg-type]
+    made = planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
+    found = SweepLoop(made, Controller(pretended, lambda: pretended.now), pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
-    monkeypatch.setattr(SweepLoop, "_has_result", lambda self, task: task.node in pretended.results_seen)
-    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, task: False)
+    monkeypatch.setattr(SweepLoop, "_has_result", lambda self, job: job.name in pretended.results_seen)
+    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, job: False)
     return found
 
 
@@ -112,25 +112,24 @@ def test_fewer_than_twenty_questions_a_minute_at_any_size(tmp_path: Path, monkey
     names = [f"n{number}" for number in range(150)]
     pretended = PretendedSlurm(tmp_path, fate=dict.fromkeys(names[::10], "NODE_FAIL"))
     running = sweep(pretended, names, monkeypatch)
-    monkeypatch.setattr(SweepState, "save", lambda self: None)
+    monkeypatch.setattr(Sweep, "save", lambda self: None)
     running.run()
-    tasks = running.journal.tasks.values()
-    assert sum(task.has_result for task in tasks) == 135 and all(task.ended for task in tasks)
+    jobs = running.sweep.jobs.values()
+    assert sum(job.has_result for job in jobs) == 135 and all(job.ended for job in jobs)
     assert most_within_a_minute(pretended.asked) < 20
     assert min(b - a for a, b in itertools.pairwise(pretended.submitted)) >= Pace.submit - 1e-6, "submissions are paced"
 
 
-def test_never_more_jobs_than_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_never_more_jobs_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretended = PretendedSlurm(tmp_path, length=20.0)
-    running = sweep(pretended, [f"n{i}" for i in range(30)], monkeypatch)
-    running.journal.plan = replace(running.journal.plan, window=4)
+    running = sweep(pretended, [f"n{i}" for i in range(30)], monkeypatch, max_jobs=4)
     most = 0
 
     def look() -> None:
         nonlocal most
-        most = max(most, sum(task.outstanding for task in running.journal.tasks.values()))
+        most = max(most, sum(job.outstanding for job in running.sweep.jobs.values()))
 
-    running.look_up = look
+    running.on_poll = look
     running.run()
     assert most == 4 and len(pretended.jobs) == 30
 
@@ -150,16 +149,16 @@ def test_a_submission_that_may_have_been_taken_is_not_repeated(tmp_path: Path, m
     monkeypatch.setattr(pretended, "_submit", taken_and_lost)
     running.run()
     assert [node for node, _ in pretended.jobs.values()] == ["n1", "n2"], "each once"
-    assert all(task.has_result for task in running.journal.tasks.values())
+    assert all(job.has_result for job in running.sweep.jobs.values())
 
 
 def test_a_controller_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretended = PretendedSlurm(tmp_path, away=(1010.0, 1400.0), fate={"n2": "NODE_FAIL"})
     said: list[str] = []
     running = sweep(pretended, ["n1", "n2"], monkeypatch)
-    running.say = said.append
+    running.on_message = said.append
     running.run()
-    assert [task.has_result for task in running.journal.tasks.values()] == [True, False]
+    assert [job.has_result for job in running.sweep.jobs.values()] == [True, False]
     assert len(said) == 2 and "does not answer" in said[0] and "answers again" in said[1], "told once each"
 
 
@@ -175,17 +174,17 @@ def test_an_order_that_slurm_refuses_for_good_ends_the_sweep(tmp_path: Path, mon
     monkeypatch.setattr(pretended, "_submit", refuse)
     with pytest.raises(NearfarError, match="Invalid account"):
         running.run()
-    assert load(tmp_path).tasks["n1"].job is None, "what was known is kept, so that it resumes"
+    assert load(tmp_path).jobs["n1"].job_id is None, "what was known is kept, so that it resumes"
 
 
 def test_a_node_that_is_drained_while_its_job_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretended = PretendedSlurm(tmp_path, fate={"n1": "blocked"})
     running = sweep(pretended, ["n1"], monkeypatch)
     drained = NodeState("n1", "IDLE", frozenset({"DRAIN"}), "bad fan", "alice")
-    running.look_up = lambda: pretended.states.update(n1=drained) if pretended.now > 1030 else None
+    running.on_poll = lambda: pretended.states.update(n1=drained) if pretended.now > 1030 else None
     running.run()
-    task = running.journal.tasks["n1"]
-    assert (task.state, task.reason, pretended.cancelled) == ("refused", "drained by alice: bad fan", {1})
+    job = running.sweep.jobs["n1"]
+    assert (job.state, job.reason, pretended.cancelled) == ("refused", "drained by alice: bad fan", {1})
 
 
 @pytest.mark.parametrize("at_night, left_out", [(False, {}), (True, {"n1": "PREEMPTED: Why"})])
@@ -195,11 +194,11 @@ def test_what_ended_a_job_early_is_slurms_word(
     """The result of what was measured until then is there before the job is gone."""
     pretended = PretendedSlurm(tmp_path, length=20.0, fate={"n1": "PREEMPTED"}, results_seen={"n1"})
     running = sweep(pretended, ["n1"], monkeypatch, idle_only=at_night)
-    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, task: True)
+    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, job: True)
     running.run()
-    task = running.journal.tasks["n1"]
-    assert (task.state, task.reason, task.has_result, task.interrupted) == ("PREEMPTED", "Why", True, True)
-    assert nightly.left_out(running.journal) == left_out
+    job = running.sweep.jobs["n1"]
+    assert (job.state, job.reason, job.has_result, job.interrupted) == ("PREEMPTED", "Why", True, True)
+    assert nightly.left_out(running.sweep) == left_out
 
 
 @pytest.mark.parametrize("state, words", [
@@ -210,13 +209,13 @@ def test_what_ended_a_job_early_is_slurms_word(
     (NodeState("n", "IDLE", frozenset({"NOT_RESPONDING"})), "not responding"), (None, "Slurm shows no such node any more"),
 ])  # fmt: skip
 def test_only_what_is_exactly_idle_is_taken_at_night(state: NodeState | None, words: str | None) -> None:
-    assert plan.occupation(state) == words
+    assert node_selection.occupation(state) == words
 
 
 def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """n1's job is queued when a user's job gets the node; n2 is taken before its turn; n3 is measured."""
     pretended = PretendedSlurm(tmp_path, length=5.0, fate={"n1": "blocked"})
-    running = sweep(pretended, ["n1", "n2", "n3"], monkeypatch, idle_only=True)
+    running = sweep(pretended, ["n1", "n2", "n3"], monkeypatch, idle_only=True, max_jobs=1)
     taken = {name: NodeState(name, "ALLOCATED") for name in ("n1", "n2")}
     submit = pretended._submit
 
@@ -225,10 +224,9 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return submit(command)
 
     monkeypatch.setattr(pretended, "_submit", one)
-    running.journal.plan = replace(running.journal.plan, window=1)
     running.run()
-    assert nightly.left_out(running.journal) == {"n1": "busy: allocated", "n2": "busy: allocated"}
-    assert nightly.words(running.journal) == "1 of 3 nodes measured; not: 2 busy"
+    assert nightly.left_out(running.sweep) == {"n1": "busy: allocated", "n2": "busy: allocated"}
+    assert nightly.summary(running.sweep) == "1 of 3 nodes measured; not: 2 busy"
     assert pretended.cancelled == {1}
 
 
@@ -240,7 +238,7 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
     """But shares of a GPU: who has the GPUs cannot have these too."""
-    asked = plan.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
+    asked = node_selection.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
     kinds = [entry.split(":")[0] for entry in listed if not entry.startswith("shard")]
     assert [entry.split(":")[0] for entry in asked.split(",") if entry] == kinds
     assert "(" not in asked and "no_consume" not in asked
@@ -249,7 +247,7 @@ def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_whatever_squeue_says_is_a_job_or_an_error(line: str) -> None:
     try:
-        job = controller._job(line)
+        job = slurmctld._job(line)
     except CouldNotJudge:
         return
-    assert isinstance(job, JobState) and str(job.job).isdigit()
+    assert isinstance(job, JobState) and str(job.job_id).isdigit()

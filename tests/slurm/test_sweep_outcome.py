@@ -13,37 +13,37 @@ import pytest
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
-from nearfar.slurm.sweep import job_script, merge, nightly, session, site_partition
-from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
+from nearfar.slurm.results.result import RunInfo
+from nearfar.slurm.sweep import job_script, merge, nightly, site_partition, sweep_directory
+from nearfar.slurm.sweep.state_file import Sweep, SweepJob
 from tests.data.runs import synthetic
+from tests.support.sweeping import planned
 
-TIMES = ("2026-11-20T09:00:00Z", "2026-11-20T09:01:00Z")
+
+def info(node: str, host: str) -> RunInfo:
+    started, ended = "2026-11-20T09:00:00Z", "2026-11-20T09:01:00Z"
+    return RunInfo(nodes=(node,), hostname=host, level="accept", sweep="s", started=started, ended=ended)
 
 
 @pytest.fixture
-def sweep(tmp_path: Path) -> SweepState:
+def sweep(tmp_path: Path) -> Sweep:
     """A sweep that is through: n1 is healthy, n2 is broken, n3's job died."""
-    plan = SweepPlan("s", "accept", "gpu", ("n1", "n2", "n3"), {}, 10, 32, 1000.0, 5000.0)
-    tasks = {n: SweepJob(n, 1, i, "COMPLETED", "", True, True) for i, n in enumerate(plan.nodes, 1)}
-    tasks["n3"] = SweepJob("n3", 1, 3, "NODE_FAIL", "NodeDown", True, False)
-    made = SweepState(tmp_path / "s", plan, tasks)
+    jobs = [SweepJob((node,), 1, i, "COMPLETED", "", True, True) for i, node in enumerate(("n1", "n2"), 1)]
+    made = planned(tmp_path / "s", [*jobs, SweepJob(("n3",), 1, 3, "NODE_FAIL", "NodeDown", True, False)])
     for node, scenario in (("n1", "healthy"), ("n2", "broken")):
         run = synthetic.SCENARIOS[scenario](tmp_path / f"run-{node}")
         host = json.loads((run / "run.json").read_text())["hostname"]
-        publish_result.leave(
-            run, result.place(tmp_path, "s", node, 1), RunInfo(node, host, "accept", "s", *TIMES, None)
-        )
+        publish_result.leave(run, result.place(tmp_path, "s", node, 1), info(node, host))
     made.save()
     return made
 
 
 def verdicts(found: merge.Merged) -> dict[str, str]:
-    return {one.node: one.verdict for one in found.outcomes}
+    return {one.name: one.verdict for one in found.outcomes}
 
 
-def test_one_verdict_for_each_node_worst_first(sweep: SweepState, tmp_path: Path) -> None:
-    found = merge.merge(sweep, tmp_path)
+def test_one_verdict_for_each_node_worst_first(sweep: Sweep, tmp_path: Path) -> None:
+    found = merge.merge(sweep)
     assert list(verdicts(found).items()) == [("n2", "FAIL"), ("n3", "INDETERMINATE"), ("n1", "PASS")]
     assert (found.verdict, found.exit_code) == ("FAIL", 1)
     assert found.outcomes[1].reason == "job 3 left no result: NODE_FAIL (NodeDown)"
@@ -52,11 +52,11 @@ def test_one_verdict_for_each_node_worst_first(sweep: SweepState, tmp_path: Path
     assert "nodes/n2/1/index.html" in found.page.read_text()
 
 
-def test_what_a_job_said_last_is_told(sweep: SweepState, tmp_path: Path) -> None:
-    path = job_script.output(sweep.folder, sweep.tasks["n3"])
+def test_what_a_job_said_last_is_told(sweep: Sweep, tmp_path: Path) -> None:
+    path = job_script.output(sweep.folder, sweep.jobs["n3"])
     path.parent.mkdir()
     path.write_text("nearfar: quick_check ...\nslurmstepd: error: *** JOB 3 ON n3 CANCELLED ***\n\n")
-    (one,) = [one for one in merge.merge(sweep, tmp_path).outcomes if one.node == "n3"]
+    (one,) = [one for one in merge.merge(sweep).outcomes if one.name == "n3"]
     assert one.reason is not None and one.reason.endswith(
         "; it said last: slurmstepd: error: *** JOB 3 ON n3 CANCELLED ***"
     )
@@ -75,14 +75,12 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
     before = os.umask(0o002)
     try:
         results = tmp_path / "shared" / "results"
-        with session.lock(results):
-            plan = SweepPlan("s", "accept", "gpu", ("n1",), {}, 10, 32, 1000.0, 5000.0)
-            made = session.begin(results, plan)
+        with sweep_directory.lock(results):
+            made = sweep_directory.begin(planned(results / "s", ["n1"]))
         run = synthetic.SCENARIOS["healthy"](tmp_path / "run")
         host = json.loads((run / "run.json").read_text())["hostname"]
-        about = RunInfo("n1", host, "accept", "s", *TIMES, None)
-        publish_result.leave(run, result.place(results, "s", "n1", 1), about)
-        assert verdicts(merge.merge(made, results)) == {"n1": "PASS"}
+        publish_result.leave(run, result.place(results, "s", "n1", 1), info("n1", host))
+        assert verdicts(merge.merge(made)) == {"n1": "PASS"}
     finally:
         os.umask(before)
 
@@ -90,7 +88,7 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
 def test_a_results_directory_of_everybody_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     tmp_path.chmod(0o775)
     with pytest.raises(CouldNotJudge, match=r"mode 0775\): results there could be forged; chmod go-w"):
-        with session.lock(tmp_path):
+        with sweep_directory.lock(tmp_path):
             pass
 
 
@@ -102,26 +100,26 @@ HARM: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("how", HARM)
-def test_a_result_that_is_not_believed_is_none(sweep: SweepState, tmp_path: Path, how: str) -> None:
+def test_a_result_that_is_not_believed_is_none(sweep: Sweep, tmp_path: Path, how: str) -> None:
     harm, words = HARM[how]
     harm(result.place(tmp_path, "s", "n1", 1))
-    found = merge.merge(sweep, tmp_path)
+    found = merge.merge(sweep)
     assert verdicts(found)["n1"] == "INDETERMINATE"
-    assert any(words in (one.reason or "") for one in found.outcomes if one.node == "n1")
+    assert any(words in (one.reason or "") for one in found.outcomes if one.name == "n1")
     assert words in found.page.read_text()
 
 
-def test_another_nodes_result_in_its_place(sweep: SweepState, tmp_path: Path) -> None:
+def test_another_nodes_result_in_its_place(sweep: Sweep, tmp_path: Path) -> None:
     """The same run twice: of the node that has lent it, and of no other."""
     shutil.copytree(result.place(tmp_path, "s", "n1", 1), result.place(tmp_path, "s", "n3", 1))
-    found = merge.merge(sweep, tmp_path)
+    found = merge.merge(sweep)
     assert (verdicts(found)["n1"], verdicts(found)["n3"]) == ("PASS", "INDETERMINATE")
     assert "of node n1, in the place of n3" in found.page.read_text()
 
 
-def test_an_earlier_attempt_counts_where_the_last_left_nothing(sweep: SweepState, tmp_path: Path) -> None:
-    sweep.tasks["n1"].attempt = 2
-    assert verdicts(merge.merge(sweep, tmp_path))["n1"] == "PASS"
+def test_an_earlier_attempt_counts_where_the_last_left_nothing(sweep: Sweep, tmp_path: Path) -> None:
+    sweep.jobs["n1"].attempt = 2
+    assert verdicts(merge.merge(sweep))["n1"] == "PASS"
 
 
 def system(**partitions: Partition) -> System:
@@ -158,12 +156,8 @@ def test_a_job_sees_its_partition_alone_with_the_local_scheduler(monkeypatch: py
 
 def test_a_night_counts_as_measured_what_was_not_preempted() -> None:
     """Neither what left nothing nor what left half of it."""
-    plan = SweepPlan(
-        "s", "nightly", "gpu", ("n1", "n2", "n3"), {}, 10, 8, 0.0, 1.0, idle_only=True, left_out={"n4": "allocated"}
-    )
-    tasks = {"n1": SweepJob("n1", 1, 1, "COMPLETED", "", True, True), "n2": SweepJob("n2", 1, 2, "PREEMPTED", "", True, False),
-             "n3": SweepJob("n3", 1, 3, "PREEMPTED", "", True, True, interrupted=True)}  # fmt: skip
-    said = nightly.words(SweepState(Path("s"), plan, tasks))
+    jobs = [SweepJob(("n1",), 1, 1, "COMPLETED", "", True, True), SweepJob(("n2",), 1, 2, "PREEMPTED", "", True, False),
+            SweepJob(("n3",), 1, 3, "PREEMPTED", "", True, True, interrupted=True)]  # fmt: skip
+    said = nightly.summary(planned(Path("s"), jobs, idle_only=True, left_out={"n4": "allocated"}))
     assert said == "1 of 4 nodes measured; not: 2 PREEMPTED, 1 allocated"
-    alone = SweepPlan("s", "nightly", "gpu", ("n1",), {}, 10, 8, 0.0, 1.0, idle_only=True)
-    assert nightly.words(SweepState(Path("s"), alone, {"n1": tasks["n1"]})) == "1 of 1 node measured"
+    assert nightly.summary(planned(Path("s"), jobs[:1], idle_only=True)) == "1 of 1 node measured"

@@ -11,13 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
+from nearfar.slurm.results import RunInfo, parted, publish_result, result
 from tests.support.node_results import utc
 from tests.support.pair_results import figure, verdict_of
 
 
-def main(results: str, sweep: str, pack: str, node: str, attempt: str) -> None:
+def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
     """Write a run with one verdict, and hand it over."""
     suspects = set(os.environ.get("FAKE_SLOW", "").split())
     slow = suspects & set(node.split("+")) or node == os.environ.get("FAKE_SLOW_PAIR")
@@ -28,7 +27,7 @@ def main(results: str, sweep: str, pack: str, node: str, attempt: str) -> None:
         (run / host / "osu_check").mkdir(parents=True)
         (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, metrics, system="mine")))
         (run / "run.json").write_text(json.dumps({"system": "mine", "missing_cases": [], "interrupted": False}))
-        about = RunInfo(node, host, pack, sweep, now, now, None)
+        about = RunInfo(nodes=parted(node), hostname=host, level=level, sweep=sweep, started=now, ended=now)
         publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
 
 

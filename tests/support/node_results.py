@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
-from nearfar.slurm.results.result import Job
+from nearfar.slurm.results.result import RunInfo
 
 SYSTEM = "vm"
 
@@ -22,7 +21,7 @@ def utc(seconds: float) -> str:
 def leave(
     results: Path, node: str, run: str, *, at: float, check: str = "host_device_check", speed: float | None = 55.0,
     wrong: str | None = None, indeterminate: str | None = None, kind: str = "measured", system: str = SYSTEM, sweep: str = "",
-    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, pack: str = "nightly",
+    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, level: str = "nightly",
 ) -> Path:  # fmt: skip
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
     wrong. Returns its place."""
@@ -42,14 +41,9 @@ def leave(
     }))  # fmt: skip
     (folder / "run.json").write_text(json.dumps({"system": system, "missing_cases": [], "interrupted": False}))
     about = RunInfo(
-        node,
-        node,
-        pack,
-        sweep or f"s-{run}",
-        utc(at - took),
-        utc(at),
-        None if job is None else Job(job, "all", None),
-    )
+        nodes=(node,), hostname=node, level=level, sweep=sweep or f"s-{run}", started=utc(at - took), ended=utc(at),
+        slurm=None if job is None else {"job": job, "partition": "all", "cluster": None},
+    )  # fmt: skip
     place = publish_result.leave(folder, result.place(results, sweep or f"s-{run}", node, 1), about, run)
     os.utime(place, (at, at))
     return place

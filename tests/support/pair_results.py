@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.slurm.results import publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
+from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
+from nearfar.slurm.sweep.state_file import SweepJob
 from tests.support.node_results import SYSTEM, utc
+from tests.support.sweeping import planned
 
 #: Between two nodes, and within one.
 BETWEEN, WITHIN = "osu_latency/H-H/near/mlx5_0", "osu_latency/H-H/same_numa_node"
@@ -46,11 +47,8 @@ def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Ma
         folder = results / sweep / pairing.ROUNDS[number - 1]
         ended = at - 3600 * (len(rounds) - number)
         publish_result.make_for_all(folder)
-        plan = SweepPlan(
-            folder.name, "mpi-pair", "all", tuple(pairs), {}, 10, 8, ended - 900, ended + 900, part_of=sweep
-        )
-        tasks = {name: SweepJob(name, 1, 1, "COMPLETED", "", True, True, pair=tuple(name.split("+"))) for name in pairs}
-        SweepState(folder, plan, tasks).save()
+        jobs = [SweepJob(tuple(name.split("+")), 1, 1, "COMPLETED", "", True, True) for name in pairs]
+        planned(folder, jobs, level="mpi-pair", started=ended - 900, deadline=ended + 900, part_of=sweep).save()
         for name, measured in pairs.items():
             host = name.split("+")[0]
             run = results.parent / f"run-{sweep}-{number}-{name}"
@@ -61,7 +59,8 @@ def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Ma
             )
             (run / host / "osu_check/document.json").write_text(json.dumps({"failed": failed}))
             (run / "run.json").write_text(json.dumps({"system": SYSTEM, "missing_cases": [], "interrupted": False}))
-            about = RunInfo(name, host, "mpi-pair", folder.name, utc(ended - 600), utc(ended), None)
+            about = RunInfo(nodes=tuple(name.split("+")), hostname=host, level="mpi-pair", sweep=folder.name,
+                            started=utc(ended - 600), ended=utc(ended))  # fmt: skip
             place = result.place(folder.parent, folder.name, name, 1)
             one, other = (node[1:] for node in name.split("+"))
             publish_result.leave(run, place, about, f"{ord(sweep[0]):02x}{number:02x}{one:0>2}{other:0>2}")

@@ -7,8 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from nearfar.base.files import CHECKOUT
+from nearfar.slurm.sweep.state_file import Sweep, SweepJob
 from tests.support import fake_quick
 from tests.support.private_slurm import PrivateSlurm
 
@@ -49,6 +51,20 @@ def site(place: Path, slurm: PrivateSlurm, features: str = "gpu", python: str = 
         "NEARFAR_SITE": str(place / "site"), "NEARFAR_PROGRAMS": str(place / "bin"), "PYTHONPATH": str(CHECKOUT),
         "NEARFAR_STATE": str(place / "state"),
     }  # fmt: skip
+
+
+def planned(folder: Path, jobs: Sequence[str | SweepJob], **more: Any) -> Sweep:
+    """A sweep in ``folder`` over some nodes, or of some jobs."""
+    made = [SweepJob((job,)) if isinstance(job, str) else job for job in jobs]
+    values = {
+        "level": "accept",
+        "partition": "gpu",
+        "minutes": 10,
+        "max_jobs": 32,
+        "started": 1000.0,
+        "deadline": 5000.0,
+    }
+    return Sweep(folder=folder, jobs={job.name: job for job in made}, **{**values, **more})
 
 
 def build(slurm: PrivateSlurm, node: str, hardware: str) -> None:

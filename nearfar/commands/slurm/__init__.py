@@ -17,7 +17,7 @@ COMMANDS = {
 }
 
 _EPILOG = """examples:
-  nearfar slurm sweep --partition gpu --pack accept
+  nearfar slurm sweep --partition gpu --level accept
   nearfar slurm act --results /shared/nearfar --explain
   nearfar slurm act --help
 """

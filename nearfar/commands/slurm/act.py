@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
-from nearfar.slurm.act import DRAIN, act, explain, retest
+from nearfar.slurm.act import DRAIN, STATE, ActOptions, act, clear, explain, read_policy, retest, view
 from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.sweep import LEVELS
+
+from . import renamed
 
 _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --explain           what would be done about each node, and why
@@ -29,11 +31,11 @@ exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 
 
 
 #: What a retest measures, unless the user says.
-_PACK = "accept"
+_LEVEL = "accept"
 #: Options that mean something only beside another: without it they would run what was not asked for.
 _PARTNERS = {
     "--because": ("--clear", "--reset-latch"), "--accept-delivered": ("--retest",), "--beside": ("--retest",),
-    "--partition": ("--retest",), "--pack": ("--retest",),
+    "--partition": ("--retest",), "--level": ("--retest",),
 }  # fmt: skip
 
 
@@ -47,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
     parser.add_argument("--health", metavar="DIR", type=Path, help="the directory of the nodes' health findings")
     parser.add_argument(
-        "--state", metavar="DIR", type=Path, default=act.STATE, help=f"the lock and the log (default: {act.STATE})"
+        "--state", metavar="DIR", type=Path, default=STATE, help=f"the lock and the log (default: {STATE})"
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
@@ -68,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
     )
     again.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
-    again.add_argument("--pack", choices=list(LEVELS), help=f"what is measured (default: {_PACK})")
+    renamed.add(again, "--level", choices=list(LEVELS), help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--json", action="store_true", help="the decisions as JSON")
 
 
@@ -77,33 +79,33 @@ def run(args: argparse.Namespace) -> int:
     _refuse_without_partners(args)
     slurm = Slurm()
     if args.reset_latch:
-        print(f"the latch is open again; it had closed because: {act.reset_latch(args.state, _because(args))}")
+        print(f"the latch is open again; it had closed because: {clear.reset_latch(args.state, _because(args))}")
         return EXIT_GOOD
-    order = act.ActOptions(act.read_policy(args.system), args.results, args.health, args.state)
+    order = ActOptions(read_policy(args.system), args.results, args.health, args.state)
     if args.clear is not None:
         because = _because(args)
         for node in node_names.listed(args.clear, "--clear"):
-            print(f"{node}: written down; {act.clear(order, node, because, slurm)}")
+            print(f"{node}: written down; {clear.clear(order, node, because, slurm)}")
         return EXIT_GOOD
     if args.retest is not None:
         return _retest(args, order, slurm)
     if order.results is None and order.health is None:
         raise NearfarError("nothing to act on: name --results DIR, --health DIR, or both")
     if args.dry_run or args.explain is not None:
-        view, done = act.look(order, slurm, asked=args.explain or None), None
+        seen, done = view.look(order, slurm, asked=args.explain or None), None
     else:
-        view, done = act.run(order, slurm)
-    for line in (*view.refused, *view.clocks):
+        seen, done = act.run(order, slurm)
+    for line in (*seen.refused, *seen.clocks):
         print(f"nearfar: {line}", file=sys.stderr)
     if args.json:
-        print(json.dumps(explain.document(view, done, args.explain or ""), indent=1, ensure_ascii=False))
+        print(json.dumps(explain.document(seen, done, args.explain or ""), indent=1, ensure_ascii=False))
     elif args.explain:
-        print(explain.one(view, order.policy, args.explain))
+        print(explain.one(seen, order.policy, args.explain))
     else:
-        print(explain.all_nodes(view, order.policy, done, why=args.explain is not None))
-    held = any(b.hard and order.policy.step(b.check, True) == DRAIN for b in view.decisions.blamed)
+        print(explain.all_nodes(seen, order.policy, done, why=args.explain is not None))
+    held = any(b.hard and order.policy.step(b.check, True) == DRAIN for b in seen.decisions.blamed)
     undone = done and (done.unclear or any(done.problems.values()))
-    waits = view.decisions.latch or view.past.latched or held or undone or view.refused or view.unheard
+    waits = seen.decisions.latch or seen.past.latched or held or undone or seen.refused or seen.unheard
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 
@@ -114,8 +116,8 @@ def _refuse_without_partners(args: argparse.Namespace) -> None:
             raise NearfarError(f"{option} goes with {' or '.join(partners)}; nothing was done")
 
 
-def _retest(args: argparse.Namespace, order: act.ActOptions, slurm: Slurm) -> int:
-    asked = retest.RetestOptions(args.retest, args.pack or _PACK, args.partition, args.accept_delivered, args.beside)
+def _retest(args: argparse.Namespace, order: ActOptions, slurm: Slurm) -> int:
+    asked = retest.RetestOptions(args.retest, args.level or _LEVEL, args.partition, args.accept_delivered, args.beside)
     outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")

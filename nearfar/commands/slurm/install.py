@@ -13,6 +13,8 @@ from nearfar.slurm.controller import OLDEST, Slurm, node_names
 from nearfar.slurm.health import OUTPUT
 from nearfar.slurm.install import install
 
+from . import renamed
+
 _EPILOG = """examples:
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar            what would change, as a diff
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --apply    and write it
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     orders = install.InstallOptions(
         partition=args.partition, results=args.results.absolute(), user=user, version=_version(args),
         what=tuple(args.what), at=args.at, timer=args.timer, hours=args.deadline, folder=args.folder,
-        root=args.root.absolute(), health_output=args.health_output, words=tuple(args.nightly),
+        root=args.root.absolute(), health_output=args.health_output, words=tuple(map(renamed.today, args.nightly)),
     )  # fmt: skip
     files = install.rendered(orders)
     changed = [file for file in files if file.diff()]

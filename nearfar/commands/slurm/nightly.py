@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
-from nearfar.slurm.sweep import CHOICES, Pace, measure, session
+from nearfar.slurm.sweep import CHOICES, Pace, SweepOptions, plan, sweep_directory
 
-from . import sweep
+from . import renamed, sweep
 
 _EPILOG = """examples:
   nearfar slurm nightly --partition gpu --results /shared/nearfar
-  nearfar slurm nightly --partition gpu --window 4 --sbatch=--qos=preemptible --deadline 5
+  nearfar slurm nightly --partition gpu --max-jobs 4 --sbatch=--qos=preemptible --deadline 5
   nearfar slurm nightly --partition gpu --dry-run
 
 Only nodes that are exactly IDLE get a job: not powered down, planned, reserved, drained or in use; those that were
@@ -23,7 +22,7 @@ measured; 130 interrupted
 """
 #: Far below any user's job; Slurm takes at most 2147483645.
 _NICE = 100000
-_WINDOW = 8
+_MAX_JOBS = 8
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partition", "-p", metavar="P", required=True, help="Slurm's partition")
     parser.add_argument("--nodes", "-w", metavar="LIST", help="only these, as n[1-4,7] (default: all of the partition)")
     parser.add_argument("--reservation", metavar="R", help=argparse.SUPPRESS)
-    sweep.add_common(parser, window=_WINDOW)
-    parser.add_argument("--pack", choices=CHOICES, default="nightly", help="what is measured (default: nightly)")
+    sweep.add_common(parser, max_jobs=_MAX_JOBS)
+    renamed.add(parser, "--level", choices=CHOICES, default="nightly", help="what is measured (default: nightly)")
     parser.add_argument("--nice", metavar="N", type=int, default=_NICE, help=f"how far below others (default: {_NICE})")
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
 
@@ -44,11 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan, measure, merge, and say what was found."""
     sweep.refuse_numbers(args)
-    orders = replace(sweep.orders(args, _WINDOW), idle_only=True, options=(f"--nice={args.nice}", *args.sbatch))
-    results = measure.results_directory(args.results)
-    controller = measure.controller()
+    options = SweepOptions(
+        partition=args.partition, level=args.level, max_jobs=args.max_jobs or _MAX_JOBS, reservation=args.reservation,
+        site_partition=args.site_partition, options=(f"--nice={args.nice}", *args.sbatch), idle_only=True,
+    )  # fmt: skip
+    results = plan.results_directory(args.results)
+    controller = plan.controller()
     if args.dry_run:
-        return sweep.dry_run(measure.make_plan(orders, controller), results)
-    with session.lock(results):
-        journal = session.begin(results, measure.make_plan(orders, controller))
-        return sweep.finish(journal, controller, results, Pace(settle=args.settle), args.json)
+        return sweep.dry_run(sweep.new(args, options, controller, results))
+    with sweep_directory.lock(results):
+        begun = sweep_directory.begin(sweep.new(args, options, controller, results))
+        return sweep.finish(begun, controller, Pace(result_wait=args.result_wait), args.json)

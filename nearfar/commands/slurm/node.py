@@ -6,9 +6,12 @@ import argparse
 from pathlib import Path
 
 from nearfar.base import EXIT_GOOD
-from nearfar.slurm.act import without_job
+from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.sweep import LEVELS, node_run, plan
+from nearfar.slurm.results import parted
+from nearfar.slurm.sweep import LEVELS, SweepJob, node_run, node_selection
+
+from . import renamed
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
@@ -26,12 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
     parser.add_argument("--sweep", metavar="NAME", required=True, help="the sweep that it belongs to")
-    parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node")
+    parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node; of a pair n1+n2")
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
     parser.add_argument(
         "--gpus", metavar="N", type=int, help="how many GPUs Slurm has on this node (default: as the job was told)"
     )
-    parser.add_argument("--pack", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
+    renamed.add(parser, "--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(
         "--outside-slurm", action="store_true",
         help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",
@@ -45,9 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and say where."""
     gpus = args.gpus
     if args.outside_slurm:
-        state = without_job.refuse_unless_free(args.node, Slurm())
-        gpus = plan.gpus(plan.gres(state)) if gpus is None else gpus
-    results = args.results.absolute()
-    order = node_run.NodeRunOptions(results, args.sweep, args.node, args.attempt, args.pack, args.site_partition, gpus)
-    print(node_run.run(order))
+        state = outside_slurm.refuse_unless_free(args.node, Slurm())
+        gpus = node_selection.gpus(node_selection.gres(state)) if gpus is None else gpus
+    job = SweepJob(parted(args.node), args.attempt)
+    print(node_run.run(args.results.absolute(), args.sweep, job, args.level, args.site_partition, gpus))
     return EXIT_GOOD

@@ -16,19 +16,21 @@ from nearfar.slurm.sweep import (
     LEVELS,
     Controller,
     Pace,
-    SweepJob,
-    SweepPlan,
-    SweepState,
-    measure,
+    Sweep,
+    SweepOptions,
+    job_loop,
     merge,
-    pairs,
-    session,
+    pair_rounds,
+    plan,
+    sweep_directory,
 )
+
+from . import renamed
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted
   nearfar slurm sweep --partition gpu --nodes 'gpu[001-032,040]' --results /shared/nearfar
-  nearfar slurm sweep --partition gpu --reservation delivery --pack quick --window 64
+  nearfar slurm sweep --partition gpu --reservation delivery --level quick --max-jobs 64
   nearfar slurm sweep --resume 20261121T090000-accept            after an interrupt, or for nodes without a result
   nearfar slurm sweep --partition gpu --dry-run                  what would be submitted
 
@@ -36,10 +38,10 @@ Ctrl-C leaves the jobs in Slurm: they end by themselves and leave their results,
 
 exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, 130 interrupted
 """
-_PACK, _WINDOW = "accept", 32
+_LEVEL, _MAX_JOBS = "accept", 32
 #: Options that a sweep is begun with, and keeps.
 _OF_THE_BEGINNING = (
-    "nodes", "reservation", "pack", "window", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
+    "nodes", "reservation", "level", "max_jobs", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
 )  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
 _LONGEST = 366 * 24 * 60
@@ -59,32 +61,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
     parser.add_argument(
         "--mpi-pairs", action=argparse.BooleanOptionalAction,
-        help="then MPI between pairs of nodes that passed; each suspect again with one that is well (default: with the pack "
+        help="then MPI between pairs of nodes that passed; each suspect again with one that is well (default: with the level "
         "accept, where the site's partition has the features mpi and two_nodes)",
     )  # fmt: skip
-    packs = "; ".join(f"{name}: {LEVELS[name].words}" for name in CHOICES)
-    parser.add_argument(
-        "--pack", choices=CHOICES, help=f"what is measured: {packs} (default: {_PACK})",
-    )  # fmt: skip
+    levels = "; ".join(f"{name}: {LEVELS[name].words}" for name in CHOICES)
+    renamed.add(parser, "--level", choices=CHOICES, help=f"what is measured: {levels} (default: {_LEVEL})")
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
 
 
-def add_common(parser: argparse.ArgumentParser, window: int = _WINDOW) -> None:
-    """The arguments that every kind of sweep has; ``window`` is how many jobs there are at once unless the user says."""
-    parser.add_argument("--window", metavar="N", type=positive, help=f"jobs in Slurm at once (default: {window})")
+def add_common(parser: argparse.ArgumentParser, max_jobs: int = _MAX_JOBS) -> None:
+    """The arguments that every kind of sweep has; ``max_jobs`` is how many jobs there are at once unless the user says."""
+    renamed.add(parser, "--max-jobs", metavar="N", type=positive, help=f"jobs in Slurm at once (default: {max_jobs})")
     parser.add_argument(
         "--results",
         metavar="DIR",
         type=Path,
         help="the results directory, shared with the nodes (default: reports/sweeps)",
     )
-    parser.add_argument("--name", metavar="NAME", help="the sweep's name (default: the time and the pack)")
-    parser.add_argument("--time", metavar="MINUTES", type=positive, help="a job's time limit (default: by pack)")
+    parser.add_argument("--name", metavar="NAME", help="the sweep's name (default: the time and the level)")
+    parser.add_argument("--time", metavar="MINUTES", type=positive, help="a job's time limit (default: by level)")
     parser.add_argument(
         "--deadline",
         metavar="HOURS",
         type=float,
-        help="no job starts or runs later than this from now (default: by pack)",
+        help="no job starts or runs later than this from now (default: by level)",
     )
     parser.add_argument(
         "--site-partition", metavar="NAME", help="the partition of the site's file (default: by its access)"
@@ -92,8 +92,8 @@ def add_common(parser: argparse.ArgumentParser, window: int = _WINDOW) -> None:
     parser.add_argument(
         "--sbatch", metavar="OPTION", action="append", default=[], help="an option for sbatch, as --sbatch=--qos=low"
     )
-    parser.add_argument(
-        "--settle", metavar="SECONDS", type=float, default=Pace.settle,
+    renamed.add(
+        parser, "--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
         help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print sweep-report.json on standard output")
@@ -103,15 +103,13 @@ def refuse_numbers(args: argparse.Namespace) -> None:
     """Raise ``NearfarError`` for a time that is none: before anything is asked or made."""
     refuse_outside("--deadline", args.deadline, 0.0, _LONGEST / 60, "hours")
     refuse_outside("--time", args.time, 1, _LONGEST, "minutes")
-    refuse_outside("--settle", args.settle, 0.0, 86400.0, "seconds")
+    refuse_outside("--result-wait", args.result_wait, 0.0, 86400.0, "seconds")
 
 
-def orders(args: argparse.Namespace, window: int = _WINDOW) -> measure.SweepOptions:
-    """What the arguments ask for; ``window`` is how many jobs there are at once unless the user says."""
-    return measure.SweepOptions(
-        partition=args.partition, nodes=args.nodes, reservation=args.reservation, pack=args.pack or _PACK, window=args.window or window,
-        results=args.results, name=args.name, minutes=args.time, hours=args.deadline, site_partition=args.site_partition,
-        options=tuple(args.sbatch),
+def new(args: argparse.Namespace, options: SweepOptions, controller: Controller, results: Path) -> Sweep:
+    """The sweep that the arguments ask for."""
+    return plan.new_sweep(
+        controller, results, options, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline,
         mpi_pairs=getattr(args, "mpi_pairs", None),
     )  # fmt: skip
 
@@ -123,26 +121,33 @@ def run(args: argparse.Namespace) -> int:
     refuse_numbers(args)
     if args.resume is not None:
         _refuse_beside_resume(args)
-    results = measure.results_directory(args.results)
-    controller = measure.controller()
+    results = plan.results_directory(args.results)
+    controller = plan.controller()
+    if args.dry_run and args.resume is None:
+        return dry_run(_new(args, controller, results))
     if args.dry_run:
-        if args.resume is None:
-            return dry_run(measure.make_plan(orders(args), controller), results)
-        kept = session.resume(results, args.resume, time.time())
-        measure.dry_run(kept.plan, list(kept.tasks.values()), print)
+        plan.dry_run(sweep_directory.resume(results, args.resume, time.time()), print)
         return EXIT_GOOD
-    with session.lock(results):
+    with sweep_directory.lock(results):
         if args.resume is not None:
-            journal = session.resume(results, args.resume, time.time())
+            sweep = sweep_directory.resume(results, args.resume, time.time())
         else:
-            journal = session.begin(results, measure.make_plan(orders(args), controller))
-        return finish(journal, controller, results, Pace(settle=args.settle), args.json)
+            sweep = sweep_directory.begin(_new(args, controller, results))
+        return finish(sweep, controller, Pace(result_wait=args.result_wait), args.json)
 
 
-def dry_run(planned: SweepPlan, results: Path) -> int:
+def _new(args: argparse.Namespace, controller: Controller, results: Path) -> Sweep:
+    options = SweepOptions(
+        partition=args.partition, level=args.level or _LEVEL, max_jobs=args.max_jobs or _MAX_JOBS, reservation=args.reservation,
+        site_partition=args.site_partition, options=tuple(args.sbatch),
+    )  # fmt: skip
+    return new(args, options, controller, results)
+
+
+def dry_run(sweep: Sweep) -> int:
     """Say what a new sweep would submit, or refuse it as it would be."""
-    session.could_begin(results, planned.sweep)
-    measure.dry_run(planned, [SweepJob(node) for node in planned.nodes], print)
+    sweep_directory.could_begin(sweep)
+    plan.dry_run(sweep, print)
     return EXIT_GOOD
 
 
@@ -156,34 +161,33 @@ def _refuse_beside_resume(args: argparse.Namespace) -> None:
         )
 
 
-def finish(journal: SweepState, controller: Controller, results: Path, pace: Pace, as_json: bool) -> int:
+def finish(sweep: Sweep, controller: Controller, pace: Pace, as_json: bool) -> int:
     """Measure and merge; an interrupt merges what is there, and says how to go on."""
     try:
-        measure.carry_out(journal, controller, results, pace)
-        if journal.plan.mpi_pairs:
-            pairs.carry_out(journal, controller, results, pace)
+        job_loop.measure(sweep, controller, pace)
+        if sweep.mpi_pairs:
+            pair_rounds.measure(sweep, controller, pace)
     except (KeyboardInterrupt, NearfarError):
         with contextlib.suppress(NearfarError):  # the first error is the one to tell
-            merge.merge(journal, results)
-        _how_to_go_on(journal, results)
+            merge.merge(sweep)
+        _how_to_go_on(sweep)
         raise
-    merged = merge.merge(journal, results)
+    merged = merge.merge(sweep)
     print(merged.as_json() if as_json else merged.summary())
     return merged.exit_code
 
 
-def _how_to_go_on(journal: SweepState, results: Path) -> None:
-    left = [
-        each for each in (journal, *pairs.journals(journal)) if any(task.outstanding for task in each.tasks.values())
-    ]
-    count = sum(task.outstanding for each in left for task in each.tasks.values())
+def _how_to_go_on(sweep: Sweep) -> None:
+    sweeps = (sweep, *pair_rounds.rounds_of(sweep))
+    left = [each for each in sweeps if any(job.outstanding for job in each.jobs.values())]
+    count = sum(job.outstanding for each in left for job in each.jobs.values())
     jobs = (
         f"{count} jobs stay in Slurm and leave their results"
         if count > 1
         else "1 job stays in Slurm and leaves its result"
     )
-    name, where = shlex.quote(journal.plan.sweep), shlex.quote(str(results))
+    name, where = shlex.quote(sweep.name), shlex.quote(str(sweep.results))
     print(f"nearfar: {jobs if left else 'no job is left in Slurm'}; continue: nearfar slurm sweep --resume {name} --results {where}",
           file=sys.stderr)  # fmt: skip
     if left:
-        print(f"nearfar: or end them: scancel --name={','.join(each.plan.job_name for each in left)}", file=sys.stderr)
+        print(f"nearfar: or end them: scancel --name={','.join(each.job_name for each in left)}", file=sys.stderr)

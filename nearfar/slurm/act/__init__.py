@@ -5,13 +5,19 @@ Needs: base, question, site, slurm.controller, slurm.results, slurm.health, slur
 
 from __future__ import annotations
 
-from . import act, explain, retest, without_job
-from .decide import DRAIN
+from . import act, clear, explain, outside_slurm, retest, view
+from .decision import DRAIN
+from .options import STATE, ActOptions, read_policy
 
 __all__ = [
     "DRAIN",
+    "STATE",
+    "ActOptions",
     "act",
+    "clear",
     "explain",
+    "outside_slurm",
+    "read_policy",
     "retest",
-    "without_job",
+    "view",
 ]

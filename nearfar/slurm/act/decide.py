@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
 
 from nearfar.base import good
@@ -18,7 +18,7 @@ from nearfar.slurm.findings import (
     TOPOLOGY,
     WRONG_DATA,
     CheckRun,
-    FailOfRun,
+    Evidence,
     HardEvidence,
     LogSummary,
     OurDrain,
@@ -31,41 +31,15 @@ from nearfar.slurm.findings import (
     objection_to_drain,
     our_comment,
     our_reason,
-    reasons,
     that_drains,
     unreadable,
 )
 
+from .decision import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decision, Decisions, headline, reason_of
+from .drain_caps import within_caps
 from .waiting_nodes import for_a_person
 
-DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
-_DAY = 86400.0
 _NONE = HardEvidence()
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
-    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed."""
-
-    node: str
-    action: str
-    why: str
-    reason: str | None = None
-    evidence: FailOfRun | None = None
-    waits: bool = False
-    drained: bool = False
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """Of all nodes that were seen or drained. ``latch``: why nothing more may be drained, where this run found that out.
-    ``hard``: the hard evidence of each node that has any."""
-
-    nodes: tuple[Decision, ...]
-    blamed: tuple[SharedFault, ...]
-    latch: str | None
-    hard: Mapping[str, HardEvidence] = field(default_factory=dict)
 
 
 def decide(
@@ -87,12 +61,12 @@ def decide(
     everywhere = {
         name: (
             *one.open,
-            *hard_evidence.closed_before(name, past),
-            *confirmation.speed(by_node.get(name, ()), policy, 0.0, now),
+            *past.was.get(name, ()),
+            *confirmation.slow_figures(by_node.get(name, ()), policy, 0.0, now),
         )
         for name, one in hard.items()
     }
-    still_open = {(name, *each.kind) for name, these in found.items() for each in these}
+    still_open = {(name, *each.metric) for name, these in found.items() for each in these}
     blames = [
         blame
         for blame in blamed(everywhere, runs, policy, now)
@@ -108,30 +82,30 @@ def decide(
     ours = (n for n, state in nodes.items() if our_reason(state) is not None or our_comment(state) is not None)
     for name in sorted({*by_node, *past.evidence, *ours, *waiting}):
         mine = found.get(name, ())
-        alike = [(e, many.get((name, *e.kind))) for e in mine if e.finding.code != WRONG_DATA]
+        alike = [(e, many.get((name, *e.metric))) for e in mine if e.finding.code != WRONG_DATA]
         explained = [(e, blame) for e, blame in alike if blame is not None]
         counted = [e for e in mine if all(e is not other for other, _ in explained)]
         decision = _node(
             name, nodes.get(name), by_node.get(name, ()), counted, explained, policy, past, waiting.get(name)
         )
         decisions.append(_waiting(decision, waiting.get(name)))
-    allowed, latch = _within_caps(decisions, nodes, policy, past, now)
+    allowed, latch = within_caps(decisions, nodes, policy, past, now)
     return Decisions(tuple(allowed), tuple(blames), latch, hard)
 
 
 def _slow(
     runs: Sequence[CheckRun], state: NodeState | None, policy: Policy, since: float, now: float
-) -> list[FailOfRun]:  # fmt: skip
+) -> list[Evidence]:  # fmt: skip
     """The slow figures of a node. On a drained one nothing grows old: what was found there holds until a person has been."""
     unending = replace(policy, max_age=inf, confirm_within=inf)
-    return confirmation.speed(runs, unending if drained_by_us(state) else policy, since, now)
+    return confirmation.slow_figures(runs, unending if drained_by_us(state) else policy, since, now)
 
 
 def _waiting(decision: Decision, why: str | None) -> Decision:
     """The decision on a node that waits for a person for the reason ``why``; as it was where there is none."""
     if why is None or decision.action != NOTHING:
         return decision
-    found = "" if decision.evidence is None else f"{_said(decision.evidence)}: "
+    found = "" if decision.evidence is None else f"{headline(decision.evidence)}: "
     return replace(decision, why=found + why, waits=True)
 
 
@@ -151,12 +125,12 @@ def passed_since(runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> t
 
 
 def _node(
-    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[FailOfRun],
-    explained: Sequence[tuple[FailOfRun, SharedFault]], policy: Policy, past: LogSummary, waits: str | None,
+    name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[Evidence],
+    explained: Sequence[tuple[Evidence, SharedFault]], policy: Policy, past: LogSummary, waits: str | None,
 ) -> Decision:  # fmt: skip
     if state is None:
         first = next(iter(counted), None)
-        found = "" if first is None or not first.finding.hard else f"{_said(first)}: "
+        found = "" if first is None or not first.finding.hard else f"{headline(first)}: "
         return Decision(name, NOTHING, f"{found}Slurm has no such node", evidence=first if found else None)
     unknown = unreadable(state)
     if unknown is not None:
@@ -164,7 +138,7 @@ def _node(
     if drained_by_us(state):
         # Who is drained stays so while hard evidence is open, whosever fault it is.
         return _resume(name, state, runs, [*counted, *(e for e, _ in explained if e.finding.hard)], policy, past, waits)
-    ranked = [(policy.step(e.found.check, e.finding.hard), e) for e in counted]
+    ranked = [(policy.step(e.found_by.check, e.finding.hard), e) for e in counted]
     drains = [e for step, e in ranked if step == DRAIN and e.stands]
     if drains:
         return _drain(name, state, drains[0])
@@ -175,14 +149,14 @@ def _node(
         return _uncomment(name, state, runs)
     if ranked:
         step, worst = ranked[0]
-        why = f"{worst.found.check} is only observed" if step == "observe" else worst.why
-        return Decision(name, NOTHING, f"{_said(worst)}: {why}", evidence=worst)
+        why = f"{worst.found_by.check} is only observed" if step == "observe" else worst.why
+        return Decision(name, NOTHING, f"{headline(worst)}: {why}", evidence=worst)
     if explained:
         first, blame = explained[0]
         held = "held, a person decides: " if first.finding.hard else ""
         how = f"; nearfar slurm act --clear {name} --because WORDS, or drain it" if held else ""
         words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
-        return Decision(name, NOTHING, f"{_said(first)}: {words}", evidence=first)
+        return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first)
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
         what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"
@@ -190,30 +164,19 @@ def _node(
     return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
 
 
-def _said(each: FailOfRun) -> str:
-    return str(reason_of(each)).removeprefix(f"{reasons.PREFIX} ")
-
-
-def reason_of(each: FailOfRun) -> reasons.DrainReason:
-    """The reason that a FAIL becomes."""
-    return reasons.reason(
-        each.found.check, each.finding, each.found.run, reasons.part_of(each.found.parts, each.finding)
-    )
-
-
-def _drain(name: str, state: NodeState, worst: FailOfRun) -> Decision:
+def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_drain(state)
     if objection is not None:
-        return Decision(name, NOTHING, f"{_said(worst)}: not drained: {objection}", evidence=worst)
+        return Decision(name, NOTHING, f"{headline(worst)}: not drained: {objection}", evidence=worst)
     return Decision(name, DRAIN, worst.why, str(reason_of(worst)), worst)
 
 
-def _comment(name: str, state: NodeState, worst: FailOfRun) -> Decision:
+def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_comment(state)
     if objection is not None:
-        return Decision(name, NOTHING, f"{_said(worst)}: no comment: {objection}", evidence=worst)
+        return Decision(name, NOTHING, f"{headline(worst)}: no comment: {objection}", evidence=worst)
     if state.comment is not None:
-        return Decision(name, NOTHING, f"{_said(worst)}: it has our comment already", evidence=worst)
+        return Decision(name, NOTHING, f"{headline(worst)}: it has our comment already", evidence=worst)
     return Decision(name, COMMENT, worst.why, str(reason_of(worst)), worst)
 
 
@@ -228,67 +191,20 @@ def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decisio
 
 
 def _resume(
-    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[FailOfRun], policy: Policy, past: LogSummary,
+    name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[Evidence], policy: Policy, past: LogSummary,
     waits: str | None,
 ) -> Decision:  # fmt: skip
     assert state.reason is not None
     if waits is not None:
         ours = our_reason(state)
-        other = (e for e in counted if e.finding.hard and (ours is None or e.found.run != ours.run))
+        other = (e for e in counted if e.finding.hard and (ours is None or e.found_by.run != ours.run))
         return Decision(name, NOTHING, waits, evidence=next(other, None))
     drained = past.drained[name]
     passed, why = passed_since(runs, drained, max(drained.at, past.cleared.get(name, 0.0)))
     if not passed:
         how = "" if drained.check == MPI_PAIRS else f"; nearfar slurm act --retest {name}"
         return Decision(name, NOTHING, f"stays drained: {why}{how}", drained=True)
-    still = next((e for e in counted if policy.step(e.found.check, e.finding.hard) == DRAIN), None)
+    still = next((e for e in counted if policy.step(e.found_by.check, e.finding.hard) == DRAIN), None)
     if still is not None:
-        return Decision(name, NOTHING, f"stays drained: {why}, but {_said(still)}", evidence=still, drained=True)
+        return Decision(name, NOTHING, f"stays drained: {why}, but {headline(still)}", evidence=still, drained=True)
     return Decision(name, RESUME, why, state.reason)
-
-
-def _within_caps(
-    decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
-) -> tuple[list[Decision], str | None]:
-    """The decisions with the drains that the caps or the latch do not allow taken back; and why the latch closed."""
-    ours = [name for name, state in nodes.items() if drained_by_us(state)]
-    today = [name for name, at in past.drains if now - at < _DAY]  # a node counts once, however often it was begun
-    latch, closed = None, past.latched
-    held: dict[str, Decision] = {}
-    for decision in sorted((d for d in decisions if d.action == DRAIN), key=_severity):
-        if closed is None:
-            latch = closed = _beyond(decision.node, nodes, ours, today, policy)
-        if closed is not None:
-            how = "a person resets it: nearfar slurm act --reset-latch --because WORDS"
-            words = f"{_said_of(decision)}: held by the latch ({closed}); {how}"
-            held[decision.node] = replace(decision, action=NOTHING, why=words, reason=None)
-        else:
-            ours.append(decision.node)
-            today.append(decision.node)
-    return [held.get(decision.node, decision) for decision in decisions], latch
-
-
-def _severity(decision: Decision) -> tuple[object, ...]:
-    assert decision.evidence is not None
-    return (*decision.evidence.severity[:2], decision.node)
-
-
-def _said_of(decision: Decision) -> str:
-    return "" if decision.evidence is None else _said(decision.evidence)
-
-
-def _beyond(
-    name: str, nodes: Mapping[str, NodeState], ours: Sequence[str], today: Sequence[str], policy: Policy
-) -> str | None:
-    """Why one more drain is too many; None where it is not."""
-    for cap, before, when in ((policy.per_day, today, "within a day"), (policy.in_all, ours, "in all")):
-        counted = {*before, name}
-        if len(counted) > cap.nodes:
-            return f"no more than {cap.nodes} drained {when}"
-        for partition in nodes[name].partitions:
-            members = {n for n, state in nodes.items() if partition in state.partitions}
-            most = cap.of(len(members))
-            if len(counted & members) > most:
-                which = "the one node" if len(members) == 1 else f"the {len(members)} nodes"
-                return f"no more than {most} of {which} of partition {partition} drained {when}"
-    return None

@@ -7,10 +7,11 @@ from typing import Any
 from nearfar.base import NearfarError
 from nearfar.site import Policy
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.findings import confirmation, shown
+from nearfar.slurm.findings import confirmation, utc_text
 
-from .act import ActResult, ActView
-from .decide import NOTHING, Decision
+from .act import ActResult
+from .decision import NOTHING, Decision
+from .view import ActView
 
 
 def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) -> str:
@@ -70,14 +71,14 @@ def one(view: ActView, policy: Policy, name: str) -> str:
     lines += _past(view, name)
     runs = [run for run in view.runs if run.node == name]
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:20]:
-        lines.append(f"  run       {run.run} {run.check:<22} {run.verdict:<13} {shown(run.ended)}")
+        lines.append(f"  run       {run.run} {run.check:<22} {run.verdict:<13} {utc_text(run.ended)}")
         lines += [f"            {run.words}"] if run.words else []
     hard = view.decisions.hard.get(name)
-    slow = confirmation.speed(runs, policy, view.past.since.get(name, 0.0), view.now)
+    slow = confirmation.slow_figures(runs, policy, view.past.since.get(name, 0.0), view.now)
     for each in (*(() if hard is None else hard.open), *slow):
-        step = policy.step(each.found.check, each.finding.hard)
+        step = policy.step(each.found_by.check, each.finding.hard)
         kind = "hard evidence" if each.finding.hard else "speed"
-        lines.append(f"  FAIL      {each.found.check} ({kind}; at most: {step}): {each.finding.words}")
+        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.words}")
         lines.append(f"            {each.why}")
     lines += [f"  blamed    {blame.words}" for blame in view.decisions.blamed if name in blame.nodes]
     if decision is not None:
@@ -94,18 +95,21 @@ def _past(view: ActView, name: str) -> list[str]:
     drained, state = view.past.drained.get(name), view.nodes.get(name)
     begun = view.past.begun.get(name)
     if begun is not None and begun != drained:
-        lines.append(f"  begun     a drain on {shown(begun.at)}, which the node does not show: as if it had not been")
+        lines.append(
+            f"  begun     a drain on {utc_text(begun.at)}, which the node does not show: as if it had not been"
+        )
     if drained is not None:
         kind = {None: "not by this log", True: "hard evidence", False: "speed, confirmed"}[drained.hard]
         since = "" if state is None or state.out else "; resumed since by somebody else"
         before = "" if drained.hard is not None else "before "
-        lines.append(f"  drained   {before}{shown(drained.at)} for {drained.check} ({kind}){since}")
+        lines.append(f"  drained   {before}{utc_text(drained.at)} for {drained.check} ({kind}){since}")
     if name in view.past.cleared:
-        lines.append(f"  cleared   {shown(view.past.cleared[name])} by a person")
+        lines.append(f"  cleared   {utc_text(view.past.cleared[name])} by a person")
     hard = view.decisions.hard.get(name)
     for each in () if hard is None else hard.closed:
+        assert each.closed_by is not None
         lines.append(
-            f"  closed    {each.one.found.check} {each.one.finding.what}: repaired, and run {each.passed.run} passed"
+            f"  closed    {each.found_by.check} {each.finding.what}: repaired, and run {each.closed_by.run} passed"
         )
     return lines
 
@@ -140,7 +144,7 @@ def _evidence(view: ActView, name: str) -> list[dict[str, Any]]:
     """The open hard evidence of a node."""
     hard = view.decisions.hard.get(name)
     return [
-        {"check": e.found.check, "run": e.found.run, "what": e.finding.what, "code": e.finding.code, "words": e.finding.words,
-         "known": shown(e.found.known), "acted_on": e.stands, "why": e.why}
+        {"check": e.found_by.check, "run": e.found_by.run, "what": e.finding.what, "code": e.finding.code, "words": e.finding.words,
+         "known": utc_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
         for e in (() if hard is None else hard.open)
     ]  # fmt: skip

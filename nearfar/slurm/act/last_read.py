@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.base import CouldNotJudge, write_atomically
 
-if TYPE_CHECKING:
-    from .act import ActOptions
+from .options import ActOptions
 
 _SCHEMA = "nearfar-act-read/1"
 

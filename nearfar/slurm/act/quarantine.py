@@ -22,19 +22,18 @@ from nearfar.slurm.controller import NodeState, Slurm, reservations
 from nearfar.slurm.findings import (
     ActLog,
     CheckRun,
-    FailOfRun,
-    Intervention,
+    Evidence,
     LogSummary,
     OurDrain,
-    RecordedEvidence,
-    evidence,
+    fails,
     hard_evidence,
-    line_of,
+    log_line,
     objections,
 )
 
-from . import decide
-from .carry_out import NodeWrite, draining, resuming, write
+from .decide import passed_since
+from .decision import DRAIN, reason_of
+from .node_updates import NodeWrite, draining, resuming, write
 from .waiting_nodes import for_a_person, repaired, to_clear
 
 #: Measures nodes inside a reservation and returns the runs that it left.
@@ -50,7 +49,7 @@ class Suspect:
     node: str
     reason: str
     drained: OurDrain | None
-    open: tuple[tuple[RecordedEvidence, tuple[Intervention, ...]], ...] = ()
+    open: tuple[Evidence, ...] = ()
 
 
 @dataclass
@@ -146,11 +145,11 @@ def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system
     for run in runs:
         for finding in run.failures:
             if run.node == suspect.node and finding.hard:
-                line = line_of(RecordedEvidence("", run, finding))
+                line = log_line(Evidence(run, finding))
                 journal.note("evidence", time.time(), suspect.node, **line, system=system)
     if passed and suspect.open:
-        ids = [one.id for one, _ in suspect.open]
-        until = min(each.until for _, after in suspect.open for each in after)
+        ids = [one.id for one in suspect.open]
+        until = min(one.answered_until for one in suspect.open)
         journal.note(
             "closed", time.time(), suspect.node, evidence=ids, until=until, why="repaired, and its retest passed"
         )
@@ -167,7 +166,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         return _known(suspect), "it left no result that counts: drained as before"
     # However a node's clock is set: these runs are of now.
     unending = replace(policy, max_age=inf, confirm_within=inf)
-    failing = [e for e in evidence(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
+    failing = [e for e in fails(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
     if failing:
         return _found(failing[0]), f"drained again: {failing[0].finding.words}"
     if suspect.drained is None:
@@ -176,21 +175,21 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
             return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
         passed, why = True, "accepted: every check passed"
     else:
-        passed, why = decide.passed_since(of_node, suspect.drained, 0.0)
+        passed, why = passed_since(of_node, suspect.drained, 0.0)
     if not passed:
         return _known(suspect), f"{why}: drained as before"
-    still = next((one for one, after in suspect.open if hard_evidence.passed_fully(one, of_node, after) is None), None)
+    still = next((e for e in suspect.open if hard_evidence.passed_fully(e, of_node) is None), None)
     if still is not None:
-        words = f"{why}, but no full run that passes covers {still.found.check} {still.finding.what}"
+        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.what}"
         return _known(suspect), f"{words}: drained as before"
     return None, why
 
 
-def _matters(each: FailOfRun, suspect: Suspect, policy: Policy) -> bool:
+def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
     drained = suspect.drained
-    if drained is None or each.found.check == drained.check:
+    if drained is None or each.found_by.check == drained.check:
         return True
-    return policy.step(each.found.check, each.finding.hard) == decide.DRAIN
+    return policy.step(each.found_by.check, each.finding.hard) == DRAIN
 
 
 def _known(suspect: Suspect) -> dict[str, Any]:
@@ -202,10 +201,10 @@ def _known(suspect: Suspect) -> dict[str, Any]:
     }
 
 
-def _found(worst: FailOfRun) -> dict[str, Any]:
-    reason = str(decide.reason_of(worst))
+def _found(worst: Evidence) -> dict[str, Any]:
+    reason = str(reason_of(worst))
     what = None if worst.finding.value is None else worst.finding.what
-    found = worst.found
+    found = worst.found_by
     return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
 
 

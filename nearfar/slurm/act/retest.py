@@ -12,20 +12,22 @@ from nearfar.base import NearfarError, process
 from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, past, settled
+from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, reconciled, summarize
 from nearfar.slurm.results import Trust
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing
 
-from . import act, quarantine
+from . import quarantine
+from .options import ActOptions
+from .state_directory import locked, prepare
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
 _BESIDE = 900.0
 
 
-def _longest(pack: str) -> float:
-    """Seconds that a sweep with a pack may take, its pairs of nodes included."""
-    rounds = len(pairing.ROUNDS) if LEVELS[pack].pairs else 0
-    return (LEVELS[pack].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
+def _longest(level: str) -> float:
+    """Seconds that a sweep of a level may take, its pairs of nodes included."""
+    rounds = len(pairing.ROUNDS) if LEVELS[level].pairs else 0
+    return (LEVELS[level].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,13 @@ class RetestOptions:
     nodes for MPI between nodes, which takes two."""
 
     nodes: str
-    pack: str
+    level: str
     partition: str | None
     delivered: str | None
     beside: str | None = None
 
 
-def run(
-    asked: RetestOptions, order: act.ActOptions, slurm: Slurm, tell: Callable[[str], None]
-) -> quarantine.RetestResult:
+def run(asked: RetestOptions, order: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if order.results is None:
         raise NearfarError("--retest: name the directory that its results go to: --results DIR")
@@ -51,40 +51,40 @@ def run(
             f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
         )
     Trust(order.results, order.policy.trusted).way()
-    pack = LEVELS[asked.pack]
-    state = act.prepare(order.state)
-    with act.locked(state):
+    level = LEVELS[asked.level]
+    state = prepare(order.state)
+    with locked(state):
         journal = ActLog(state)
-        for lines in quarantine.recover(past(journal.entries()), slurm, journal):
+        for lines in quarantine.recover(summarize(journal.entries()), slurm, journal):
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = settled(past(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
+        before = reconciled(summarize(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
             node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
         )
         for suspect in these:
-            if suspect.drained is not None and not _asks(pack, suspect.drained.check):
+            if suspect.drained is not None and not _asks(level, suspect.drained.check):
                 which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
                 why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
-                raise NearfarError(f"--pack {asked.pack}: {why}; packs that do: {which}")
+                raise NearfarError(f"--level {asked.level}: {why}; levels that do: {which}")
         beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
         partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
-            return _sweep(asked.pack, partition, names, reservation, order, tell)
+            return _sweep(asked.level, partition, names, reservation, order, tell)
 
         return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
 
 
-def _asks(pack: Level, check: str) -> bool:
-    """Whether a pack asks what a node was drained for, so that it can be released."""
+def _asks(level: Level, check: str) -> bool:
+    """Whether a level asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
-        return pack.pairs
+        return level.pairs
     levels = next((question.levels for question in questions() if question.name == check), ())
-    if pack.quick or levels == (QUICK,):
-        return pack.quick and QUICK in levels
-    return not pack.checks or (TOPOLOGY if check == HEALTH else check) in pack.checks
+    if level.quick or levels == (QUICK,):
+        return level.quick and QUICK in levels
+    return not level.checks or (TOPOLOGY if check == HEALTH else check) in level.checks
 
 
 def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
@@ -108,20 +108,20 @@ def _partition(nodes: Sequence[NodeState]) -> str:
 
 
 def _sweep(
-    pack: str,
+    level: str,
     partition: str,
     names: Sequence[str],
     reservation: str,
-    order: act.ActOptions,
+    order: ActOptions,
     tell: Callable[[str], None],
 ) -> Sequence[CheckRun]:
     assert order.results is not None
     sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())
     command = [
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
-        f"--reservation={reservation}", f"--pack={pack}", f"--results={order.results}", f"--name={sweep}",
+        f"--reservation={reservation}", f"--level={level}", f"--results={order.results}", f"--name={sweep}",
     ]  # fmt: skip
-    done = process.run(command, _longest(pack), on_stderr=tell, on_stdout=tell)
+    done = process.run(command, _longest(level), on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
     found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())

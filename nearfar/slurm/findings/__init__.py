@@ -6,13 +6,17 @@ Needs: base, cells, mpi, site, slurm.controller, slurm.results, slurm.health, sl
 from __future__ import annotations
 
 from . import confirmation, hard_evidence, objections, reasons
-from .confirmation import WRONG_DATA, FailOfRun, SharedFault, blamed, evidence
+from .check_run import RUN, CheckRun, utc_text
+from .confirmation import fails
+from .evidence import Evidence, Intervention
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
-from .hard_evidence import TOPOLOGY, HardEvidence, Intervention, drained_by_others, resumed_by_others, that_drains
+from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
+from .interventions import drained_by_others, resumed_by_others
 from .log import ActLog
+from .log_summary import LogSummary, OurDrain, log_line, summarize
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
-from .observed import RUN, CheckRun, LogSummary, OurDrain, RecordedEvidence, shown
-from .replay import SlurmView, kept, line_of, past, settled
+from .reconcile import SlurmView, drains_seen, reconciled
+from .shared_faults import WRONG_DATA, SharedFault, blamed
 
 __all__ = [
     "CLOCKS",
@@ -21,12 +25,11 @@ __all__ = [
     "WRONG_DATA",
     "ActLog",
     "CheckRun",
-    "FailOfRun",
+    "Evidence",
     "HardEvidence",
     "Intervention",
     "LogSummary",
     "OurDrain",
-    "RecordedEvidence",
     "SharedFault",
     "SlurmView",
     "TimeRange",
@@ -34,22 +37,22 @@ __all__ = [
     "confirmation",
     "drained_by_others",
     "drained_by_us",
-    "evidence",
+    "drains_seen",
+    "fails",
     "gather",
     "hard_evidence",
-    "kept",
-    "line_of",
+    "log_line",
     "objection_to_comment",
     "objection_to_drain",
     "objections",
     "of_sweep",
     "our_comment",
     "our_reason",
-    "past",
     "reasons",
+    "reconciled",
     "resumed_by_others",
-    "settled",
-    "shown",
+    "summarize",
     "that_drains",
     "unreadable",
+    "utc_text",
 ]

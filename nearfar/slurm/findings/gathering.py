@@ -16,7 +16,7 @@ from nearfar.slurm.results import Trust, result
 from nearfar.slurm.sweep import pairing
 
 from . import pair_runs
-from .observed import RUN, CheckRun, seconds
+from .check_run import RUN, CheckRun, seconds
 
 #: Seconds that a node's clock may be ahead of this one's.
 CLOCKS = 300.0
@@ -92,13 +92,13 @@ class _Believed:
             came = place.lstat().st_mtime
             if one.system != self._system:
                 if any(finding.hard and finding.verdict == "FAIL" for _, finding in one.findings):
-                    self._others.add((one.system, one.node, one.run))
+                    self._others.add((one.system, one.name, one.run))
                 return
             _refuse_the_future(place / result.RESULT, seconds(one.ended), self._now)
         except (CouldNotJudge, OSError) as error:
             self._refused.append(str(error))
             return
-        key = one.node, one.run
+        key = one.name, one.run
         if self._said.setdefault(key, _said(one)) != _said(one):
             self._twice[key] = place
         self._runs.setdefault(key, tuple(_check_runs(one, came)))
@@ -203,7 +203,7 @@ def _listed(folder: Path) -> None:
 
 def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
     of_run = functools.partial(
-        CheckRun, node=one.node, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, pack=one.pack,
+        CheckRun, node=one.name, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, level=one.level,
         job=one.slurm is not None,
     )  # fmt: skip
     if one.missing or one.interrupted:

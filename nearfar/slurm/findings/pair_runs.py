@@ -15,10 +15,10 @@ from nearfar.base import CouldNotJudge, NearfarError, good, worst
 from nearfar.mpi import contention
 from nearfar.mpi.osu import subjects
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import NodeResult, ResultFinding, Trust, result
-from nearfar.slurm.sweep import Pair, SweepJob, pairing, state_file
+from nearfar.slurm.results import NodeResult, Pair, ResultFinding, Trust, result
+from nearfar.slurm.sweep import SweepJob, pairing, state_file
 
-from .observed import CheckRun, seconds
+from .check_run import CheckRun, seconds
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
     """The pairs of a round and where the latest result of each is; None where there is none."""
     trust.directory(folder)
     kept = state_file.parse(folder, trust.object(folder / state_file.FILE))
-    return {Pair(*task.pair): _latest(folder, task) for task in kept.tasks.values() if len(task.pair) == 2}
+    return {Pair(*job.nodes): _latest(folder, job) for job in kept.jobs.values() if len(job.nodes) == 2}
 
 
-def _latest(folder: Path, task: SweepJob) -> Path | None:
-    for attempt in range(task.attempt, 0, -1):
-        place = result.place(folder.parent, folder.name, task.node, attempt)
+def _latest(folder: Path, job: SweepJob) -> Path | None:
+    for attempt in range(job.attempt, 0, -1):
+        place = result.place(folder.parent, folder.name, job.name, attempt)
         if place.exists():
             return place
-    if task.has_result:
-        raise CouldNotJudge(f"{folder}: the result of {task.node} is gone; its pairs are not counted")
+    if job.has_result:
+        raise CouldNotJudge(f"{folder}: the result of {job.name} is gone; its pairs are not counted")
     return None
 
 
@@ -99,9 +99,9 @@ def _runs(rounds: Sequence[Mapping[Pair, MeasuredPair | None]]) -> Iterator[Chec
         {pair: "INDETERMINATE" if one is None else one.verdict for pair, one in each.items()} for each in rounds
     ]
     measured = {pair: one for each in rounds for pair, one in each.items() if one is not None}
-    nodes = list(dict.fromkeys(node for pair in measured for node in pair.nodes))
+    nodes = list(dict.fromkeys(node for pair in measured for node in pair))
     for node, judged in pairing.judge(nodes, verdicts).items():
-        mine = [one for pair, one in measured.items() if node in pair.nodes]
+        mine = [one for pair, one in measured.items() if node in pair]
         if judged.verdict == "FAIL":
             yield _blamed(node, [measured[pair] for pair in pairing.slow_with(node, verdicts)], judged.words)
         elif judged.verdict == "PASS":

@@ -6,18 +6,21 @@ Needs: base, verdict.
 from __future__ import annotations
 
 from . import publish_result, result, root_safe
-from .publish_result import RunInfo, make_for_all
-from .result import Job, NodeResult, ResultFinding
+from .pair import Pair, joined, parted
+from .publish_result import make_for_all
+from .result import NodeResult, ResultFinding, RunInfo
 from .trust import Trust, own
 
 __all__ = [
-    "Job",
     "NodeResult",
+    "Pair",
     "ResultFinding",
     "RunInfo",
     "Trust",
+    "joined",
     "make_for_all",
     "own",
+    "parted",
     "publish_result",
     "result",
     "root_safe",

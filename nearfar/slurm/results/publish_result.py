@@ -10,7 +10,6 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,11 @@ from nearfar.base import CouldNotJudge, cannot_write, copy_tree
 from nearfar.verdict import UNJUDGED
 
 from .evidence import findings
-from .result import RESULT, SCHEMA, Job, verdict_of
+from .result import RESULT, SCHEMA, RunInfo, verdict_of
 
 #: What of a run directory stays where the node keeps its own files: ReFrame's stage and output.
 _LEFT_BEHIND = ("reframe",)
 _ELSEWHERE = "name another --results DIR"
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """What a run directory does not know of itself. ``sweep`` None: a run outside a sweep, ``job`` None: outside Slurm."""
-
-    node: str
-    hostname: str
-    pack: str
-    sweep: str | None
-    started: str
-    ended: str
-    job: Job | None
 
 
 def new_run() -> str:
@@ -43,13 +29,13 @@ def new_run() -> str:
     return secrets.token_hex(4)
 
 
-def leave(run_directory: Path, place: Path, about: RunInfo, run: str | None = None) -> Path:
+def leave(run_directory: Path, place: Path, info: RunInfo, run: str | None = None) -> Path:
     """Copy what a run left to ``place`` (``result.place(…)``), with its ``result.json``; returns ``place``.
 
     The copy is made beside it and renamed, so that a reader sees all of it or nothing. What is modelled is not copied. Raises
     ``CouldNotJudge`` where nothing was measured, where ``place`` exists, or where it cannot be written.
     """
-    document = _document(run_directory, about, run or new_run())
+    document = _document(run_directory, info, run or new_run())
     try:
         with _beside(place) as beside:
             _copy(run_directory, beside, {entry["node_folder"] for entry in document["checks"]})
@@ -115,7 +101,7 @@ def _write(path: Path, document: Mapping[str, Any]) -> None:
     path.chmod(0o644)
 
 
-def _document(run_directory: Path, about: RunInfo, run: str) -> dict[str, Any]:
+def _document(run_directory: Path, info: RunInfo, run: str) -> dict[str, Any]:
     raw = _load(run_directory / "run.json")
     if raw is None:
         raise CouldNotJudge(f"{run_directory}: not a whole run (no run.json); nothing is handed over")
@@ -123,11 +109,11 @@ def _document(run_directory: Path, about: RunInfo, run: str) -> dict[str, Any]:
     real = [case for case in raw["missing_cases"] if not case.get("modelled")]
     missing = [f"{case['name']}: {case.get('reason') or 'it did not run'}" for case in real]
     if not checks and not missing:
-        raise CouldNotJudge(f"{run_directory}: nothing was measured on {about.hostname}; nothing is handed over")
-    verdict = verdict_of(about.node, (entry["verdict"] for entry in checks), bool(missing))
+        raise CouldNotJudge(f"{run_directory}: nothing was measured on {info.hostname}; nothing is handed over")
+    verdict = verdict_of(info.nodes, (entry["verdict"] for entry in checks), bool(missing))
     return {
-        "schema": SCHEMA, "run": run, **{k: v for k, v in asdict(about).items() if k != "job"},
-        "system": raw["system"], "slurm": None if about.job is None else asdict(about.job), "verdict": verdict,
+        "schema": SCHEMA, "run": run, "node": info.name, "hostname": info.hostname, "pack": info.level, "sweep": info.sweep,
+        "started": info.started, "ended": info.ended, "system": raw["system"], "slurm": info.slurm, "verdict": verdict,
         "reason": _first_reason(verdict, checks, missing),
         "interrupted": bool(raw.get("interrupted")), "checks": checks, "missing": missing,
         "blamed": _blamed(run_directory / "report.json"),

@@ -8,13 +8,14 @@ user, and says no other than its verdict files.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, good, worst
 
+from .pair import joined, parted
 from .trust import Trust
 
 SCHEMA = "nearfar-node-result/1"
@@ -53,19 +54,29 @@ class CheckResult:
     raw: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Job:
-    """The Slurm job that measured."""
+@dataclass(frozen=True, kw_only=True)
+class RunInfo:
+    """Which run it was. ``nodes``: the node, or the two of a pair, by Slurm's names; ``hostname`` is the machine's own. ``level``: what
+    was to be measured. ``sweep`` None: outside a sweep. Times are UTC, as 2026-11-20T09:00:00Z. ``slurm``: the job's ``job``,
+    ``partition`` and ``cluster``; None outside Slurm."""
 
-    job: int
-    partition: str | None
-    cluster: str | None
+    nodes: tuple[str, ...]
+    hostname: str
+    level: str
+    sweep: str | None
+    started: str
+    ended: str
+    slurm: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What its directory is called: the node's name, or ``n1+n2``."""
+        return joined(self.nodes)
 
 
-@dataclass(frozen=True)
-class NodeResult:
-    """One node's run. ``node`` is Slurm's name, ``hostname`` the machine's own; times are UTC, as
-    2026-11-20T09:00:00Z.
+@dataclass(frozen=True, kw_only=True)
+class NodeResult(RunInfo):
+    """A run and what it found, as it lies in ``folder``.
 
     ``missing``: sentences about cases that should have run and did not. ``interrupted``: its job was ended before it
     was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any.
@@ -73,14 +84,7 @@ class NodeResult:
 
     folder: Path
     run: str
-    sweep: str | None
-    node: str
-    hostname: str
     system: str
-    pack: str
-    started: str
-    ended: str
-    slurm: Job | None
     verdict: str
     reason: str | None
     checks: tuple[CheckResult, ...]
@@ -114,16 +118,16 @@ def _once(words: Iterable[str]) -> frozenset[str]:
     return _SETS.setdefault(found, found)
 
 
-def verdict_of(node: str, checks: Iterable[str], missing: bool) -> str:
-    """A result's verdict, of its checks': a node of which nothing was judged is INDETERMINATE. What a pair (``n1+n2``) says
-    of its nodes is told by all pairs together; by itself one may be not judged."""
+def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> str:
+    """A result's verdict, of its checks': a node of which nothing was judged is INDETERMINATE. What a pair says of its nodes
+    follows from all pairs together; by itself one may be not judged."""
     verdict = worst([*checks, *(["INDETERMINATE"] if missing else [])])
-    return "INDETERMINATE" if verdict == NOT_JUDGED and "+" not in node else verdict
+    return "INDETERMINATE" if verdict == NOT_JUDGED and len(nodes) == 1 else verdict
 
 
-def place(results: Path, sweep: str, node: str, attempt: int) -> Path:
-    """Where a node's attempt goes."""
-    return results / sweep / "nodes" / node / str(attempt)
+def place(results: Path, sweep: str, name: str, attempt: int) -> Path:
+    """Where an attempt at a node or pair of that name goes."""
+    return results / sweep / "nodes" / name / str(attempt)
 
 
 def folders(results: Path, sweep: str | None = None) -> Iterator[Path]:
@@ -145,15 +149,14 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
     checks = tuple(_check(folder, raw, entry, trust) for entry in raw["checks"])
-    verdict = verdict_of(raw["node"], (check.verdict for check in checks), bool(raw["missing"]))
+    nodes = parted(raw["node"])
+    verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
         raise CouldNotJudge(f"{path}: says {raw['verdict']} where its checks say {verdict}; not counted")
-    slurm = raw["slurm"]
     return NodeResult(
-        folder=folder, checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
-        slurm=None if slurm is None else Job(slurm["job"], slurm["partition"], slurm["cluster"]),
-        **{key: raw[key] for key in ("run", "sweep", "node", "hostname", "system", "pack", "started", "ended", "verdict",
-                                     "reason", "interrupted")},
+        folder=folder, nodes=nodes, level=raw["pack"], checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
+        **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
+                                     "interrupted")},
     )  # fmt: skip
 
 

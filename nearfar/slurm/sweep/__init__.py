@@ -3,13 +3,12 @@
 Needs: base, question, site, run, history, report, mpi, slurm.controller, slurm.results.
 """
 
-from . import measure, merge, node_run, pairing, pairs, plan, session, state_file
-from .controller import Controller
+from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, state_file, sweep_directory
+from .job_loop import Pace
 from .levels import CHOICES, LEVELS, PAIR, Level
-from .loop import Pace
-from .pairing import Pair
-from .plan import occupation
-from .state_file import SweepJob, SweepPlan, SweepState
+from .node_selection import occupation
+from .slurmctld import Controller
+from .state_file import Sweep, SweepJob, SweepOptions
 
 __all__ = [
     "CHOICES",
@@ -18,17 +17,17 @@ __all__ = [
     "Controller",
     "Level",
     "Pace",
-    "Pair",
+    "Sweep",
     "SweepJob",
-    "SweepPlan",
-    "SweepState",
-    "measure",
+    "SweepOptions",
+    "job_loop",
     "merge",
     "node_run",
+    "node_selection",
     "occupation",
+    "pair_rounds",
     "pairing",
-    "pairs",
     "plan",
-    "session",
     "state_file",
+    "sweep_directory",
 ]

@@ -12,7 +12,7 @@ from nearfar import history
 from nearfar.base import CouldNotJudge, files, node_lock
 from nearfar.slurm.controller import templates
 
-from .state_file import SweepJob, SweepPlan
+from .state_file import Sweep, SweepJob
 
 #: In the sweep's directory.
 SCRIPT = "job.sh"
@@ -26,31 +26,32 @@ _NOT_FOR_JOBS = (
 _WARNS = ": warning: "
 
 
-def output(folder: Path, task: SweepJob) -> Path:
-    """Where a job's own words go."""
-    return folder / JOBS / f"{task.node}.{task.attempt}.out"
+def output(folder: Path, job: SweepJob) -> Path:
+    """The file of a job's standard output and error."""
+    return folder / JOBS / f"{job.name}.{job.attempt}.out"
 
 
-def write(folder: Path, plan: SweepPlan, results: Path) -> None:
+def write(sweep: Sweep) -> None:
     """Write the script of a sweep."""
     values = {
-        "sweep": plan.sweep, "pack": plan.pack, "results": results, "site_partition": plan.site_partition,
-        "python": sys.executable, "environment": plan.environment,
+        "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "site_partition": sweep.site_partition,
+        "python": sys.executable, "environment": sweep.environment,
+        "pack": sweep.level,  # as sites' own templates may still call it
     }  # fmt: skip
-    files.write_atomically(folder / SCRIPT, templates.render("job.sh", values), "name another --results DIR")
+    files.write_atomically(sweep.folder / SCRIPT, templates.render("job.sh", values), "name another --results DIR")
 
 
-def submission(plan: SweepPlan, task: SweepJob, said: Path, now: float) -> list[str]:
-    """sbatch's options for a task's job: all of its node (or pair), only that, never again, not for ever."""
-    gres, count = plan.gres.get(task.node), len(task.hosts)
+def submission(sweep: Sweep, job: SweepJob, output: Path, now: float) -> list[str]:
+    """sbatch's options for a job: all of its nodes, only these, no requeue, a deadline."""
+    gres, count = sweep.gres.get(job.nodes[0]), len(job.nodes)
     # Slurm refuses a deadline that the time limit does not fit before.
-    deadline = max(plan.deadline, now + plan.minutes * 60 + 60)
+    deadline = max(sweep.deadline, now + sweep.minutes * 60 + 60)
     return [
-        f"--job-name={plan.job_name}", f"--partition={plan.partition}", f"--nodelist={','.join(task.hosts)}",
+        f"--job-name={sweep.job_name}", f"--partition={sweep.partition}", f"--nodelist={','.join(job.nodes)}",
         f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--exclusive", "--mem=0",
-        *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={plan.minutes}",
-        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={said}", "--chdir=/",
-        *([f"--reservation={plan.reservation}"] if plan.reservation else []), *plan.options,
+        *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={sweep.minutes}",
+        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output}", "--chdir=/",
+        *([f"--reservation={sweep.reservation}"] if sweep.reservation else []), *sweep.options,
     ]  # fmt: skip
 
 

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS, write_atomically
-from nearfar.slurm.results import own
 
-from . import nightly
-from . import pairs as second_stage
-from .outcome import NodeOutcome, outcomes, verdict, worst_first
-from .pairs import Pairs
-from .state_file import SweepState
+from . import nightly, pair_rounds
+from .outcome import Outcome, outcomes, verdict, worst_first
+from .pair_rounds import PairRounds
+from .state_file import Sweep
 from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"
@@ -29,20 +27,20 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Merged:
-    """A sweep as told: ``outcomes`` are worst first."""
+    """A sweep and what came of it: ``outcomes`` are worst first."""
 
-    journal: SweepState
-    outcomes: list[NodeOutcome]
+    sweep: Sweep
+    outcomes: list[Outcome]
     page: Path
-    pairs: Pairs | None = None
+    pairs: PairRounds | None = None
 
     @property
     def notes(self) -> list[str]:
         """What concerns no single node."""
         if self.pairs is not None:
             return self.pairs.notes()
-        plan = self.journal.plan
-        why = plan.no_pairs or ("fewer than two nodes are well by themselves" if plan.mpi_pairs else "")
+        sweep = self.sweep
+        why = sweep.no_pairs or ("fewer than two nodes are well by themselves" if sweep.mpi_pairs else "")
         return [f"MPI between nodes was not measured: {why}"] if why else []
 
     @property
@@ -57,14 +55,14 @@ class Merged:
 
     def document(self) -> dict[str, Any]:
         """``sweep-report.json``."""
-        plan = self.journal.plan
+        sweep = self.sweep
         counts = Counter(one.verdict for one in self.outcomes)
         return {
-            "schema": SCHEMA, "sweep": plan.sweep, "pack": plan.pack, "partition": plan.partition, "reservation": plan.reservation,
-            "started": _utc(plan.started), "command": list(plan.command), "verdict": self.verdict, "exit_code": self.exit_code,
-            "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(self.journal, one) for one in self.outcomes],
-            "left_out": nightly.left_out(self.journal),
-            "pairs": self.pairs.as_json(self.journal.folder) if self.pairs else [], "notes": self.notes,
+            "schema": SCHEMA, "sweep": sweep.name, "pack": sweep.level, "partition": sweep.partition, "reservation": sweep.reservation,
+            "started": _utc(sweep.started), "command": list(sweep.command), "verdict": self.verdict, "exit_code": self.exit_code,
+            "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
+            "left_out": nightly.left_out(sweep),
+            "pairs": self.pairs.as_json(sweep.folder) if self.pairs else [], "notes": self.notes,
         }  # fmt: skip
 
     def as_json(self) -> str:
@@ -78,33 +76,34 @@ class Merged:
         bad = [one for one in self.outcomes if one.verdict != "PASS"]
         many = f"{len(self.outcomes)} node{'s' if len(self.outcomes) != 1 else ''}"
         lines = [f"{self.verdict}: {many}: {words}" if words else f"{self.verdict}: no node was measured"]
-        lines += [nightly.words(self.journal)] if self.journal.plan.idle_only else []
-        lines += [f"  {one.verdict:13} {one.node}: {one.reason}" for one in bad[:_SHOWN]]
+        lines += [nightly.summary(self.sweep)] if self.sweep.idle_only else []
+        lines += [f"  {one.verdict:13} {one.name}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
         lines += self.notes
         return "\n".join([*lines, str(self.page)])
 
 
-def merge(journal: SweepState, results: Path) -> Merged:
+def merge(sweep: Sweep) -> Merged:
     """Read a sweep's results and write its report and page into its directory."""
-    page = SweepPage(journal)
-    found = outcomes(journal, results, own(results), page.add)
-    pairs = second_stage.read(journal, found)
+    page = SweepPage(sweep)
+    found = outcomes(sweep, page.add)
+    pairs = pair_rounds.read(sweep, found)
     if pairs is not None:
-        found = worst_first(journal, second_stage.with_pairs(found, pairs))
-    merged = Merged(journal, found, journal.folder / "index.html", pairs)
-    write_atomically(journal.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
+        found = worst_first(sweep, pair_rounds.with_pairs(found, pairs))
+    merged = Merged(sweep, found, sweep.folder / "index.html", pairs)
+    write_atomically(sweep.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
     write_atomically(
-        merged.page, page.render(found, merged.notes, pairs.pages(journal.folder) if pairs else []), _ELSEWHERE
+        merged.page, page.render(found, merged.notes, pairs.pages(sweep.folder) if pairs else []), _ELSEWHERE
     )
     return merged
 
 
-def _node(journal: SweepState, one: NodeOutcome) -> dict[str, Any]:
+def _node(sweep: Sweep, one: Outcome) -> dict[str, Any]:
     read = one.result
     return {
-        "node": one.node, "verdict": one.verdict, "reason": one.reason, "job": one.job, "state": one.state, "notes": list(one.notes),
-        "result": None if read is None else str(read.folder.relative_to(journal.folder)),
+        "node": one.name, "verdict": one.verdict, "reason": one.reason, "job": one.job.job_id, "state": one.job.state,
+        "notes": list(one.notes),
+        "result": None if read is None else str(read.folder.relative_to(sweep.folder)),
         "run": None if read is None else read.run, "hostname": None if read is None else read.hostname,
         "checks": {} if read is None else {check.check: check.verdict for check in read.checks},
         "blamed": [] if read is None else list(read.blamed),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from .state_file import FILE, SweepState
+from .state_file import FILE, Sweep
 
 
 def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:
@@ -22,19 +22,19 @@ def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:
     return [node for node in wanted if node in unseen] + order[::-1]
 
 
-def left_out(journal: SweepState) -> dict[str, str]:
+def left_out(sweep: Sweep) -> dict[str, str]:
     """Why nodes of a nightly run were not measured, where that is no finding: others had them, or wanted them."""
-    made_way = {t.node: f"{t.state}: {t.reason}" if t.reason else t.state for t in journal.tasks.values() if t.made_way}
-    return {**journal.plan.left_out, **made_way} if journal.plan.idle_only else {}
+    made_way = {j.name: f"{j.state}: {j.reason}" if j.reason else j.state for j in sweep.jobs.values() if j.made_way}
+    return {**sweep.left_out, **made_way} if sweep.idle_only else {}
 
 
-def words(journal: SweepState) -> str:
+def summary(sweep: Sweep) -> str:
     """``6 of 40 nodes measured; not: 30 allocated, 4 drained``."""
-    others = left_out(journal)
-    kinds = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
-    told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    measured = sum(task.has_result and not task.made_way for task in journal.tasks.values())
-    all_of_them = len(set(journal.tasks) | set(others))
+    others = left_out(sweep)
+    reasons = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
+    why_not = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    measured = sum(job.has_result and not job.made_way for job in sweep.jobs.values())
+    all_of_them = len(set(sweep.jobs) | set(others))
     return f"{measured} of {all_of_them} node{'' if all_of_them == 1 else 's'} measured" + (
-        f"; not: {told}" if told else ""
+        f"; not: {why_not}" if why_not else ""
     )

@@ -11,58 +11,50 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nearfar import history
 from nearfar.base import CouldNotJudge, NearfarError, files
 from nearfar.question import QUICK, askable, asked_at
 from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
-from nearfar.slurm.results import Job, RunInfo, publish_result, result
+from nearfar.slurm.results import RunInfo, publish_result, result
 
 from . import site_partition
 from .levels import LEVELS, PAIR
+from .state_file import SweepJob
 
 
-@dataclass(frozen=True)
-class NodeRunOptions:
-    """What a job is told. ``node`` is Slurm's name of it, or two (``n1+n2``). ``site_partition`` None: the one that fits
-    Slurm's partition; ``gpus`` is how many GPUs Slurm has on the node, None: as many as it says that the job has."""
+def run(
+    results: Path, sweep: str, job: SweepJob, level: str, site_partition_name: str | None = None, gpus: int | None = None
+) -> Path:  # fmt: skip
+    """Measure this node, of a job's one or two, and leave its result; returns the result's place.
 
-    results: Path
-    sweep: str
-    node: str
-    attempt: int
-    pack: str
-    site_partition: str | None = None
-    gpus: int | None = None
-
-
-def run(order: NodeRunOptions) -> Path:
-    """Measure this node and leave its result; returns the result's place.
+    ``site_partition_name`` None: the one that fits Slurm's partition; ``gpus``: how many GPUs Slurm has on the node, None: as
+    many as it says that the job has.
 
     An end by the scheduler (time limit, preemption, scancel) leaves what was measured until then, marked
     ``interrupted``. Raises ``NearfarError`` where there is nothing to leave.
     """
-    place = result.place(order.results, order.sweep, order.node, order.attempt)
+    place = result.place(results, sweep, job.name, job.attempt)
     here = os.environ.get("SLURMD_NODENAME")
-    if here is not None and here not in order.node.split("+"):
-        raise CouldNotJudge(f"this is node {here}, and the order is for {order.node}; nothing was measured")
+    if here is not None and here not in job.nodes:
+        raise CouldNotJudge(f"this is node {here}, and the job is for {job.name}; nothing was measured")
     _check_programs()
     began, started = time.monotonic(), time.time()
     # The ranks of a pair's other node read files too.
-    shared = order.results / order.sweep if "+" in order.node else None
+    shared = results / sweep if len(job.nodes) > 1 else None
     with _disk(shared) as disk:
         # The history outlives the job, and is not where the node's own files are.
         os.environ.setdefault(history.VARIABLE, str(history.directory()))
         os.environ["NEARFAR_STATE"] = str(disk)
-        run_directory = disk / f"{order.sweep}.{order.node}.{order.attempt}"  # the history calls the run so
-        os.environ[systems.JOB_PARTITION] = _partition(order.site_partition)
-        slurms = os.environ.get("SLURM_GPUS_ON_NODE", "") if order.gpus is None else str(order.gpus)
-        os.environ[gpu_count.VARIABLE] = "" if order.pack == PAIR else slurms
+        run_directory = disk / f"{sweep}.{job.name}.{job.attempt}"  # the history calls the run so
+        os.environ[systems.JOB_PARTITION] = _partition(site_partition_name)
+        slurms = os.environ.get("SLURM_GPUS_ON_NODE", "") if gpus is None else str(gpus)
+        os.environ[gpu_count.VARIABLE] = "" if level == PAIR else slurms
         with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
-            validation.run(_request(order.pack, run_directory))
+            validation.run(_request(level, run_directory))
         perflogs = disk / "reports" / "perflogs"
         if perflogs.is_dir():
             try:
@@ -70,9 +62,9 @@ def run(order: NodeRunOptions) -> Path:
             except OSError as error:
                 raise files.cannot_write(run_directory, error, "set TMPDIR to a directory") from None
         # The clock may be set while we measure; what lies between the two times is how long it took.
-        about = RunInfo(node=order.node, hostname=socket.gethostname(), pack=order.pack, sweep=order.sweep,
-                      started=_utc(started), ended=_utc(started + time.monotonic() - began), job=_job())  # fmt: skip
-        return publish_result.leave(run_directory, place, about)
+        info = RunInfo(nodes=job.nodes, hostname=socket.gethostname(), level=level, sweep=sweep, started=_utc(started),
+                       ended=_utc(started + time.monotonic() - began), slurm=_job())  # fmt: skip
+        return publish_result.leave(run_directory, place, info)
 
 
 def _check_programs() -> None:
@@ -107,24 +99,24 @@ def _partition(wanted: str | None) -> str:
 
 
 def _request(name: str, report_directory: Path) -> validation.Request:
-    pack = LEVELS[name]
+    level = LEVELS[name]
     # Pairs are judged together, by the sweep.
-    request = validation.Request(acceptance=pack.acceptance, must_judge=name != PAIR, quick=pack.quick,
+    request = validation.Request(acceptance=level.acceptance, must_judge=name != PAIR, quick=level.quick,
                                  report_directory=report_directory, command=("nearfar", *sys.argv[1:]))  # fmt: skip
-    if not pack.checks and not pack.quick:
+    if not level.checks and not level.quick:
         return request
     site = systems.site()
     system = site.systems[site.here]
-    known = asked_at(QUICK) if pack.quick else askable()
+    known = asked_at(QUICK) if level.quick else askable()
     fitting = {case.check for case in expected_cases.expected(known, system)}
-    wanted = pack.instead if pack.instead and _without_osu(system) else pack.checks
+    wanted = level.instead if level.instead and _without_osu(system) else level.checks
     wanted = wanted or tuple(question.name for question in known)
     chosen = tuple(check for check in wanted if check in fitting)
     if not chosen:
         slurms = os.environ.get(gpu_count.VARIABLE, "0") or "0"
         gpus = "" if slurms == "0" else f"; Slurm has {slurms} GPU{'s' if slurms != '1' else ''} on this node"
-        raise NearfarError(f"pack {name}: none of its checks fits this node's partition ({', '.join(wanted)}){gpus}")
-    if pack.quick:
+        raise NearfarError(f"level {name}: none of its checks fits this node's partition ({', '.join(wanted)}){gpus}")
+    if level.quick:
         return request
     return validation.Request(**{**vars(request), "checks": chosen})
 
@@ -141,11 +133,13 @@ def _without_osu(system: systems.System) -> bool:
     return all(set(p.environs) <= {SYSTEM} and not any(map(p.reframe.get, brings)) for p in partitions)
 
 
-def _job() -> Job | None:
+def _job() -> dict[str, Any] | None:
+    """The Slurm job that this is, as ``result.json`` has it; None where it is none."""
     number = os.environ.get("SLURM_JOB_ID", "")
     if not number.isdigit():
         return None
-    return Job(int(number), os.environ.get("SLURM_JOB_PARTITION"), os.environ.get("SLURM_CLUSTER_NAME"))
+    partition, cluster = os.environ.get("SLURM_JOB_PARTITION"), os.environ.get("SLURM_CLUSTER_NAME")
+    return {"job": int(number), "partition": partition, "cluster": cluster}
 
 
 def _utc(seconds: float) -> str:

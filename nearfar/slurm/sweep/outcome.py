@@ -4,110 +4,107 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from nearfar.base import ORDER, NearfarError, worst
-from nearfar.slurm.results import NodeResult, Trust, result
+from nearfar.slurm.results import NodeResult, own, result
 
 from . import job_script
 from .pairing import NodeVerdict
-from .state_file import SweepJob, SweepState
+from .state_file import Sweep, SweepJob
 
 #: Slurm's reasons for a job that its node could not start.
 _NOT_STARTED = ("JobLaunchFailure", "launch_failure", "RaisedSignal:53(Real-time signal 19)")
 
 
 @dataclass(frozen=True)
-class NodeOutcome:
-    """One node's. ``state`` is Slurm's last word about its job; ``notes`` are lines about results that were not believed,
-    ``pairs`` is what MPI with other nodes says of it."""
+class Outcome:
+    """A job's: the verdict on its node or pair. ``notes`` are lines about results that were not believed, ``pairs`` is what MPI
+    with other nodes says of a node."""
 
-    node: str
+    job: SweepJob
     verdict: str
     reason: str | None
-    result: NodeResult | None
-    job: int | None = None
-    state: str = ""
+    result: NodeResult | None = None
     notes: tuple[str, ...] = ()
     pairs: NodeVerdict | None = None
 
+    @property
+    def name(self) -> str:
+        """The node's name; of a pair ``n1+n2``."""
+        return self.job.name
 
-def outcomes(
-    journal: SweepState, results: Path, trust: Trust, see: Callable[[NodeResult], None] = lambda _: None
-) -> list[NodeOutcome]:
+
+def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None) -> list[Outcome]:
     """Every node of a sweep, worst first; in a nightly run without those that others had.
 
-    ``see`` is called with each result as it is read; after that their verdict files are not kept, which for a thousand
+    ``on_result`` is called with each result as it is read; after that their verdict files are not kept, which for a thousand
     nodes would fill the memory.
     """
     found = []
-    for task in journal.tasks.values():
-        one = outcome(journal, results, trust, task)
-        if journal.plan.idle_only and task.made_way and one.verdict != "FAIL":
+    for job in sweep.jobs.values():
+        one = outcome(sweep, job)
+        if sweep.idle_only and job.made_way and one.verdict != "FAIL":
             continue
         if one.result is not None:
-            see(one.result)
+            on_result(one.result)
             checks = tuple(replace(check, raw={}) for check in one.result.checks)
             one = replace(one, result=replace(one.result, checks=checks))
         found.append(one)
-    return worst_first(journal, found)
+    return worst_first(sweep, found)
 
 
-def worst_first(journal: SweepState, found: Iterable[NodeOutcome]) -> list[NodeOutcome]:
+def worst_first(sweep: Sweep, found: Iterable[Outcome]) -> list[Outcome]:
     """Outcomes by verdict, then in the sweep's order."""
-    places = {node: position for position, node in enumerate(journal.tasks)}
-    return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.node]))
+    places = {name: position for position, name in enumerate(sweep.jobs)}
+    return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.name]))
 
 
-def verdict(found: Iterable[NodeOutcome]) -> str:
+def verdict(found: Iterable[Outcome]) -> str:
     """The worst of them; INDETERMINATE for none."""
     words = [one.verdict for one in found]
     return worst(words) if words else "INDETERMINATE"
 
 
-def outcome(journal: SweepState, results: Path, trust: Trust, task: SweepJob) -> NodeOutcome:
-    """One node's: of its latest result that is believed."""
+def outcome(sweep: Sweep, job: SweepJob) -> Outcome:
+    """A job's: of its latest result that is believed."""
     notes: list[str] = []
-    for attempt in range(task.attempt, 0, -1):
-        place = result.place(results, journal.plan.sweep, task.node, attempt)
+    for attempt in range(job.attempt, 0, -1):
+        place = result.place(sweep.results, sweep.name, job.name, attempt)
         if not place.exists():
             continue
         try:
-            return _with_result(task, result.read(place, trust), tuple(notes))
+            return _with_result(job, result.read(place, own(sweep.results)), tuple(notes))
         except NearfarError as error:
             notes.append(str(error))
-    said = job_script.last_line(job_script.output(journal.folder, task))
-    reason = notes[0] if notes else _without_result(task, said)
-    return NodeOutcome(task.node, "INDETERMINATE", reason, None, task.job, task.state, tuple(notes))
+    last = job_script.last_line(job_script.output(sweep.folder, job))
+    return Outcome(job, "INDETERMINATE", notes[0] if notes else _without_result(job, last), notes=tuple(notes))
 
 
-def _with_result(task: SweepJob, read: NodeResult, notes: tuple[str, ...]) -> NodeOutcome:
+def _with_result(job: SweepJob, read: NodeResult, notes: tuple[str, ...]) -> Outcome:
     word, reason = read.verdict, read.reason
     if read.interrupted:
         word = worst([word, "INDETERMINATE"])
-        ended = f"Slurm ended job {task.job} before it was through: {_slurm_words(task)}"
+        ended = f"Slurm ended job {job.job_id} before it was through: {_slurm_words(job)}"
         reason = f"{reason}; {ended}" if reason and read.verdict == "FAIL" else ended
-    return NodeOutcome(task.node, word, reason, read, task.job, task.state, notes)
+    return Outcome(job, word, reason, read, notes)
 
 
-def _without_result(task: SweepJob, said: str) -> str:
-    """Why a node has no result, in a sentence: Slurm's word, Slurm's reason, and what the job said last."""
-    last = f"; it said last: {said}" if said else ""
-    if task.state == "refused":
-        return f"not measured: {task.reason}"
-    if not task.ended:
-        about = f"job {task.job} is {_slurm_words(task)}" if task.job else "its turn has not come"
-        return f"not measured yet: {about}{last}"
-    if task.job is None:
-        return f"never started: {task.reason}"
-    if task.state in ("PENDING", "DEADLINE") and not said:
-        return f"job {task.job} never started: {_slurm_words(task)}"
+def _without_result(job: SweepJob, last_line: str) -> str:
+    """Why a node has no result, in a sentence: Slurm's word, Slurm's reason, and the last line of the job's output."""
+    last = f"; it said last: {last_line}" if last_line else ""
+    if job.state == "refused":
+        return f"not measured: {job.reason}"
+    if not job.ended:
+        where = f"job {job.job_id} is {_slurm_words(job)}" if job.job_id else "its turn has not come"
+        return f"not measured yet: {where}{last}"
+    if job.job_id is None:
+        return f"never started: {job.reason}"
+    if job.state in ("PENDING", "DEADLINE") and not last:
+        return f"job {job.job_id} never started: {_slurm_words(job)}"
     # Slurm opens a job's output file on the node, and gives no other reason where it cannot.
-    hint = (
-        f"; does {task.node} see the results directory, and may it write there?" if task.reason in _NOT_STARTED else ""
-    )
-    return f"job {task.job} left no result: {_slurm_words(task)}{hint}{last}"
+    hint = f"; does {job.name} see the results directory, and may it write there?" if job.reason in _NOT_STARTED else ""
+    return f"job {job.job_id} left no result: {_slurm_words(job)}{hint}{last}"
 
 
-def _slurm_words(task: SweepJob) -> str:
-    return f"{task.state} ({task.reason})" if task.reason else task.state
+def _slurm_words(job: SweepJob) -> str:
+    return f"{job.state} ({job.reason})" if job.reason else job.state

@@ -10,27 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import good, passes
+from nearfar.slurm.results import Pair
 
 #: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
 ROUNDS = ("pairs-1", "pairs-2", "pairs-3")
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two nodes."""
-
-    one: str
-    other: str
-
-    @property
-    def name(self) -> str:
-        """As directories are called: ``n1+n2``."""
-        return f"{self.one}+{self.other}"
-
-    @property
-    def nodes(self) -> tuple[str, str]:
-        """Both."""
-        return self.one, self.other
 
 
 @dataclass(frozen=True)
@@ -51,7 +34,7 @@ def again(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> list[Pa
     not with before, these in turn. Where no pair passed, suspects change partners: with another one may be well."""
     good = _members(pair for pair, verdict in _all(rounds) if passes(verdict))
     unsettled = [node for node in nodes if node not in good and not _settled(node, rounds, good)]
-    tried = {frozenset(pair.nodes) for pair, _ in _all(rounds)}
+    tried = {frozenset(pair) for pair, _ in _all(rounds)}
     if not good:
         failed = any(verdict == "FAIL" for _, verdict in _all(rounds))
         return _with_others(unsettled, tried) if failed else []
@@ -137,7 +120,7 @@ def together_alone(nodes: Mapping[str, NodeVerdict], rounds: Sequence[Mapping[Pa
     """Pairs that failed though both nodes are well with others: what lies between them (a cable, a switch) is meant."""
     return [
         pair for pair, verdict in _all(rounds)
-        if verdict == "FAIL" and all(node in nodes and nodes[node].verdict == "PASS" for node in pair.nodes)
+        if verdict == "FAIL" and all(node in nodes and nodes[node].verdict == "PASS" for node in pair)
     ]  # fmt: skip
 
 
@@ -146,7 +129,7 @@ def _all(rounds: Sequence[Mapping[Pair, str]]) -> Iterator[tuple[Pair, str]]:
 
 
 def _mine(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[tuple[Pair, str]]:
-    return [(pair, verdict) for pair, verdict in _all(rounds) if node in pair.nodes]
+    return [(pair, verdict) for pair, verdict in _all(rounds) if node in pair]
 
 
 def _partner(pair: Pair, node: str) -> str:
@@ -154,4 +137,4 @@ def _partner(pair: Pair, node: str) -> str:
 
 
 def _members(pairs: Iterable[Pair]) -> list[str]:
-    return list(dict.fromkeys(node for pair in pairs for node in pair.nodes))
+    return list(dict.fromkeys(node for pair in pairs for node in pair))

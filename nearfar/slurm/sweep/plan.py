@@ -1,108 +1,92 @@
-"""Which nodes a sweep is about, and what a job on each has to ask for."""
+"""The plan of a new sweep: nodes chosen, limits set, and what would be wrong said before anything is submitted."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.slurm.controller import NodeState, node_names
+from nearfar.base import NearfarError, reports_directory
+from nearfar.slurm.controller import Slurm, node_names
 
-from .controller import Controller, NodeGroup
-
-#: GRES that hand out parts of a GPU; a job that has the whole GPU cannot have them too.
-_SHARED = ("mps", "shard")
-
-
-def usable_partition(controller: Controller, name: str) -> NodeGroup:
-    """A partition. Raises ``NearfarError`` for an unknown one, ``CouldNotJudge`` for one in which no job starts."""
-    group = controller.partition(name)
-    if group.state != "UP":
-        raise CouldNotJudge(
-            f"partition {name} is {group.state}: no job starts in it; scontrol update partition={name} state=up, or name another"
-        )
-    if not group.nodes:
-        raise CouldNotJudge(f"partition {name} has no nodes: nothing to measure")
-    return group
+from . import job_script, nightly, node_selection, pairs_wanted, site_partition, sweep_directory
+from .levels import LEVELS
+from .slurmctld import Controller
+from .state_file import Sweep, SweepOptions, jobs_for
 
 
-def choose(controller: Controller, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
-    """The names of the nodes: those of the list or of the reservation, else all of the partition.
+def results_directory(wanted: Path | None) -> Path:
+    """Where sweeps go: as asked, else ``reports/sweeps``."""
+    return (wanted or reports_directory() / "sweeps").absolute()
 
-    Raises ``NearfarError`` for names that the partition or reservation lacks, and what ``usable_partition`` raises.
+
+def new_sweep(
+    controller: Controller, results: Path, asked: SweepOptions, *, nodes: str | None = None, name: str | None = None,
+    minutes: int | None = None, hours: float | None = None, mpi_pairs: bool | None = None,
+) -> Sweep:  # fmt: skip
+    """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs.
+
+    ``nodes`` is a list in Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level
+    has them. ``name`` None: the time and the level. ``mpi_pairs`` None: as the level and the site's partition have it. Raises
+    ``NearfarError`` for what cannot be measured so.
     """
-    group = usable_partition(controller, partition)
-    reserved = None if reservation is None else _reserved(controller, reservation, group)
-    if nodes is None:
-        wanted = list(group.nodes) if reserved is None else reserved
-    else:
-        wanted = node_names.listed(nodes, "--nodes")
-        _all_in(wanted, group.nodes, f"--nodes {nodes}", f"partition {partition}")
-        if reserved is not None:
-            _all_in(wanted, reserved, f"--nodes {nodes}", f"reservation {reservation}")
-    return wanted
+    environment = job_script.environment(os.environ)
+    names = node_selection.choose(controller, asked.partition, nodes, asked.reservation)
+    if asked.site_partition is not None:
+        site_partition.refuse_unknown(asked.site_partition, names[0])
+    if asked.options:
+        controller.refuse_misused(asked.options)
+    known, left_out = controller.nodes(), {}
+    if asked.idle_only:
+        left_out = {node: why for node in names if (why := node_selection.occupation(known.get(node))) is not None}
+        names = nightly.longest_ago(results, [node for node in names if node not in left_out])
+    level, now = LEVELS[asked.level], time.time()
+    no_pairs = pairs_wanted.reason_against(
+        False if asked.idle_only else mpi_pairs, asked.level, names, asked.partition, asked.site_partition
+    )
+    minutes, hours = minutes or level.minutes, level.hours if hours is None else hours
+    if hours * 60 < minutes:
+        raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
+    name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
+    return Sweep(
+        **{f.name: getattr(asked, f.name) for f in fields(SweepOptions)}, folder=sweep_directory.place(results, name),
+        minutes=minutes, started=now, deadline=now + hours * 3600, jobs=jobs_for((node,) for node in names),
+        gres={node: gres for node in names if node in known and (gres := node_selection.gres(known[node]))},
+        environment=environment, command=("nearfar", *sys.argv[1:]), left_out=left_out, mpi_pairs=no_pairs is None,
+        no_pairs=no_pairs or "",
+    )  # fmt: skip
 
 
-def _reserved(controller: Controller, name: str, partition: NodeGroup) -> list[str]:
-    reservation = controller.reservation(name)
-    if reservation.state != "ACTIVE":
-        raise CouldNotJudge(
-            f"reservation {name} is {reservation.state or 'in no known state'}: no job starts in it now"
-        )
-    inside = [node for node in reservation.nodes if node in set(partition.nodes)]
-    if not inside:
-        raise NearfarError(f"reservation {name} has no node of partition {partition.name}")
-    return inside
+def controller() -> Controller:
+    """The cluster that this host's Slurm commands speak to. Raises ``NearfarError`` where there is none, or it is too
+    old."""
+    slurm = Slurm(job_script.for_sbatch(os.environ))
+    slurm.version()
+    return Controller(slurm)
 
 
-def _all_in(wanted: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
-    absent = sorted(set(wanted) - set(known))
-    if absent:
-        raise NearfarError(f"{what}: {node_names.fold(absent)} not in {where} (which has {node_names.fold(known)})")
-
-
-def gres(node: NodeState) -> str:
-    """All of a node's GRES as sbatch's ``--gres`` takes them; empty where it has none."""
-    listed = node.fields.get("Gres", "")
-    asked = []
-    # gpu:h100:8(S:0-1),nvme:2: commas also stand within the parentheses.
-    for entry in re.split(r",(?![^()]*\))", listed):
-        words = re.sub(r"\(.*", "", entry).split(":")
-        if words[0] and not entry.startswith("(null)") and words[0] not in _SHARED and words[-1] != "0":
-            asked.append(":".join(word for word in words if word != "no_consume"))
-    return ",".join(asked)
-
-
-def gpus(listed: str) -> int:
-    """How many GPUs are among GRES as ``gres`` gives them; in MIG mode they may be instances."""
-    found = 0
-    for name, *words in (entry.split(":") for entry in listed.split(",")):
-        if name == "gpu":
-            found += int(words[-1]) if words and words[-1].isdecimal() else 1
-    return found
-
-
-def refusal(node: NodeState | None) -> str | None:
-    """Why no job can start on a node now, in words; None where one can, if only after others have ended."""
-    if node is None:
-        return "Slurm shows no such node any more"
-    who = f" by {node.reason_by}" if node.reason_by else ""
-    when = f" at {node.reason_at:%Y-%m-%dT%H:%M:%SZ}" if node.reason_at else ""
-    why = f": {' '.join(node.reason.split())}" if node.reason else ""
-    if node.drain:
-        return f"drained{who}{when}{why}"
-    if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG"}:
-        state = "down" if node.base == "DOWN" else "failing" if "FAIL" in node.flags else "wrongly registered"
-        return f"{state}{who}{when}{why}"
-    return None
-
-
-def occupation(node: NodeState | None) -> str | None:
-    """Why a node is not exactly idle, in words; None where it is: up, no job, not planned for one, not reserved, not powered
-    down, and answering."""
-    if node is None or node.drain or node.down:
-        return refusal(node) or "not responding"
-    if node.idle:
-        return None
-    flags = ", ".join(sorted(node.flags)).lower().replace("_", " ")
-    return flags if node.base == "IDLE" else node.base.lower()
+def dry_run(sweep: Sweep, print_line: Callable[[str], None]) -> None:
+    """Say what would be submitted."""
+    jobs = sweep.jobs.values()
+    waiting = [job for job in jobs if job.job_id is None and not job.ended]
+    which = node_names.fold(node for job in waiting for node in job.nodes) or "none"
+    many = "" if len(jobs) == 1 else "s"
+    print_line(f"sweep {sweep.name}: {len(jobs)} node{many} of {sweep.partition}; jobs are submitted for {which}")
+    left = sum(job.outstanding for job in jobs)
+    if left:
+        print_line(f"waited for: {left} job{'' if left == 1 else 's'} that may still be in Slurm")
+    print_line(
+        f"at most {sweep.max_jobs} jobs at once, {sweep.minutes} minutes each; level {sweep.level}: {LEVELS[sweep.level].words}"
+    )
+    if sweep.mpi_pairs:
+        print_line("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")
+    elif sweep.no_pairs:
+        print_line(f"MPI between nodes is not measured: {sweep.no_pairs}")
+    if waiting:
+        output = job_script.output(Path(), waiting[0])
+        options = job_script.submission(sweep, waiting[0], output, sweep.started)
+        print_line(f"the first: sbatch {shlex.join(options)}")

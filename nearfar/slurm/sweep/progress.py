@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-
-from nearfar.slurm.results import Trust
 
 from .outcome import outcome
-from .state_file import SweepJob, SweepState
+from .state_file import Sweep, SweepJob
 
 
 class SweepProgress:
-    """Tells of a sweep; standard output stays free for ``--json``."""
+    """What is printed while a sweep goes on; standard output stays free for ``--json``."""
 
-    def __init__(self, journal: SweepState, results: Path, trust: Trust) -> None:
-        self._journal, self._results, self._trust = journal, results, trust
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
         self._terminal = sys.stderr.isatty()
 
-    def say(self, words: str) -> None:
+    def message(self, words: str) -> None:
         """A line of its own."""
         self._print(f"nearfar: {words}")
 
-    def tell(self, task: SweepJob) -> None:
-        """A node is through."""
-        tasks = self._journal.tasks.values()
-        through = sum(task.ended for task in tasks)
-        one = outcome(self._journal, self._results, self._trust, task)
+    def job_ended(self, job: SweepJob) -> None:
+        """A line about a node that is through."""
+        jobs = self._sweep.jobs.values()
+        through = sum(job.ended for job in jobs)
+        one = outcome(self._sweep, job)
         reason = f": {one.reason}" if one.reason and one.verdict != "PASS" else ""
-        self._print(f"nearfar: {task.node}: {one.verdict} ({through} of {len(tasks)}){reason}")
+        self._print(f"nearfar: {job.name}: {one.verdict} ({through} of {len(jobs)}){reason}")
 
-    def going_on(self) -> None:
+    def counts(self) -> None:
         """On a terminal: how many nodes are through, measured now, and waiting; each call in the place of the last."""
         if not self._terminal:
             return
-        tasks = self._journal.tasks.values()
-        through = sum(task.ended for task in tasks)
-        running = sum(task.outstanding and task.state != "PENDING" for task in tasks)
-        pending = sum(task.outstanding and task.state == "PENDING" for task in tasks)
-        many = "" if len(tasks) == 1 else "s"
-        line = f"{through} of {len(tasks)} node{many} through, {running} being measured, {pending} queued"
+        jobs = self._sweep.jobs.values()
+        through = sum(job.ended for job in jobs)
+        running = sum(job.outstanding and job.state != "PENDING" for job in jobs)
+        pending = sum(job.outstanding and job.state == "PENDING" for job in jobs)
+        many = "" if len(jobs) == 1 else "s"
+        line = f"{through} of {len(jobs)} node{many} through, {running} being measured, {pending} queued"
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def _print(self, line: str) -> None:

@@ -1,82 +1,55 @@
-"""A sweep's own file, ``sweep.json``: what was asked, and how far each node has come; with it a sweep resumes."""
+"""A sweep, its jobs, and its own file, ``sweep.json``: what is measured where, and how far each job has come."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, write_atomically
+from nearfar.slurm.results import joined, parted
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
-#: What a plan has had since the first version.
+#: Keys of earlier versions, and what they are called today.
+_RENAMED = {"pack": "level", "window": "max_jobs", "tasks": "jobs", "job": "job_id"}
+#: What a sweep has had since the first version.
 _LATER = ("no_pairs",)
+#: Fields of a sweep that the file says otherwise: its place is the folder, its jobs have entries of their own.
+_APART = ("folder", "jobs")
 #: How a nightly job ends that made way for others, or never had its turn.
 _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 
 
-@dataclass(frozen=True)
-class SweepPlan:
-    """What is asked of which nodes. ``deadline`` is in seconds since 1970; ``gres`` is by node, as sbatch takes it;
-    ``options`` are sbatch's own, of the whole sweep. ``idle_only``: a nightly run, which takes idle nodes alone and makes
-    way; ``left_out`` says why it does not even try a node of the partition. ``mpi_pairs``: MPI between nodes follows, in
-    sweeps that are ``part_of`` this one; ``no_pairs`` says why it does not though it might."""
-
-    sweep: str
-    pack: str
-    partition: str
-    nodes: tuple[str, ...]
-    gres: dict[str, str]
-    minutes: int
-    window: int
-    started: float
-    deadline: float
-    reservation: str | None = None
-    site_partition: str | None = None
-    options: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    idle_only: bool = False
-    left_out: dict[str, str] = field(default_factory=dict)
-    part_of: str | None = None
-    mpi_pairs: bool = False
-    no_pairs: str = ""
-
-    @property
-    def job_name(self) -> str:
-        """What all its jobs are called: ``scancel --name`` takes it."""
-        return f"nearfar-{f'{self.part_of}.' if self.part_of else ''}{self.sweep}"
-
-
 @dataclass(eq=False)
 class SweepJob:
-    """How far a node has come. ``state`` is Slurm's word about its job; ``waiting`` and ``refused`` where it has none.
+    """A job of a sweep, and how far it has come. ``nodes``: the node that it measures, or two that it measures together.
+    ``job_id`` None: not submitted. ``state`` is Slurm's word about it; ``waiting`` and ``refused`` where it has none.
 
-    ``pair``: two nodes that are measured together, which ``node`` is then the name of. ``ended``: nothing more comes of
-    this attempt. ``has_result``: a result was renamed into place; ``interrupted``: of a job that Slurm ended early.
+    ``ended``: nothing more comes of this attempt. ``has_result``: a result was renamed into place; ``interrupted``: of a
+    job that Slurm ended early.
     """
 
-    node: str
+    nodes: tuple[str, ...]
     attempt: int = 1
-    job: int | None = None
+    job_id: int | None = None
     state: str = "waiting"
     reason: str = ""
     ended: bool = False
     has_result: bool = False
     interrupted: bool = False
-    pair: tuple[str, ...] = ()
 
     @property
-    def hosts(self) -> tuple[str, ...]:
-        """The nodes that its job is for."""
-        return self.pair or (self.node,)
+    def name(self) -> str:
+        """What its directory is called: the node's name, or ``n1+n2``."""
+        return joined(self.nodes)
 
     @property
     def outstanding(self) -> bool:
-        """It has a job that may still leave a result."""
-        return self.job is not None and not self.ended
+        """It was submitted, and may still leave a result."""
+        return self.job_id is not None and not self.ended
 
     @property
     def made_way(self) -> bool:
@@ -84,25 +57,77 @@ class SweepJob:
         return self.ended and self.state in _MADE_WAY and (self.interrupted or not self.has_result)
 
 
-@dataclass
-class SweepState:
-    """The plan and the tasks by node, as kept in ``folder``."""
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """What a sweep is asked for and keeps. ``partition`` and ``reservation`` are Slurm's, ``site_partition`` is of the site's file;
+    ``max_jobs``: in Slurm at once; ``options`` are sbatch's own, of every job. ``idle_only``: a nightly run, which takes idle nodes
+    alone and makes way."""
+
+    partition: str
+    level: str
+    max_jobs: int
+    reservation: str | None = None
+    site_partition: str | None = None
+    options: tuple[str, ...] = ()
+    idle_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(SweepOptions):
+    """A sweep and its jobs by name, kept in ``folder``, which is named for it.
+
+    ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
+    it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, in sweeps that are
+    ``part_of`` this one; ``no_pairs`` says why it does not though it might.
+    """
 
     folder: Path
-    plan: SweepPlan
-    tasks: dict[str, SweepJob]
+    minutes: int
+    started: float
+    deadline: float
+    jobs: dict[str, SweepJob]
+    gres: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    part_of: str | None = None
+    mpi_pairs: bool = False
+    no_pairs: str = ""
+
+    @property
+    def name(self) -> str:
+        """The sweep's name."""
+        return self.folder.name
+
+    @property
+    def results(self) -> Path:
+        """The results directory that it is in; of a sweep that is part of another, that one's folder."""
+        return self.folder.parent
+
+    @property
+    def job_name(self) -> str:
+        """What all its jobs are called: ``scancel --name`` takes it."""
+        return f"nearfar-{f'{self.part_of}.' if self.part_of else ''}{self.name}"
 
     def save(self) -> None:
-        """Write it, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only)."""
-        plan = asdict(self.plan)
-        document = {"schema": SCHEMA, **plan, "tasks": [asdict(task) for task in self.tasks.values()]}
+        """Write ``sweep.json``, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only)."""
+        document = {
+            "schema": SCHEMA, "sweep": self.name, "nodes": list(self.jobs),
+            **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in _APART},
+            "jobs": [asdict(job) for job in self.jobs.values()],
+        }  # fmt: skip
         text = json.dumps(document, indent=1) + "\n"
         # `act` reads it, maybe as another user, and believes what only its owner can change.
         write_atomically(self.folder / FILE, text, "name another --results DIR", mode=0o644)
 
 
-def load(folder: Path) -> SweepState:
-    """The journal of a sweep. Raises ``NearfarError`` where there is none, ``CouldNotJudge`` for half a file."""
+def jobs_for(nodes: Iterable[tuple[str, ...]]) -> dict[str, SweepJob]:
+    """A job that has yet to be submitted for each node (a tuple of one) or pair, by name."""
+    return {job.name: job for job in map(SweepJob, nodes)}
+
+
+def load(folder: Path) -> Sweep:
+    """The sweep of a folder. Raises ``NearfarError`` where there is none, ``CouldNotJudge`` for half a file."""
     path = folder / FILE
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
@@ -113,19 +138,34 @@ def load(folder: Path) -> SweepState:
     return parse(folder, raw)
 
 
-def parse(folder: Path, raw: Any) -> SweepState:
-    """The journal that a ``sweep.json`` holds. Raises ``CouldNotJudge`` for another document."""
+def parse(folder: Path, raw: Any) -> Sweep:
+    """The sweep that a ``sweep.json`` holds, one of an earlier version too. Raises ``CouldNotJudge`` for another document."""
     path = folder / FILE
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
     try:
-        # What an earlier version did not write has its default.
-        given = [f.name for f in fields(SweepPlan) if f.name in raw or f.name not in _LATER]
-        plan = SweepPlan(**{name: _tuple(raw[name]) for name in given})
-        tasks = [SweepJob(**{f.name: _tuple(entry[f.name]) for f in fields(SweepJob)}) for entry in raw["tasks"]]
-    except (KeyError, TypeError) as error:
+        raw = _renamed(raw)
+        jobs = [
+            SweepJob(**{f.name: _tuple(entry[f.name]) for f in fields(SweepJob)}) for entry in map(_job, raw["jobs"])
+        ]
+        given = [f.name for f in fields(Sweep) if f.name not in _APART and (f.name in raw or f.name not in _LATER)]
+        values = {name: _tuple(raw[name]) for name in given}
+        # Earlier versions had that of a pair under the pair's name.
+        values["gres"] = {parted(name)[0]: gres for name, gres in raw["gres"].items()}
+        return Sweep(folder=folder, jobs={job.name: job for job in jobs}, **values)
+    except (KeyError, TypeError, AttributeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
-    return SweepState(folder, plan, {task.node: task for task in tasks})
+
+
+def _job(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A job's entry; earlier versions had ``node``, and ``pair`` for two."""
+    found = _renamed(entry)
+    return found if "nodes" in found else {**found, "nodes": entry["pair"] or [entry["node"]]}
+
+
+def _renamed(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The values under today's names."""
+    return {_RENAMED.get(key, key): value for key, value in raw.items()}
 
 
 def _tuple(value: Any) -> Any:

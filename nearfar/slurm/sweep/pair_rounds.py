@@ -1,6 +1,6 @@
-"""The second stage of a sweep: MPI between two nodes, on disjoint pairs, and each suspect again with a node that passed.
+"""The pair rounds of a sweep: MPI between two nodes, on disjoint pairs, and each suspect again with a node that passed.
 
-Each round is a sweep of its own in the sweep's directory (``pairs-1`` and so on), whose "nodes" are pairs.
+Each round is a sweep of its own in the sweep's directory (``pairs-1`` and so on), of jobs on two nodes each.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 
 from nearfar.base import passes, worst
 from nearfar.mpi.osu import INSTALL
-from nearfar.slurm.results import own
+from nearfar.slurm.results import Pair, joined
 
-from . import measure, pairing, session, state_file
-from .controller import Controller
+from . import job_loop, pairing, state_file, sweep_directory
+from .job_loop import Pace
 from .levels import LEVELS, PAIR, PING_PONG
-from .loop import Pace
-from .outcome import NodeOutcome, outcomes
-from .pairing import NodeVerdict, Pair
-from .state_file import SweepJob, SweepState
+from .outcome import Outcome, outcomes
+from .pairing import NodeVerdict
+from .slurmctld import Controller
+from .state_file import Sweep, jobs_for
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairRounds:
     """What the rounds found: outcomes by pair, and what to think of each node."""
 
-    rounds: tuple[dict[Pair, NodeOutcome], ...]
+    rounds: tuple[dict[Pair, Outcome], ...]
     judged: dict[str, NodeVerdict]
 
     @property
@@ -39,7 +39,7 @@ class Pairs:
 
     def last_reason(self, node: str) -> str | None:
         """What was wrong in the last pair of a node that was not well."""
-        mine = [one for found in self.rounds for pair, one in found.items() if node in pair.nodes]
+        mine = [one for found in self.rounds for pair, one in found.items() if node in pair]
         return next((one.reason for one in reversed(mine) if not passes(one.verdict)), None)
 
     def notes(self) -> list[str]:
@@ -56,24 +56,26 @@ class Pairs:
     def pages(self, folder: Path) -> list[tuple[str, str]]:
         """The pages of pairs that are not well, by name; relative to the sweep's directory."""
         bad = [(pair, one.result) for found in self.rounds for pair, one in found.items() if not passes(one.verdict)]
-        return [(pair.name, f"{read.folder.relative_to(folder)}/index.html") for pair, read in bad if read is not None]
+        return [
+            (joined(pair), f"{read.folder.relative_to(folder)}/index.html") for pair, read in bad if read is not None
+        ]
 
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
         return [
-            {"nodes": list(pair.nodes), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job,
+            {"nodes": list(pair), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job.job_id,
              "result": None if one.result is None else str(one.result.folder.relative_to(folder))}
             for number, found in enumerate(self.rounds, 1) for pair, one in found.items()
         ]  # fmt: skip
 
 
-def candidates(sweep: SweepState, found: Sequence[NodeOutcome]) -> list[str]:
+def candidates(sweep: Sweep, found: Sequence[Outcome]) -> list[str]:
     """The nodes that are well by themselves, in the sweep's order: a node that is not is no partner."""
-    well = {one.node for one in found if _well(one)}
-    return [node for node in sweep.tasks if node in well]
+    well = {one.name for one in found if _well(one)}
+    return [node for node in sweep.jobs if node in well]
 
 
-def _well(one: NodeOutcome) -> bool:
+def _well(one: Outcome) -> bool:
     """Whether everything but MPI within the node is good: where there is no OSU, that cannot be judged, and another program
     measures between nodes."""
     if passes(one.verdict):
@@ -84,9 +86,9 @@ def _well(one: NodeOutcome) -> bool:
     return all(passes(check.verdict) or check.check in LEVELS[PAIR].checks for check in read.checks)
 
 
-def carry_out(sweep: SweepState, controller: Controller, results: Path, pace: Pace) -> None:
+def measure(sweep: Sweep, controller: Controller, pace: Pace) -> None:
     """Measure the rounds, or what is left of them."""
-    nodes = candidates(sweep, outcomes(sweep, results, own(results)))
+    nodes = candidates(sweep, outcomes(sweep))
     done: list[dict[Pair, str]] = []
     for name in pairing.ROUNDS:
         chosen = pairing.again(nodes, done) if done else pairing.first(nodes)
@@ -96,62 +98,57 @@ def carry_out(sweep: SweepState, controller: Controller, results: Path, pace: Pa
         done.append({pair: one.verdict for pair, one in found.items()})
 
 
-def read(sweep: SweepState, found: Sequence[NodeOutcome]) -> Pairs | None:
+def read(sweep: Sweep, found: Sequence[Outcome]) -> PairRounds | None:
     """What the rounds found so far; None where there were none."""
-    begun = journals(sweep)
+    begun = rounds_of(sweep)
     if not begun:
         return None
     rounds = [_outcomes(each) for each in begun]
     verdicts = [{pair: one.verdict for pair, one in each.items()} for each in rounds]
-    return Pairs(tuple(rounds), pairing.judge(candidates(sweep, found), verdicts))
+    return PairRounds(tuple(rounds), pairing.judge(candidates(sweep, found), verdicts))
 
 
-def journals(sweep: SweepState) -> list[SweepState]:
-    """Of the rounds that were begun."""
-    return [
-        state_file.load(sweep.folder / name)
-        for name in pairing.ROUNDS
-        if (sweep.folder / name / state_file.FILE).exists()
-    ]
+def rounds_of(sweep: Sweep) -> list[Sweep]:
+    """The rounds that were begun."""
+    folders = [sweep.folder / name for name in pairing.ROUNDS]
+    return [state_file.load(folder) for folder in folders if (folder / state_file.FILE).exists()]
 
 
-def with_pairs(found: Sequence[NodeOutcome], pairs: Pairs) -> list[NodeOutcome]:
+def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:
     """The nodes' outcomes with what the pairs say of them."""
-    return [_with(one, pairs, pairs.judged.get(one.node)) for one in found]
+    return [_with(one, pairs, pairs.judged.get(one.name)) for one in found]
 
 
-def _with(one: NodeOutcome, pairs: Pairs, judged: NodeVerdict | None) -> NodeOutcome:
+def _with(one: Outcome, pairs: PairRounds, judged: NodeVerdict | None) -> Outcome:
     if judged is None:
         return one
     verdict, reason = worst([one.verdict, judged.verdict]), one.reason
     if judged.verdict != "PASS":
-        why = pairs.last_reason(one.node)
+        why = pairs.last_reason(one.name)
         reason = f"{judged.words}: {why}" if why else judged.words
     return replace(one, verdict=verdict, reason=reason, pairs=judged)
 
 
 def _round(
-    sweep: SweepState, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
-) -> dict[Pair, NodeOutcome]:
-    now, pack = time.time(), LEVELS[PAIR]
+    sweep: Sweep, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
+) -> dict[Pair, Outcome]:  # fmt: skip
+    now, level = time.time(), LEVELS[PAIR]
     if (sweep.folder / name).exists():
-        mine = session.resume(sweep.folder, name, now)
+        mine = sweep_directory.resume(sweep.folder, name, now)
     elif not chosen:
         return {}
     else:
-        gres = {pair.name: sweep.plan.gres[pair.one] for pair in chosen if pair.one in sweep.plan.gres}
-        plan = replace(
-            sweep.plan, sweep=name, part_of=sweep.plan.sweep, pack=PAIR, nodes=tuple(pair.name for pair in chosen), gres=gres,
-            minutes=pack.minutes, started=now, deadline=now + pack.hours * 3600,
+        mine = replace(
+            sweep, folder=sweep.folder / name, part_of=sweep.name, level=PAIR, jobs=jobs_for(chosen), minutes=level.minutes,
+            started=now, deadline=now + level.hours * 3600,
         )  # fmt: skip
-        mine = session.begin(sweep.folder, plan, {pair.name: SweepJob(pair.name, pair=pair.nodes) for pair in chosen})
-    many = "s" if len(mine.tasks) > 1 else ""
-    print(f"nearfar: MPI between nodes: {len(mine.tasks)} pair{many} ({name})", file=sys.stderr)
-    measure.carry_out(mine, controller, sweep.folder, pace)
+        sweep_directory.begin(mine)
+    many = "s" if len(mine.jobs) > 1 else ""
+    print(f"nearfar: MPI between nodes: {len(mine.jobs)} pair{many} ({name})", file=sys.stderr)
+    job_loop.measure(mine, controller, pace)
     return _outcomes(mine)
 
 
-def _outcomes(mine: SweepState) -> dict[Pair, NodeOutcome]:
-    results = mine.folder.parent
-    found = {one.node: one for one in outcomes(mine, results, own(results))}
-    return {Pair(*task.pair): found[name] for name, task in mine.tasks.items() if len(task.pair) == 2}
+def _outcomes(mine: Sweep) -> dict[Pair, Outcome]:
+    found = {one.name: one for one in outcomes(mine)}
+    return {Pair(*job.nodes): found[name] for name, job in mine.jobs.items() if len(job.nodes) == 2}

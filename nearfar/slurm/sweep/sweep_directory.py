@@ -17,7 +17,7 @@ from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import make_for_all, own, result
 
 from . import job_script, state_file
-from .state_file import SweepJob, SweepPlan, SweepState
+from .state_file import Sweep, SweepJob
 
 _ELSEWHERE = "name another --results DIR"
 
@@ -68,11 +68,18 @@ def _refuse_forgeable(results: Path) -> None:
         raise CouldNotJudge(f"{words}: results there could be forged; chmod go-w it, or {_ELSEWHERE}") from None
 
 
-def could_begin(results: Path, name: str) -> None:
-    """Refuse what ``lock`` and ``begin`` would refuse of these two, as far as one can see without making anything."""
-    _refuse_name(name)
-    if (results / name).exists():
-        raise _there_is_one(results / name)
+def place(results: Path, name: str) -> Path:
+    """The directory of a new sweep. Raises ``NearfarError`` for a name that is none."""
+    if not node_names.NAME.fullmatch(name):
+        raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
+    return results / name
+
+
+def could_begin(sweep: Sweep) -> None:
+    """Refuse what ``lock`` and ``begin`` would refuse of a sweep, as far as one can see without making anything."""
+    if sweep.folder.exists():
+        raise _there_is_one(sweep.folder)
+    results = sweep.results
     above = next(path for path in (results, *results.parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         code = errno.EACCES if above.is_dir() else errno.ENOTDIR
@@ -81,20 +88,13 @@ def could_begin(results: Path, name: str) -> None:
         _refuse_forgeable(results)
 
 
-def _refuse_name(name: str) -> None:
-    if not node_names.NAME.fullmatch(name):
-        raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
-
-
 def _there_is_one(folder: Path) -> NearfarError:
     return NearfarError(f"{folder}: there is a sweep of that name; --resume {folder.name} continues it")
 
 
-def begin(results: Path, plan: SweepPlan, tasks: dict[str, SweepJob] | None = None) -> SweepState:
-    """Make a sweep's directory; ``tasks`` where they are not one for each node. Raises ``NearfarError`` where there is one
-    of that name."""
-    _refuse_name(plan.sweep)
-    folder = results / plan.sweep
+def begin(sweep: Sweep) -> Sweep:
+    """Make a sweep's directory; returns the sweep. Raises ``NearfarError`` where there is one of that name."""
+    folder = sweep.folder
     try:
         folder.mkdir()
         folder.chmod(0o755)
@@ -104,23 +104,21 @@ def begin(results: Path, plan: SweepPlan, tasks: dict[str, SweepJob] | None = No
         raise _there_is_one(folder) from None
     except OSError as error:
         raise files.cannot_write(folder, error, _ELSEWHERE) from None
-    job_script.write(folder, plan, results)
-    made = SweepState(folder, plan, tasks or {node: SweepJob(node) for node in plan.nodes})
-    made.save()
-    return made
+    job_script.write(sweep)
+    sweep.save()
+    return sweep
 
 
-def resume(results: Path, name: str, now: float) -> SweepState:
+def resume(results: Path, name: str, now: float) -> Sweep:
     """A sweep that was interrupted, or left nodes without a result: these have their turn again, and jobs that are still
     in Slurm are waited for. It gets as much time again as it had."""
     kept = state_file.load(results / name)
-    plan = kept.plan
-    for task in kept.tasks.values():
-        task.has_result = (result.place(results, name, task.node, task.attempt) / result.RESULT).exists()
-        if task.has_result:
-            task.ended = True
-        elif task.ended:
-            kept.tasks[task.node] = SweepJob(task.node, task.attempt + (task.job is not None), pair=task.pair)
-    if plan.deadline <= now or any(task.job is None for task in kept.tasks.values()):
-        plan = replace(plan, started=now, deadline=now + (plan.deadline - plan.started))
-    return SweepState(kept.folder, plan, kept.tasks)
+    for job in kept.jobs.values():
+        job.has_result = (result.place(results, name, job.name, job.attempt) / result.RESULT).exists()
+        if job.has_result:
+            job.ended = True
+        elif job.ended:
+            kept.jobs[job.name] = SweepJob(job.nodes, job.attempt + (job.job_id is not None))
+    if kept.deadline <= now or any(job.job_id is None for job in kept.jobs.values()):
+        return replace(kept, started=now, deadline=now + (kept.deadline - kept.started))
+    return kept

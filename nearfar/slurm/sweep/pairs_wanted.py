@@ -1,4 +1,4 @@
-"""Whether MPI between nodes follows a sweep: asked for, or as the pack and the site's partition have it."""
+"""Whether MPI between nodes follows a sweep: asked for, or as the level and the site's partition have it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FEATURES = ("mpi", "two_nodes")
 
 
 def reason_against(
-    asked: bool | None, pack: str, nodes: Sequence[str], partition: str, wanted: str | None
+    asked: bool | None, level: str, nodes: Sequence[str], partition: str, wanted: str | None
 ) -> str | None:
-    """Why no pairs of nodes are measured after a sweep with ``pack``; None where they are, empty where nobody expects them.
+    """Why no pairs of nodes are measured after a sweep with ``level``; None where they are, empty where nobody expects them.
 
     ``asked``: what the user says, None for as it should be. ``partition`` is Slurm's, ``wanted`` the site's where the user
     names it.
     """
-    if asked is False or (asked is None and not LEVELS[pack].pairs):
+    if asked is False or (asked is None and not LEVELS[level].pairs):
         return ""
     if len(nodes) < 2:
         return "one node alone"

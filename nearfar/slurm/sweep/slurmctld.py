@@ -30,7 +30,7 @@ ENDED = frozenset({
 class JobState:
     """A job as squeue has it. ``wanted``: the node that it was submitted for. ``started``: it has had nodes."""
 
-    job: int
+    job_id: int
     state: str
     reason: str
     wanted: str

@@ -8,10 +8,11 @@ import pytest
 
 from nearfar.base.verdicts import worst
 from nearfar.slurm.results.result import CheckResult, NodeResult
-from nearfar.slurm.sweep import pairs
-from nearfar.slurm.sweep.outcome import NodeOutcome
-from nearfar.slurm.sweep.second_stage import reason_against
-from nearfar.slurm.sweep.state_file import SweepJob, SweepPlan, SweepState
+from nearfar.slurm.sweep import pair_rounds
+from nearfar.slurm.sweep.outcome import Outcome
+from nearfar.slurm.sweep.pairs_wanted import reason_against
+from nearfar.slurm.sweep.state_file import SweepJob
+from tests.support.sweeping import planned
 
 SYSTEM = """\
 system: mine
@@ -32,7 +33,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "pack", "nodes", "partition", "wanted", "why"),
+    ("asked", "level", "nodes", "partition", "wanted", "why"),
     [
         (None, "accept", NODES, "all", None, None),
         (None, "nightly", NODES, "all", None, ""),
@@ -47,10 +48,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
          "no system file names z1 under hosts; --mpi-pairs measures it all the same"),
     ],
 )  # fmt: skip
-def test_as_asked_or_as_the_pack_and_the_partition_have_it(
-    asked: bool | None, pack: str, nodes: list[str], partition: str, wanted: str | None, why: str | None
+def test_as_asked_or_as_the_level_and_the_partition_have_it(
+    asked: bool | None, level: str, nodes: list[str], partition: str, wanted: str | None, why: str | None
 ) -> None:
-    assert reason_against(asked, pack, nodes, partition, wanted) == why
+    assert reason_against(asked, level, nodes, partition, wanted) == why
 
 
 def test_a_partition_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,14 +61,14 @@ def test_a_partition_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert reason_against(None, "accept", ["z1", "z2"], "all", None) is None, "the system is named"
 
 
-def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> NodeOutcome:
+def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> Outcome:
     folder, word = Path(node), worst(checks.values())
     results = tuple(CheckResult(name, verdict, (), folder, {}) for name, verdict in checks.items())
     read = NodeResult(
-        folder=folder, run="r", sweep="s", node=node, hostname=node, system="mine", pack="accept", started="", ended="", slurm=None,
+        folder=folder, run="r", sweep="s", nodes=(node,), hostname=node, system="mine", level="accept", started="", ended="", slurm=None,
         verdict=word, reason=None, checks=results, missing=missing, interrupted=interrupted, blamed=(),
     )  # fmt: skip
-    return NodeOutcome(node, "INDETERMINATE" if missing or interrupted else word, None, read)
+    return Outcome(SweepJob((node,)), "INDETERMINATE" if missing or interrupted else word, None, read)
 
 
 def test_partners_are_well_but_for_osu_that_is_not_there() -> None:
@@ -78,8 +79,7 @@ def test_partners_are_well_but_for_osu_that_is_not_there() -> None:
         outcome("n4", peer_check="PASS", osu_check="FAIL"),
         outcome("n5", missing=("peer_check: it did not run",), osu_check="INDETERMINATE"),
         outcome("n6", interrupted=True, osu_check="INDETERMINATE"),
-        NodeOutcome("n7", "INDETERMINATE", "down", None),
+        Outcome(SweepJob(("n7",)), "INDETERMINATE", "down"),
     ]
-    plan = SweepPlan("s", "accept", "all", (), {}, 10, 8, 0.0, 1.0)
-    sweep = SweepState(Path("s"), plan, {one.node: SweepJob(one.node) for one in found})
-    assert pairs.candidates(sweep, found) == ["n1", "n2"]
+    sweep = planned(Path("s"), [one.job for one in found])
+    assert pair_rounds.candidates(sweep, found) == ["n1", "n2"]

@@ -1,29 +1,73 @@
-"""What the log of ``act`` says of each node: its lines replayed, and held against what Slurm shows."""
+"""What the log of ``act`` says of each node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 from nearfar.site import HEALTH
-from nearfar.slurm.controller import NodeState
 from nearfar.slurm.results import ResultFinding
 
-from . import reasons
+from .check_run import CheckRun
+from .evidence import Evidence
 from .log import Entry
-from .observed import CheckRun, LogSummary, OurDrain, RecordedEvidence
 
 #: Actions after which a node carries a reason of ours.
 _DRAINS = ("drain", "drain_again")
 #: Actions by which we put a node into use again.
 _RELEASES = ("resume", "release")
-#: Seconds that slurmctld may take to save a change (SAVE_MAX_WAIT is 5): what it was told just before it was killed is lost.
-SAVED = 15.0
 
 
-def past(entries: Sequence[Entry], system: str | None = None) -> LogSummary:
+@dataclass(frozen=True)
+class OurDrain:
+    """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence (None: the log knows it
+    only by a person's word)."""
+
+    at: float
+    reason: str
+    check: str
+    what: str | None
+    hard: bool | None
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """What the log says. ``since``: FAILs of speed of a node from before then have been acted on or were voided by a person.
+
+    ``drained``: drains of ours that are known to have been done and not taken back by us; ``begun``: those begun last, of which
+    the end is not known. ``drains``: (node, time) of the drains that count against the caps; ``cleared``: when a person said
+    that the node was seen to, where that was after its drain. ``quarantines``: retests that did not end, by reservation, with
+    what each node is to be drained with again.
+
+    ``evidence``: hard evidence that is open, by node; ``closed``: the keys of what is not; ``answered``: what was known until
+    then is closed too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``others``: when somebody else
+    drained a node last; ``resumed``: when one that was drained by us was first seen in use. ``was``: evidence that is closed;
+    ``seen``: when one that was drained by us was seen so by a later call, so that slurmctld has kept it.
+    """
+
+    since: Mapping[str, float] = field(default_factory=dict)
+    drained: Mapping[str, OurDrain] = field(default_factory=dict)
+    drains: tuple[tuple[str, float], ...] = ()
+    cleared: Mapping[str, float] = field(default_factory=dict)
+    latched: str | None = None
+    quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    begun: Mapping[str, OurDrain] = field(default_factory=dict)
+    evidence: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    closed: frozenset[tuple[str, str, str, str, str | None]] = frozenset()
+    answered: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+    resumed: Mapping[str, float] = field(default_factory=dict)
+    was: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    seen: Mapping[str, float] = field(default_factory=dict)
+
+    def retested(self, node: str) -> bool:
+        """Whether a retest of a node has not ended: who resumed it was this program."""
+        return any(node in nodes for nodes in self.quarantines.values())
+
+
+def summarize(entries: Sequence[Entry], system: str | None = None) -> LogSummary:
     """What the log says; of ``system``, evidence of that alone (two may share a log).
 
     A drain counts against the caps as soon as it was begun, unless it was refused; a node counts as
@@ -58,8 +102,8 @@ class _LogReader:
         self._drains: list[tuple[str, float]] = []
         self._latched: str | None = None
         self._quarantines: dict[str, dict[str, dict[str, Any]]] = {}
-        self._evidence: dict[str, list[RecordedEvidence]] = {}
-        self._was: dict[str, list[RecordedEvidence]] = {}
+        self._evidence: dict[str, list[Evidence]] = {}
+        self._was: dict[str, list[Evidence]] = {}
         self._answered: dict[tuple[str, ...], float] = {}
         self._others: dict[str, float] = {}
         self._resumed: dict[str, float] = {}
@@ -137,7 +181,7 @@ class _LogReader:
             return
         run, check = str(entry.more.get("run", "")), str(entry.more.get("check"))
         known = (*self._evidence.get(node, ()), *self._was.get(node, ()))
-        if (run, check) not in [(one.found.run, one.found.check) for one in known]:
+        if (run, check) not in [(one.found_by.run, one.found_by.check) for one in known]:
             self._evidence.setdefault(node, []).append(_recorded(node, entry))
 
     def _close(self, node: str, entry: Entry) -> None:
@@ -145,14 +189,14 @@ class _LogReader:
         for one in self._evidence.get(node, []):
             if one.id in these:
                 self._was.setdefault(node, []).append(one)
-                if one.found.check == HEALTH:  # of which the log has not every look
-                    self._answered[answered_kind(node, one)] = float(entry.more.get("until", entry.at))
+                if one.found_by.check == HEALTH:  # of which the log has not every look
+                    self._answered[answered_key(node, one)] = float(entry.more.get("until", entry.at))
         self._evidence[node] = [one for one in self._evidence.get(node, []) if one.id not in these]
 
 
-def answered_kind(node: str, one: RecordedEvidence) -> tuple[str, ...]:
+def answered_key(node: str, one: Evidence) -> tuple[str, ...]:
     """The key in ``LogSummary.answered`` of one kind of finding on a node."""
-    return (node, *map(str, one.kind))
+    return (node, *map(str, one.signature))
 
 
 def _drained(entry: Entry) -> OurDrain:
@@ -160,7 +204,7 @@ def _drained(entry: Entry) -> OurDrain:
     return OurDrain(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))
 
 
-def _recorded(node: str, entry: Entry) -> RecordedEvidence:
+def _recorded(node: str, entry: Entry) -> Evidence:
     more = entry.more
     finding = ResultFinding(
         str(more.get("what") or ""), "FAIL", True, str(more.get("words") or more.get("reason") or ""), more.get("code"), more.get("cell"),
@@ -170,66 +214,14 @@ def _recorded(node: str, entry: Entry) -> RecordedEvidence:
         ended=float(more.get("ended", entry.at)), verdict="FAIL", failures=(finding,), parts=tuple(more.get("parts", ())),
         source=str(more.get("source", "")), confirmed=str(more.get("confirmed", "")), came=more.get("came"),
     )  # fmt: skip
-    return RecordedEvidence(entry.id, found, finding)
+    return Evidence(found, finding, entry.id)
 
 
-def line_of(one: RecordedEvidence) -> dict[str, Any]:
+def log_line(one: Evidence) -> dict[str, Any]:
     """What the log has to say of hard evidence."""
-    found, finding = one.found, one.finding
+    found, finding = one.found_by, one.finding
     return {
         "check": found.check, "run": found.run, "what": finding.what, "code": finding.code, "cell": finding.cell, "hard": True,
         "words": finding.words, "started": found.started, "ended": found.ended, "came": found.came, "parts": list(found.parts),
         "confirmed": found.confirmed, "source": found.source,
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class SlurmView:
-    """What Slurm shows: its nodes, and when slurmctld was started (asked for only where it matters)."""
-
-    nodes: Mapping[str, NodeState]
-    controller_started: Callable[[], float | None]
-
-
-def settled(before: LogSummary, shown: SlurmView) -> LogSummary:
-    """The past, with drains of which the log does not know the end settled by what the nodes show.
-
-    One that was begun counts as done where the node shows it; where it does not, its evidence is still to be acted on. The same
-    holds for one that was done, that no later call has seen, and that a slurmctld which was started since does not know: it was
-    killed before it had saved it.
-    """
-    drained, since = dict(before.drained), dict(before.since)
-    for node, begun in before.begun.items():
-        state = shown.nodes.get(node)
-        # Its reason, in use or not: from Slurm 25 on a node that was resumed since keeps it.
-        if state is not None and _carries(state, begun):
-            drained[node] = begun
-            since[node] = max(since.get(node, begun.at), begun.at)
-    in_use = [node for node in drained if node in shown.nodes and not shown.nodes[node].out and node not in before.seen]
-    doubtful = [node for node in in_use if not _carries(shown.nodes[node], drained[node])]
-    started = shown.controller_started() if doubtful else None
-    for node in doubtful:
-        if started is not None and started >= drained[node].at - 1:
-            if since.get(node) == drained[node].at:
-                del since[node]
-            del drained[node]
-    return replace(before, drained=drained, since=since)
-
-
-def kept(nodes: Mapping[str, NodeState], before: LogSummary, now: float) -> Iterator[str]:
-    """Nodes that show a drain of ours which is old enough to have been saved: what the log does not say yet."""
-    for node, drain in before.drained.items():
-        state = nodes.get(node)
-        if (
-            state is not None
-            and state.drain
-            and node not in before.seen
-            and now - drain.at > SAVED
-            and _carries(state, drain)
-        ):
-            yield node
-
-
-def _carries(state: NodeState, drain: OurDrain) -> bool:
-    ours = reasons.find(state.reason)
-    return ours is not None and ours.same(reasons.find(drain.reason))

@@ -11,8 +11,7 @@ from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.controller import NodeState, Objection, Refused, Slurm
 from nearfar.slurm.findings import ActLog, objections
 
-from . import decide
-from .decide import Decision
+from .decision import COMMENT, DRAIN, RESUME, Decision
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def carry_out(decision: Decision, slurm: Slurm, journal: ActLog) -> str | None:
     """
     more: dict[str, Any] = {"reason": decision.reason, "why": decision.why}
     if decision.evidence is not None:
-        found, finding = decision.evidence.found, decision.evidence.finding
+        found, finding = decision.evidence.found_by, decision.evidence.finding
         figure = finding.what if finding.value is not None else None
         more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
                  "words": finding.words}  # fmt: skip
@@ -61,11 +60,11 @@ def write(action: str, node: str, how: NodeWrite, slurm: Slurm, journal: ActLog,
 def _write(decision: Decision) -> NodeWrite:
     reason = decision.reason
     assert reason is not None
-    if decision.action == decide.DRAIN:
+    if decision.action == DRAIN:
         return draining(reason, objections.objection_to_drain)
-    if decision.action == decide.RESUME:
+    if decision.action == RESUME:
         return resuming(reason)
-    if decision.action == decide.COMMENT:
+    if decision.action == COMMENT:
         return NodeWrite({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
     return NodeWrite({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
 

@@ -1,0 +1,50 @@
+"""What is to be done about a node, and about all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nearfar.slurm.findings import Evidence, HardEvidence, SharedFault, reasons
+
+DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
+    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed."""
+
+    node: str
+    action: str
+    why: str
+    reason: str | None = None
+    evidence: Evidence | None = None
+    waits: bool = False
+    drained: bool = False
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Of all nodes that were seen or drained. ``latch``: why nothing more may be drained, where this run found that out.
+    ``hard``: the hard evidence of each node that has any."""
+
+    nodes: tuple[Decision, ...]
+    blamed: tuple[SharedFault, ...]
+    latch: str | None
+    hard: Mapping[str, HardEvidence] = field(default_factory=dict)
+
+
+def headline(evidence: Evidence) -> str:
+    """``FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a``."""
+    return str(reason_of(evidence)).removeprefix(f"{reasons.PREFIX} ")
+
+
+def reason_of(evidence: Evidence) -> reasons.DrainReason:
+    """The reason that a FAIL becomes."""
+    return reasons.reason(
+        evidence.found_by.check,
+        evidence.finding,
+        evidence.found_by.run,
+        reasons.part_of(evidence.found_by.parts, evidence.finding),
+    )

@@ -1,0 +1,58 @@
+"""How many nodes may be drained: beyond a cap drains stop, until a person allows them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nearfar.site import Policy
+from nearfar.slurm.controller import NodeState
+from nearfar.slurm.findings import LogSummary, drained_by_us
+
+from .decision import DRAIN, NOTHING, Decision, headline
+
+_DAY = 86400.0
+
+
+def within_caps(
+    decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
+) -> tuple[list[Decision], str | None]:
+    """The decisions with the drains that the caps or the latch do not allow taken back; and why the latch closed."""
+    ours = [name for name, state in nodes.items() if drained_by_us(state)]
+    today = [name for name, at in past.drains if now - at < _DAY]  # a node counts once, however often it was begun
+    latch, closed = None, past.latched
+    held: dict[str, Decision] = {}
+    for decision in sorted((d for d in decisions if d.action == DRAIN), key=_severity):
+        if closed is None:
+            latch = closed = _beyond(decision.node, nodes, ours, today, policy)
+        if closed is not None:
+            assert decision.evidence is not None
+            how = "a person resets it: nearfar slurm act --reset-latch --because WORDS"
+            words = f"{headline(decision.evidence)}: held by the latch ({closed}); {how}"
+            held[decision.node] = replace(decision, action=NOTHING, why=words, reason=None)
+        else:
+            ours.append(decision.node)
+            today.append(decision.node)
+    return [held.get(decision.node, decision) for decision in decisions], latch
+
+
+def _severity(decision: Decision) -> tuple[object, ...]:
+    assert decision.evidence is not None
+    return (*decision.evidence.severity[:2], decision.node)
+
+
+def _beyond(
+    name: str, nodes: Mapping[str, NodeState], ours: Sequence[str], today: Sequence[str], policy: Policy
+) -> str | None:
+    """Why one more drain is too many; None where it is not."""
+    for cap, before, when in ((policy.per_day, today, "within a day"), (policy.in_all, ours, "in all")):
+        counted = {*before, name}
+        if len(counted) > cap.nodes:
+            return f"no more than {cap.nodes} drained {when}"
+        for partition in nodes[name].partitions:
+            members = {n for n, state in nodes.items() if partition in state.partitions}
+            most = cap.of(len(members))
+            if len(counted & members) > most:
+                which = "the one node" if len(members) == 1 else f"the {len(members)} nodes"
+                return f"no more than {most} of {which} of partition {partition} drained {when}"
+    return None

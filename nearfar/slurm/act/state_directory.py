@@ -1,0 +1,38 @@
+"""The directory of the log and the lock of ``nearfar slurm act``: whose it must be, and one process at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.slurm.results import Trust
+
+#: Seconds to wait for another ``act``.
+_PATIENCE = 10.0
+
+
+def prepare(state: Path) -> Path:
+    """The state directory, made where it is missing; raises ``NearfarError`` unless it is this user's or root's alone."""
+    files.make_directory(state, "name another --state DIR")
+    place = state.resolve()
+    try:
+        Trust(Path("/"), {0, os.geteuid()}).directory(place)
+    except CouldNotJudge as error:
+        raise NearfarError(
+            f"{str(error).removesuffix('; not counted')}; the log decides over nodes: name another --state DIR"
+        ) from None
+    if place.stat().st_mode & 0o022:
+        raise NearfarError(f"{place}: others can write to it; the log decides over nodes: name another --state DIR")
+    if not os.access(place, os.W_OK):
+        raise NearfarError(f"{place}: this user cannot write there, or nobody can; name another --state DIR")
+    return place
+
+
+@contextmanager
+def locked(state: Path) -> Iterator[None]:
+    """The only process that does anything about nodes."""
+    with files.lock(state / "lock", _PATIENCE):
+        yield

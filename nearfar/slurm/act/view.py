@@ -1,0 +1,90 @@
+"""Everything that ``nearfar slurm act`` decides from, read at once, and the decisions: nothing is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.base import CouldNotJudge, SiteFile, site_directories, site_files
+from nearfar.slurm.controller import NodeState, Slurm, node_names
+from nearfar.slurm.findings import (
+    CLOCKS,
+    ActLog,
+    CheckRun,
+    LogSummary,
+    SlurmView,
+    TimeRange,
+    gather,
+    our_comment,
+    our_reason,
+    reconciled,
+    summarize,
+)  # fmt: skip
+
+from .decide import decide
+from .decision import Decisions
+from .last_read import LastRead
+from .options import ActOptions
+
+
+@dataclass(frozen=True)
+class ActView:
+    """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
+    for each node whose clock is off; ``unheard``: one for each other system whose hard evidence no policy speaks of.
+    ``recent``: from when on all results were read."""
+
+    nodes: dict[str, NodeState]
+    past: LogSummary
+    refused: Sequence[str]
+    decisions: Decisions
+    runs: Sequence[CheckRun]
+    now: float
+    clocks: Sequence[str] = ()
+    unheard: Sequence[str] = ()
+    recent: float = 0.0
+
+
+def look(order: ActOptions, slurm: Slurm, now: float | None = None, asked: str | None = None) -> ActView:
+    """Read everything and decide; nothing is written, and no rights are needed. ``asked``: a node of which all is wanted.
+
+    Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
+    """
+    now = time.time() if now is None else now
+    entries = ActLog(order.state).entries()
+    if entries and entries[-1].at > now + CLOCKS:
+        raise CouldNotJudge(f"{order.state}: the log's last line is later than this host's clock; set the clock first")
+    nodes = slurm.nodes()
+    before = reconciled(summarize(entries, order.policy.system), SlurmView(nodes, slurm.started))
+    window = _window(order, nodes, before, entries[-1].at if entries else now, now, asked)
+    found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, window)
+    decisions = decide(found.runs, nodes, order.policy, before, now)
+    unheard = tuple(_unheard(found.others, nodes))
+    return ActView(nodes, before, found.refused, decisions, found.runs, now, found.clocks, unheard, window.recent)
+
+
+def _unheard(others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeState]) -> Iterator[str]:
+    """A line for each other system with hard evidence on nodes of this Slurm, unless its own file has an ``act``."""
+    files_ = site_files("systems", site_directories())
+    for system in sorted({system for system, node, _ in others if node in nodes}):
+        if system in files_ and "act" in (SiteFile(files_[system]).data or {}):
+            continue
+        these = sorted({node for name, node, _ in others if name == system and node in nodes})
+        why = "no system file is called so" if system not in files_ else f"{files_[system]} has no `act`"
+        of, why = (f"of system '{system}'", why) if system else ("of no system", "no system file claims these nodes")
+        yield f"{node_names.fold(these)}: hard evidence {of}, which nothing is done about: {why}"
+
+
+def _window(
+    order: ActOptions, nodes: Mapping[str, NodeState], before: LogSummary, logged: float, now: float, asked: str | None
+) -> TimeRange:
+    """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
+    nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
+    policy = order.policy
+    oldest = now - policy.max_age - policy.confirm_within
+    open_ = [one.found_by.known for these in before.evidence.values() for one in these]
+    ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
+    whole = {*ours, *before.drained, *before.evidence, *([asked] if asked else [])}
+    last = LastRead(order.state).of(order)
+    recent = min(oldest, logged) if last is None or last > now else min(last, now - policy.max_age) - CLOCKS
+    return TimeRange(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)

@@ -1,0 +1,75 @@
+"""What was done about a node, and when: repairs and people's drains and resumes, by Slurm's record and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+
+from nearfar.slurm.controller import NodeState
+
+from .check_run import CheckRun, utc_text
+from .evidence import Evidence, Intervention
+from .log_summary import LogSummary
+from .objections import our_reason
+
+#: Reasons that Slurm gives by itself (its sources, 22.05 to 25.11): nobody has been there.
+_SLURMS_OWN = (
+    "Not responding", "Node unexpectedly rebooted", "Prolog error", "Epilog error", "Kill task failed", "Low ", "gres/", "batch job ",
+    "Duplicate jobid", "reboot timed out", "Reboot ASAP", "Scheduled", "ResumeTimeout", "Powered down", "Node configuration differs",
+    "health_check", "NHC:",
+)  # fmt: skip
+
+
+def interventions(
+    name: str, runs: Sequence[CheckRun], state: NodeState, past: LogSummary, now: float
+) -> Iterator[Intervention]:  # fmt: skip
+    """What was done about a node, by Slurm's record of it and the log."""
+    drained, others = past.drained.get(name), past.others.get(name)
+    if drained is not None and not state.out and not past.retested(name):
+        until = min(past.resumed.get(name, now), _resumed(drained.at, runs, state))
+        yield Intervention(
+            drained.at, until, True, f"somebody has resumed it since it was drained on {utc_text(drained.at)}"
+        )
+    if others is not None and not state.out:
+        words = f"somebody else had drained it by {utc_text(others)}, and it is in use again"
+        yield Intervention(others, min(now, _resumed(others, runs, state)), True, words)
+    if _drained_by_others(state) and state.reason_at is not None:
+        given = state.reason_at.timestamp()
+        yield Intervention(given, given, True, f"it was drained by somebody else on {utc_text(given)}")
+    if state.booted is not None:
+        yield Intervention(state.booted, state.booted, False, f"it was rebooted on {utc_text(state.booted)}")
+
+
+def _resumed(drained: float, runs: Sequence[CheckRun], state: NodeState) -> float:
+    """The latest moment at which a node that is in use can have been resumed since it was drained: Slurm then sets the time that it
+    was busy last, and as a job of Slurm a run can only have begun after it."""
+    ran = min((run.began for run in runs if run.job and run.began > drained), default=inf)
+    return min(ran, state.busy if state.busy is not None and state.busy > drained else inf)
+
+
+def resumed_by_others(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
+    """Nodes drained by us that are in use though we have not resumed them: what the log does not say yet."""
+    for name in past.drained:
+        if name in nodes and not nodes[name].out and name not in past.resumed and not past.retested(name):
+            yield name
+
+
+def drained_by_others(
+    nodes: Mapping[str, NodeState], open_: Mapping[str, Sequence[Evidence]], past: LogSummary
+) -> Iterator[str]:  # fmt: skip
+    """Nodes with open evidence that are drained by somebody else now, where the log does not say so yet: when they are in use
+    again, somebody has resumed them."""
+    for name, evidence in open_.items():
+        state, known = nodes.get(name), max((each.found_by.known for each in evidence), default=0.0)
+        if state is not None and state.drain and _drained_by_others(state) and known > past.others.get(name, 0.0):
+            yield name
+
+
+def _drained_by_others(state: NodeState) -> bool:
+    """Whether a node carries the reason of somebody who drained it. From Slurm 25 on it stays after a resume, which sets when the
+    node was busy last; a reason that was only written onto a node in use is no drain."""
+    reason, given = state.reason, state.reason_at
+    if reason is None or reason.startswith(_SLURMS_OWN) or our_reason(state) is not None or "nearfar:" in reason:
+        return False
+    resumed = given is not None and state.busy is not None and state.busy >= given.timestamp()
+    return state.drain or (not state.out and resumed)

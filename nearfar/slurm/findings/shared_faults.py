@@ -1,0 +1,79 @@
+"""What is found on many nodes at once: it is a reference, a driver or the power, and not the nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.site import Policy
+
+from .check_run import CheckRun
+from .evidence import Evidence
+
+#: The code of a cell that arrived wrong.
+WRONG_DATA = "wrong_data"
+#: What a part's letter stands for.
+_PARTS = {"g": "a GPU", "n": "a NUMA node"}
+
+
+@dataclass(frozen=True)
+class SharedFault:
+    """What is found on so many nodes at once that it is not the nodes: a figure outside its bounds, or ``hard`` evidence."""
+
+    check: str
+    metric: str
+    nodes: tuple[str, ...]
+    tested: int
+    hard: bool = False
+
+    @property
+    def words(self) -> str:
+        """One sentence."""
+        if self.hard:
+            what = f"{self.check} {_PARTS.get(self.metric, self.metric)}"
+            return (
+                f"{what} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: look at the driver, at what was "
+                "changed, at the power; no node is drained for it, a person decides"
+            )
+        return (
+            f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: look at its reference or at "
+            f"the driver; no node is drained for it"
+        )
+
+
+def blamed(
+    found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
+) -> list[SharedFault]:
+    """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
+    matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
+    failing: dict[tuple[str, str, bool], list[tuple[float, str]]] = defaultdict(list)
+    for node, these in found.items():
+        for each in these:
+            if each.finding.code != WRONG_DATA and each.finding.what:
+                failing[each.metric].append((each.found_by.known, node))
+    tested: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        if now - run.known <= policy.max_age:
+            tested[run.check].add(run.node)
+    blames = []
+    for (check, metric, hard), places in sorted(failing.items()):
+        for nodes in _at_once(places, policy.max_age):
+            of = len(tested[check] | nodes)
+            if len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of:
+                blames.append(SharedFault(check, metric, tuple(sorted(nodes)), of, hard))
+    return blames
+
+
+def _at_once(places: Sequence[tuple[float, str]], apart: float) -> Iterator[set[str]]:
+    """The nodes of (time, node) in groups, each less than ``apart`` seconds after the one before."""
+    group: set[str] = set()
+    before = 0.0
+    for at, node in sorted(places):
+        if group and at - before > apart:
+            yield group
+            group = set()
+        group.add(node)
+        before = at
+    if group:
+        yield group

@@ -1,0 +1,108 @@
+"""Which nodes a sweep is about, and what a job on each has to ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.slurm.controller import NodeState, node_names
+
+from .slurmctld import Controller, NodeGroup
+
+#: GRES that hand out parts of a GPU; a job that has the whole GPU cannot have them too.
+_SHARED = ("mps", "shard")
+
+
+def usable_partition(controller: Controller, name: str) -> NodeGroup:
+    """A partition. Raises ``NearfarError`` for an unknown one, ``CouldNotJudge`` for one in which no job starts."""
+    group = controller.partition(name)
+    if group.state != "UP":
+        raise CouldNotJudge(
+            f"partition {name} is {group.state}: no job starts in it; scontrol update partition={name} state=up, or name another"
+        )
+    if not group.nodes:
+        raise CouldNotJudge(f"partition {name} has no nodes: nothing to measure")
+    return group
+
+
+def choose(controller: Controller, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
+    """The names of the nodes: those of the list or of the reservation, else all of the partition.
+
+    Raises ``NearfarError`` for names that the partition or reservation lacks, and what ``usable_partition`` raises.
+    """
+    group = usable_partition(controller, partition)
+    reserved = None if reservation is None else _reserved(controller, reservation, group)
+    if nodes is None:
+        wanted = list(group.nodes) if reserved is None else reserved
+    else:
+        wanted = node_names.listed(nodes, "--nodes")
+        _all_in(wanted, group.nodes, f"--nodes {nodes}", f"partition {partition}")
+        if reserved is not None:
+            _all_in(wanted, reserved, f"--nodes {nodes}", f"reservation {reservation}")
+    return wanted
+
+
+def _reserved(controller: Controller, name: str, partition: NodeGroup) -> list[str]:
+    reservation = controller.reservation(name)
+    if reservation.state != "ACTIVE":
+        raise CouldNotJudge(
+            f"reservation {name} is {reservation.state or 'in no known state'}: no job starts in it now"
+        )
+    inside = [node for node in reservation.nodes if node in set(partition.nodes)]
+    if not inside:
+        raise NearfarError(f"reservation {name} has no node of partition {partition.name}")
+    return inside
+
+
+def _all_in(wanted: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
+    absent = sorted(set(wanted) - set(known))
+    if absent:
+        raise NearfarError(f"{what}: {node_names.fold(absent)} not in {where} (which has {node_names.fold(known)})")
+
+
+def gres(node: NodeState) -> str:
+    """All of a node's GRES as sbatch's ``--gres`` takes them; empty where it has none."""
+    listed = node.fields.get("Gres", "")
+    asked = []
+    # gpu:h100:8(S:0-1),nvme:2: commas also stand within the parentheses.
+    for entry in re.split(r",(?![^()]*\))", listed):
+        words = re.sub(r"\(.*", "", entry).split(":")
+        if words[0] and not entry.startswith("(null)") and words[0] not in _SHARED and words[-1] != "0":
+            asked.append(":".join(word for word in words if word != "no_consume"))
+    return ",".join(asked)
+
+
+def gpus(listed: str) -> int:
+    """How many GPUs are among GRES as ``gres`` gives them; in MIG mode they may be instances."""
+    found = 0
+    for name, *words in (entry.split(":") for entry in listed.split(",")):
+        if name == "gpu":
+            found += int(words[-1]) if words and words[-1].isdecimal() else 1
+    return found
+
+
+def refusal(node: NodeState | None) -> str | None:
+    """Why no job can start on a node now, in words; None where one can, if only after others have ended."""
+    if node is None:
+        return "Slurm shows no such node any more"
+    who = f" by {node.reason_by}" if node.reason_by else ""
+    when = f" at {node.reason_at:%Y-%m-%dT%H:%M:%SZ}" if node.reason_at else ""
+    why = f": {' '.join(node.reason.split())}" if node.reason else ""
+    if node.drain:
+        return f"drained{who}{when}{why}"
+    if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG"}:
+        state = "down" if node.base == "DOWN" else "failing" if "FAIL" in node.flags else "wrongly registered"
+        return f"{state}{who}{when}{why}"
+    return None
+
+
+def occupation(node: NodeState | None) -> str | None:
+    """Why a node is not exactly idle, in words; None where it is: up, no job, not planned for one, not reserved, not powered
+    down, and answering."""
+    if node is None or node.drain or node.down:
+        return refusal(node) or "not responding"
+    if node.idle:
+        return None
+    flags = ", ".join(sorted(node.flags)).lower().replace("_", " ")
+    return flags if node.base == "IDLE" else node.base.lower()
