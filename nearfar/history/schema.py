@@ -44,8 +44,8 @@ COLUMNS: dict[str, pl.DataType] = {
     "n": pl.Int32(),
     "ceiling": pl.Float64(),  # what its link can carry of payload
     "reference": pl.Float64(),
-    "lower": pl.Float64(),
-    "upper": pl.Float64(),
+    "lowest": pl.Float64(),
+    "highest": pl.Float64(),
     "origin": pl.String(),
     "stale": pl.Boolean(),
     "verdict": pl.String(),
@@ -55,3 +55,6 @@ COLUMNS: dict[str, pl.DataType] = {
     "contended": pl.Boolean(),
     "quick": pl.Boolean(),
 }
+
+#: What columns were called in rows that older versions wrote, by their names of today.
+OLD_NAMES = {"lowest": "lower", "highest": "upper"}

@@ -14,7 +14,7 @@ import polars as pl
 from nearfar.base import CouldNotJudge
 
 from .places import COMPACTED, VERSION, word
-from .schema import COLUMNS
+from .schema import COLUMNS, OLD_NAMES
 
 #: A clock that goes back by less was not set, but is another machine's.
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -198,11 +198,13 @@ def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: 
 
 
 def scan(files: Sequence[Path]) -> pl.LazyFrame:
-    """The rows of files, with the columns that this version knows."""
-    return pl.scan_parquet(
-        list(files), schema=COLUMNS, missing_columns="insert", extra_columns="ignore", hive_partitioning=False,
+    """The rows of files, with the columns that this version knows, whatever they were called."""
+    old = {name: COLUMNS[today] for today, name in OLD_NAMES.items()}
+    rows = pl.scan_parquet(
+        list(files), schema={**COLUMNS, **old}, missing_columns="insert", extra_columns="ignore", hive_partitioning=False,
         glob=False,
     )  # fmt: skip
+    return rows.with_columns(pl.coalesce(today, name).alias(today) for today, name in OLD_NAMES.items()).drop(*old)
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:

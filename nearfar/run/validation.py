@@ -32,7 +32,7 @@ from nearfar.base import (
 from nearfar.question import Check, catalogue
 from nearfar.run.spack import agreement, for_partition
 from nearfar.site import System, lint, systems
-from nearfar.verdict import HISTORY, references
+from nearfar.verdict import HISTORY, Verdict, references
 
 from . import expected_cases, spack
 from .expected_cases import ExpectedCase, RanCase
@@ -221,8 +221,8 @@ def _remember(folder: Path) -> None:
     """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
     from nearfar import history
 
-    findings = (finding for found in expected_cases.verdicts(folder) for finding in found["findings"])
-    for words in dict.fromkeys(str(f["reason"]) for f in findings if f["item"] == HISTORY):
+    findings = (finding for found in expected_cases.verdicts(folder) for finding in found.findings)
+    for words in dict.fromkeys(f.reason for f in findings if f.item == HISTORY):
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
     try:
         history.record(folder)
@@ -242,7 +242,7 @@ def adopt(folder: Path) -> None:
     found = expected_cases.verdicts(folder)
     if not ran or not found:
         return
-    modelled = {(v["check"], v["partition"]) for v in found if v["kind"] == "modelled"}
+    modelled = {(v.check, v.partition) for v in found if v.kind == "modelled"}
     cases = [
         ExpectedCase(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
         for r in ran
@@ -332,7 +332,7 @@ def _first_line(text: str) -> str:
 
 
 def _without_verdict(
-    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], found: Sequence[Mapping[str, Any]]
+    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], found: Sequence[Verdict]
 ) -> list[dict[str, Any]]:
     """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never
     green."""
@@ -345,7 +345,7 @@ def _without_verdict(
             # What a modelled node lacks is no loss; on a real one a check that looked at nothing is never green.
             left += [] if case.modelled else [{**case.entry(), "reason": f"skipped: {_first_line(result.reason)}"}]
             continue
-        mine = [str(v["verdict"]) for v in found if expected_cases.belongs(v, case)]
+        mine = [v.verdict for v in found if expected_cases.belongs(v, case)]
         if not mine or (result.result == "fail" and passes(worst(mine))):
             died = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
             reason = _failed_build(case, ran) or died
@@ -359,9 +359,7 @@ def _is(ran: RanCase, case: ExpectedCase) -> bool:
     )  # fmt: skip
 
 
-def merged(
-    cases: Sequence[ExpectedCase], found: Sequence[Mapping[str, Any]], missing: bool, must_judge: bool = False
-) -> str:
+def merged(cases: Sequence[ExpectedCase], found: Sequence[Verdict], missing: bool, must_judge: bool = False) -> str:
     """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
     judged, and where nothing of it was though something had to be (``must_judge``).
 
@@ -370,7 +368,7 @@ def merged(
     """
     words = ["INDETERMINATE"] if missing else []
     real = [case for case in cases if not case.modelled]
-    judged = [str(v["verdict"]) for v in found for case in real if expected_cases.belongs(v, case)]
+    judged = [v.verdict for v in found for case in real if expected_cases.belongs(v, case)]
     if cases and not real:
         return worst(words)
     verdict = worst([*words, *judged]) if judged else "INDETERMINATE"

@@ -26,7 +26,7 @@ def main(results: str, sweep: str, pack: str, node: str, attempt: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder)
         (run / host / "osu_check").mkdir(parents=True)
-        (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, metrics, system="mine")))
+        (run / host / "osu_check/verdict.json").write_text(verdict_of(host, metrics, system="mine"))
         (run / "run.json").write_text(json.dumps({"system": "mine", "missing_cases": [], "interrupted": False}))
         about = RunInfo(node, host, pack, sweep, now, now, None)
         publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)

@@ -37,7 +37,7 @@ def outcomes(
 ) -> list[NodeOutcome]:
     """Every node of a sweep, worst first; in a nightly run without those that others had.
 
-    ``see`` is called with each result as it is read; after that their verdict files are not kept, which for a thousand
+    ``see`` is called with each result as it is read; after that their figures are not kept, which for a thousand
     nodes would fill the memory.
     """
     found = []
@@ -47,7 +47,7 @@ def outcomes(
             continue
         if one.result is not None:
             see(one.result)
-            checks = tuple(replace(check, raw={}) for check in one.result.checks)
+            checks = tuple(replace(check, whole=replace(check.whole, metrics=())) for check in one.result.checks)
             one = replace(one, result=replace(one.result, checks=checks))
         found.append(one)
     return worst_first(journal, found)

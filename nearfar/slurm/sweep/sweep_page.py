@@ -26,7 +26,7 @@ class SweepPage:
 
     def add(self, result: NodeResult) -> None:
         """Take over a result's figures."""
-        self._distributions.add(result.node, [check.raw for check in result.checks])
+        self._distributions.add(result.node, [check.whole for check in result.checks])
 
     def render(
         self, found: Sequence[NodeOutcome], notes: Sequence[str] = (), pages: Sequence[tuple[str, str]] = ()
