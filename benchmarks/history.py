@@ -33,7 +33,7 @@ from nearfar import history, measurement, verdict
 from nearfar.history.compaction import write_sorted
 from nearfar.history.places import VERSION
 from nearfar.history.schema import row_schema
-from nearfar.verdict import references
+from nearfar.verdict import references, verdict_file
 from nearfar.verdict.judgement import CaseInfo
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -67,9 +67,8 @@ def leave_run(run: Path) -> None:
         subject = CaseInfo(check, SYSTEM, "gpu", "system", "vm", document.raw["started"])
         place = run / "vm" / check
         place.mkdir(parents=True)
-        (place / "verdict.json").write_text(
-            json.dumps(verdict.judge(document, found, subject=subject, metrics=metrics))
-        )
+        judged = verdict.judge(document, found, subject=subject, metrics=metrics)
+        (place / "verdict.json").write_text(verdict_file.dump(judged))
         (place / "document.json").write_text(measurement.dump(document))
 
 
@@ -137,14 +136,14 @@ def look_back(directory: Path, node: str, count: int) -> str:
     """What a node's run the night after needs for its own past, all checks together: seconds, and what it found."""
     with tempfile.TemporaryDirectory() as place:
         leave_run(Path(place))
-        texts = [[(Path(place, "vm", check) / f"{name}.json").read_text().replace('"GPU-', f'"GPU-{node}')
-                  for name in ("verdict", "document")] for check in CHECKS]  # fmt: skip
-    judged = [({**json.loads(verdict), "node": node}, json.loads(document)) for verdict, document in texts]
+        paths = [Path(place, "vm", check, "verdict.json") for check in CHECKS]
+        raws = [json.loads(path.read_text().replace('"GPU-', f'"GPU-{node}')) for path in paths]
+        judged = [verdict_file.from_raw({**raw, "node": node}, path) for path, raw in zip(paths, raws)]
     began = time.monotonic()
     own = history.OwnPast(
         directory, datetime.combine(FIRST_NIGHT, datetime.min.time(), timezone.utc) + timedelta(count)
     )
-    found = [past for verdict, document in judged for past in own.of(verdict, document, {}).values()]
+    found = [past for one in judged for past in own.of(one, {}).values()]
     seconds = time.monotonic() - began
     runs = max((len(past.values) for past in found), default=0)
     return f"{seconds:7.2f} s  the node's own past in a run of {len(CHECKS)} checks: {len(found)} figures, {runs} runs each"

@@ -69,8 +69,8 @@ def varied(verdict: dict[str, Any], node: str, slow: bool, dice: random.Random) 
     for metric in made["metrics"]:
         value = metric["value"]
         metric["value"] = value * (1 + dice.gauss(0, 0.005))
-        metric["reference"] = {"value": value, "lower": value * 0.95, "upper": None, "unit": metric["unit"], "origin": "tuned",
-                               "note": "made for this benchmark", "stale": False}  # fmt: skip
+        metric["reference"] = {"value": value, "lowest": value * 0.95, "highest": None, "unit": metric["unit"], "origin": "tuned",
+                               "note": "made for this benchmark", "stale": False, "file": None}  # fmt: skip
         if slow and metric["name"] == _SLOW:
             metric.update(
                 value=value * 0.8, verdict="FAIL", reason=f"GPU 2 to GPU 3: {value * 0.8:.1f} GB/s, expected more"
@@ -107,8 +107,8 @@ def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict
 
 
 def _finding(metric: dict[str, Any]) -> dict[str, Any]:
-    return {"what": metric["name"], "verdict": metric["verdict"], "hard": False, "code": None, "cell": metric["cell"],
-            "class": metric["class"], "value": metric["value"], "limit": metric["reference"]["lower"], "unit": metric["unit"],
+    return {"what": metric["name"], "verdict": metric["verdict"], "hard": False, "code": None, "cell": metric["subject"],
+            "class": metric["path_class"], "value": metric["value"], "limit": metric["reference"]["lowest"], "unit": metric["unit"],
             "words": metric["reason"]}  # fmt: skip
 
 

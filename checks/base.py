@@ -247,7 +247,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return {}, []
         observed = {} if self.observed is None else topology.node_to_document(self.observed)
         try:
-            found, left_out = own_past().of(judged, document.raw, observed), own_past().left_out()
+            found, left_out = own_past().of(judged, observed), own_past().left_out()
         except NearfarError as error:
             return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
         return found, [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []

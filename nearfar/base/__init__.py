@@ -20,6 +20,7 @@ from .files import (
 )
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
+from .schema_check import conforms
 from .site_file import SiteFile, SiteFileError, Step, nearest, schema, site_directories, site_files, validator
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
@@ -41,6 +42,7 @@ __all__ = [
     "SiteFileError",
     "Step",
     "cannot_write",
+    "conforms",
     "copy_tree",
     "files",
     "find_program",

@@ -17,7 +17,16 @@ from .exchange_cells import (
 from .generators import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 from .lone_cells import latency_cells, single_paths, size_sweep
-from .names import DERIVED, MetricName, decode_cell, encode_cell, metric_name, parse_metric_name, split_class
+from .names import (
+    DERIVED,
+    MetricName,
+    decode_cell,
+    encode_cell,
+    join_class,
+    metric_name,
+    parse_metric_name,
+    split_class,
+)
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, pretty
 from .parsing import parse, parse_lines
 from .peers import peer_matrix
@@ -47,6 +56,7 @@ __all__ = [
     "exchanges",
     "flow_class",
     "host_device_matrix",
+    "join_class",
     "latency_cells",
     "load_of",
     "metric_name",

@@ -63,6 +63,11 @@ def split_class(path_class: str) -> tuple[str, str]:
     return path_class, ""
 
 
+def join_class(path_class: str, derived: str | None) -> str:
+    """What ``split_class`` took apart."""
+    return f"{path_class}_{derived}" if derived else path_class
+
+
 def parse_metric_name(name: str) -> MetricName:
     """The parts of a name that ``metric_name`` made; anything else is an error."""
     path_class, _, rest = name.partition(".")

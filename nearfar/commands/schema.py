@@ -14,7 +14,7 @@ SCHEMAS = {
     "gpu": "gpu-1",
     "references": "references-1",
     "measurement": "measurement-1",
-    "verdict": "verdict-1",
+    "verdict": "verdict-2",
     "node-result": "node-result-1",
     "health": "health-1",
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge
-from nearfar.verdict import Baseline, plausibility
+from nearfar.verdict import Baseline, Verdict, plausibility
 
 from . import rows
 from .lazy_polars import pl
@@ -46,17 +46,15 @@ class OwnPast:
         self._read: dict[tuple[str, str], pl.DataFrame] = {}
         self._left_out: list[str] = []
 
-    def of(
-        self, verdict: Mapping[str, Any], document: Mapping[str, Any], observed: Mapping[str, Any]
-    ) -> dict[str, Baseline]:
-        """By metric name, for the figures of a measured document and its first verdict; ``observed`` as for
-        ``rows.of_document``. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
-        system, node = str(verdict["system"]), rows.short_name(str(verdict["node"]))
+    def of(self, verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Baseline]:
+        """By metric name, for the figures of a first verdict; ``observed`` as for ``rows.of_verdict``. Raises ``CouldNotJudge`` where
+        there is a history that cannot be read."""
+        system, node = verdict.system, rows.short_name(verdict.node)
         if not self._recorded(system):
             return {}
         if (system, node) not in self._read:
             self._read[system, node] = self._healthy(system, node)
-        healthy, now = self._read[system, node], rows.of_document(verdict, document, observed)
+        healthy, now = self._read[system, node], rows.of_verdict(verdict, observed)
         return _alike(healthy, now) if now and not healthy.is_empty() else {}
 
     def left_out(self) -> str | None:

@@ -6,6 +6,9 @@ import functools
 
 from .lazy_polars import pl
 
+#: What columns were called in rows that older versions wrote, by their names of today.
+OLD_NAMES = {"lowest": "lower", "highest": "upper"}
+
 
 @functools.lru_cache(maxsize=1)
 def row_schema() -> dict[str, pl.DataType]:
@@ -48,8 +51,8 @@ def row_schema() -> dict[str, pl.DataType]:
         "n": pl.Int32(),
         "ceiling": pl.Float64(),  # what its link can carry of payload
         "reference": pl.Float64(),
-        "lower": pl.Float64(),
-        "upper": pl.Float64(),
+        "lowest": pl.Float64(),
+        "highest": pl.Float64(),
         "origin": pl.String(),
         "stale": pl.Boolean(),
         "verdict": pl.String(),

@@ -156,6 +156,7 @@ def _derived(
         quantity=quantity,
         least=None,
         most=None,
+        samples=(),
     )
 
 

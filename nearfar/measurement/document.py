@@ -25,7 +25,7 @@ CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.l
 class Rate:
     """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where there is none.
 
-    ``least`` and ``most`` are the extremes of the ``n`` values, where they are given.
+    ``least`` and ``most`` are the extremes of the ``n`` values, ``samples`` the values, where they are given.
     """
 
     unit: str
@@ -34,6 +34,7 @@ class Rate:
     n: int
     least: float | None = None
     most: float | None = None
+    samples: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """A cell that was skipped or failed. ``code`` is one of the schema's."""
+    """A cell that was skipped or failed. ``code`` is one of the schema's.
+
+    ``unknown``: of a modelled cell, the capacities that nobody knows, each with why.
+    """
 
     cell: str
     reason: str
     code: str
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ def from_raw(raw: Any, source: str = "<document>") -> Document:
         if first != index:
             _refuse(source, ["results", index], f"the same quantity, cell and size as /results/{first}")
     skipped, failed = (
-        tuple(Unmeasured(e["cell"], e["reason"], e.get("code", default)) for e in raw[key])
+        tuple(Unmeasured(e["cell"], e["reason"], e.get("code", default), _unknown(e)) for e in raw[key])
         for key, default in (("skipped", "unknown"), ("failed", "error"))
     )
     return Document(raw, source, node, results, skipped, failed)
@@ -261,7 +266,14 @@ def _lone(text: str, source: str, place: list[Any]) -> Flow:
 def _rate(entry: dict[str, Any]) -> Rate:
     ci = entry.get("ci")
     interval = (float(ci[0]), float(ci[1])) if ci else None
-    return Rate(entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"))
+    samples = tuple(entry.get("samples") or ())
+    return Rate(
+        entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"), samples
+    )
+
+
+def _unknown(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(one.get("capacity")), str(one.get("why"))) for one in entry.get("unknown") or [])
 
 
 def _refuse(source: str, place: Any, what: str) -> NoReturn:

@@ -67,6 +67,9 @@ def _of_result(result: Result, cell: Cell, path_class: str, node: Node) -> list[
             remeasured=result.remeasured,
             least=rate.least,
             most=rate.most,
+            n=rate.n,
+            samples=rate.samples,
+            bytes=result.bytes,
         )
 
     if cell.lone:

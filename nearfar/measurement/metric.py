@@ -25,7 +25,8 @@ class Metric:
     ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
     cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a derived
     figure has what it is behind the class (``off_socket_over_near``). ``beside`` and ``remeasured`` are the result's;
-    ``least`` and ``most`` the extremes of its samples, where they are known.
+    ``samples`` are its ``n`` samples, ``least`` and ``most`` their extremes, where they are known; ``bytes`` is the size of a
+    transfer. A derived figure has ``n`` and ``bytes`` of the one that it is made of, and no samples.
     """
 
     name: str
@@ -45,6 +46,9 @@ class Metric:
     remeasured: bool = False
     least: float | None = None
     most: float | None = None
+    n: int | None = None
+    samples: tuple[float, ...] = ()
+    bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,9 @@ class SubjectMetric:
     """One figure of something that is no cell: an MPI benchmark, a kernel.
 
     ``subject`` is the document's text, ``words`` what a technician reads, ``path_class`` what tells right placement from
-    wrong. ``rows`` are the references' rows that may speak of it, the most precise first (empty: its name alone).
-    ``value``, ``ci``, ``ceiling``, ``least`` and ``most`` (the extremes of its samples) are in ``unit``.
+    wrong; ``question`` what is asked of it, as it stands behind the class in the name. ``rows`` are the references' rows that may
+    speak of it, the most precise first (empty: its name alone). ``value``, ``ci``, ``ceiling``, ``least`` and ``most`` (the extremes
+    of its ``n`` samples) are in ``unit``. ``contended``: its ranks shared their cores with others.
     """
 
     name: str
@@ -71,6 +76,10 @@ class SubjectMetric:
     rows: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
+    n: int | None = None
+    bytes: int | None = None
+    question: str = ""
+    contended: bool = False
 
 
 #: Any figure that is judged.

@@ -133,7 +133,8 @@ def _figure(
         name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {words}",
         path_class=about.place, value=float(rate["median"]), unit=str(rate["unit"]), quantity=quantity,
         ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=result["verified"],
-        least=rate.get("min"), most=rate.get("max"),
+        least=rate.get("min"), most=rate.get("max"), n=rate.get("n"), bytes=result.get("bytes"),
+        question=f"{str(result['cell']).removeprefix(f'{about.place}.')}.{what}",
         rows=(f"{result['cell']}.{what}", f"{about.place}.{about.word}.{about.traffic}.{what}"),
     )  # fmt: skip
 

@@ -91,7 +91,7 @@ def _figure(
         name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=words, path_class=binding,
         value=float(rate["median"]), unit=str(rate["unit"]), quantity=RATIO if explains or binding != "gpu" else quantity,
         ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=result["verified"],
-        least=rate.get("min"), most=rate.get("max"),
+        least=rate.get("min"), most=rate.get("max"), n=rate.get("n"), question=f"{name.removeprefix(f'{binding}.')}.{what}",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from nearfar.base import shown_verdict
 from nearfar.report.figures import coverage
 from nearfar.report.sections import Explained
-from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
+from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory
 
 SCHEMA = "nearfar-report/1"
 
@@ -40,29 +40,30 @@ def _node(node: NodeRun, explained: Explained) -> dict[str, Any]:
 
 
 def _check(node: NodeRun, check: CheckRecord) -> dict[str, Any]:
-    verdict = check.verdict or {}
-    wanted = (
-        "name",
-        "cell",
-        "flow",
-        "class",
-        "quantity",
-        "value",
-        "unit",
-        "ci",
-        "ceiling",
-        "beside",
-        "remeasured",
-        "reference",
-        "degraded_below",
-        "past",
-        "verdict",
-        "reason",
-    )
+    verdict = check.verdict
+    gaps = () if verdict is None else (*verdict.skipped, *verdict.left_out)
     return {
-        "check": check.name, "partition": verdict.get("partition"), "environ": verdict.get("environ"), "time": verdict.get("time"),
+        "check": check.name, **{key: verdict and getattr(verdict, key) for key in ("partition", "environ", "time")},
         "verdict": check.word, "shown": shown_verdict(check.word, node.modelled), "problem": check.problem,
-        "reasons": verdict.get("reasons") or [], "metrics": [{key: m.get(key) for key in wanted} for m in verdict.get("metrics") or []],
-        "findings": verdict.get("findings") or [], "missing": verdict.get("missing") or [], "skipped": verdict.get("skipped") or [],
+        "reasons": list(verdict.reasons) if verdict else [],
+        "metrics": [_metric(metric) for metric in verdict.metrics] if verdict else [],
+        "findings": [dict(vars(finding)) for finding in verdict.findings] if verdict else [],
+        "missing": list(verdict.missing) if verdict else [],
+        "skipped": [{"cell": gap.cell, "reason": gap.reason, "code": gap.code} for gap in gaps],
         "document": f"{node.folder.name}/{check.name}/document.json" if check.document is not None else None,
+    }  # fmt: skip
+
+
+def _metric(metric: JudgedMetric) -> dict[str, Any]:
+    reference = metric.reference
+    return {
+        "name": metric.name, "cell": metric.subject, "flow": None if metric.flow is None else str(metric.flow),
+        "class": metric.class_in_name, "quantity": metric.quantity, "value": metric.value, "unit": metric.unit,
+        "ci": metric.interval, "ceiling": metric.ceiling, "beside": list(map(str, metric.beside)), "remeasured": metric.remeasured,
+        "reference": reference and {
+            "value": reference.value, "lower": reference.lowest, "upper": reference.highest, "unit": reference.unit,
+            "origin": reference.origin, "note": reference.note, "stale": reference.stale,
+        },
+        "degraded_below": metric.degraded_below, "past": metric.baseline and dict(vars(metric.baseline)),
+        "verdict": metric.verdict, "reason": metric.reason,
     }  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, ORDER, shown_verdict
+from nearfar.base import NOT_JUDGED, ORDER, Finding, shown_verdict
 from nearfar.report.charts import cell_anchor, load_of
 from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
 from nearfar.report.sections import balance, contention, gaps, latencies, many_gpus, mpi, nothing, peers, size_curves
@@ -76,7 +75,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         return plural(len(found), "figure") + worst
     if check.name == "topology_check":
         return _topology(check, node)
-    notes = [str(f.get("reason")) for f in check.verdict.get("findings") or [] if f.get("verdict") == NOT_JUDGED]
+    notes = [f.reason for f in check.verdict.findings if f.verdict == NOT_JUDGED]
     why = nothing(gaps(check, "")) or next(iter(notes), None)
     return "no figure" + (f": {why}" if why else "")
 
@@ -133,7 +132,7 @@ def _host_memory(streams: list[Figure]) -> str:
 
 def _topology(check: CheckRecord, node: NodeRun) -> str:
     machine = node.node
-    findings = (check.verdict or {}).get("findings") or []
+    findings = check.verdict.findings if check.verdict else ()
     words = []
     if machine is not None:
         names = _present((gpu.name or "GPU" for gpu in machine.gpus), ())
@@ -144,8 +143,8 @@ def _topology(check: CheckRecord, node: NodeRun) -> str:
         links = _present((link_words(gpu.link, most=True) for gpu in machine.gpus), ())
         if links:
             words.append(" or ".join(links))
-    drift = [f for f in findings if f.get("verdict") not in ("PASS", NOT_JUDGED)]
-    notes = [str(f.get("reason")).partition(";")[0] for f in findings if f.get("verdict") == NOT_JUDGED]
+    drift = [f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)]
+    notes = [f.reason.partition(";")[0] for f in findings if f.verdict == NOT_JUDGED]
     compared = ["as expected"] if check.word == "PASS" else []
     words += [plural(len(drift), "finding")] if drift else notes[:1] or compared
     return ", ".join(words)
@@ -156,7 +155,7 @@ def _expected(found: list[Figure]) -> str:
     if not known:
         return _NO_REFERENCE
     origins = "/".join(_present((", ".join(origin(f.reference)) for f in known if f.reference), ()))
-    least = [f.least for f in known if f.least is not None]
+    least = [f.at_least for f in known if f.at_least is not None]
     return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"
 
 
@@ -193,38 +192,36 @@ def anchor_prefix(node_number: int, check: CheckRecord) -> str:
     return f"s{node_number}.{short_name(check.name)}"
 
 
-def finding_anchor(prefix: str, position: int, finding: dict[str, Any]) -> str:
+def finding_anchor(prefix: str, position: int, finding: Finding) -> str:
     """The anchor of a check's finding: of the cell where it speaks of one, else its own."""
-    cell = parsed(finding.get("item"))
+    cell = parsed(finding.item)
     return cell_anchor(prefix, cell) if cell is not None else f"{prefix}.finding-{position}"
 
 
 def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[VerdictReason]:
-    if check.problem is not None:
-        lost = VerdictReason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)
-        if check.verdict is None:
-            return [lost]
-    else:
-        lost = None
-    verdict = check.verdict or {}
+    lost = (
+        [VerdictReason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)] if check.problem else []
+    )
+    verdict = check.verdict
+    if verdict is None:
+        return lost
     places: dict[str, VerdictReason] = {}
     for figure in figures(check, prefix):
         if figure.reason:
             places.setdefault(figure.reason, VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor))
-    for position, finding in enumerate(verdict.get("findings") or []):
-        text, word = str(finding.get("reason")), str(finding.get("verdict"))
-        known = word if word in ORDER else "INDETERMINATE"
+    for position, finding in enumerate(verdict.findings):
         anchor = finding_anchor(prefix, position, finding)
-        places.setdefault(text, VerdictReason(known, text, node, check, anchor, bool(finding.get("hard"))))
-    items = {str(f.get("reason")): str(f.get("item")) for f in verdict.get("findings") or []}
+        told = VerdictReason(finding.verdict, finding.reason, node, check, anchor, finding.hard)
+        places.setdefault(finding.reason, told)
+    items = {finding.reason: finding.item for finding in verdict.findings}
     found = [
         replace(places.get(first, VerdictReason(check.word, first, node, check, prefix)), text=words)
-        for first, words in _merged([str(text) for text in verdict.get("reasons") or []], items)
+        for first, words in _merged(verdict.reasons, items)
     ]
-    return found + ([lost] if lost else [])
+    return found + lost
 
 
-def _merged(texts: list[str], items: dict[str, str]) -> list[tuple[str, str]]:
+def _merged(texts: Sequence[str], items: dict[str, str]) -> list[tuple[str, str]]:
     """Sentences ``cell: why`` that share the why become one: (the first of them, the words for all)."""
     groups: dict[tuple[str, str], list[str]] = {}
     for text in texts:

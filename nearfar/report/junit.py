@@ -35,23 +35,23 @@ def document(run: RunDirectory) -> bytes:
 
 
 def _case(node: NodeRun, check: CheckRecord) -> ET.Element:
-    verdict = check.verdict or {}
-    seconds = (check.document or {}).get("seconds")
+    verdict = check.verdict
+    seconds = verdict.measurement.seconds if verdict and verdict.measurement else None
     case = element("testcase", name=printable(check.name), classname=printable(f"nearfar.{node.system}.{node.name}"))
-    if isinstance(seconds, (int, float)):
+    if seconds is not None:
         case.set("time", str(seconds))
     properties = element("properties")
-    for metric in verdict.get("metrics") or []:
+    for metric in verdict.metrics if verdict else ():
         properties.append(
             element(
                 "property",
-                name=printable(str(metric.get("name"))),
-                value=printable(f"{metric.get('value')} {metric.get('unit')}"),
+                name=printable(metric.name),
+                value=printable(f"{metric.value} {metric.unit}"),
             )
         )
     if len(properties):
         case.append(properties)
-    reasons = [str(reason) for reason in verdict.get("reasons") or []] or ([check.problem] if check.problem else [])
+    reasons = list(verdict.reasons if verdict else ()) or ([check.problem] if check.problem else [])
     words = "\n".join(reasons)
     message = printable(reasons[0] if reasons else check_line(check, node))
     if node.modelled:

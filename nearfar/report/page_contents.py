@@ -124,8 +124,7 @@ def _summary(node: NodeRun) -> str:
 def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpus: list[int]) -> CheckView:
     prefix = anchor_prefix(number, check)
     found = figures(check, prefix)
-    why = evidence(check.document, check.verdict, prefix)
-    verdict = check.verdict or {}
+    why = evidence(check.verdict, prefix)
     left_out = gaps(check, prefix)
     many = ramps(found, check.document, why, node.node) if found or check.name != "topology_check" else []
     exchanged = exchange_tables(found, check.document, why, node.node)
@@ -143,9 +142,9 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         sweeps=sweeps(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
         contention=contention_tables(check.document),
         findings=[
-            {**f, "anchor": finding_anchor(prefix, i, f)}
-            for i, f in enumerate(verdict.get("findings") or [])
-            if parsed(f.get("item")) is None  # a cell without a figure stands in its matrix, and among the gaps
+            {**vars(f), "anchor": finding_anchor(prefix, i, f)}
+            for i, f in enumerate(check.verdict.findings if check.verdict else ())
+            if parsed(f.item) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],
         gaps=left_out, nothing=None if found else nothing(left_out), problem=check.problem, provenance=provenance.facts(check),
         files=provenance.files(node, check), stderr=provenance.stderr(check),
@@ -174,23 +173,22 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     absent: dict[int, str] = {}
     faults: dict[int, tuple[str, str]] = {}
     for check in node.checks:
-        document = check.document or {}
-        for entry in document.get("failed") or []:
-            cell = parsed(entry.get("cell"))
+        for entry in check.verdict.failed if check.verdict else ():
+            cell = parsed(entry.cell)
             for gpu in {g for flow in cell.flows for g in flow.gpus} if cell else ():
-                if entry.get("code") == "absent":
-                    absent.setdefault(gpu, str(entry.get("reason")))
+                if entry.code == "absent":
+                    absent.setdefault(gpu, entry.reason)
                 else:
-                    faults.setdefault(gpu, ("FAIL", str(entry.get("reason"))))
-        for state in document.get("gpus_under_load") or []:
+                    faults.setdefault(gpu, ("FAIL", entry.reason))
+        for state in (check.document or {}).get("gpus_under_load") or []:
             link = state.get("link") or {}
             if link.get("gen") and link.get("width") and not _is_nvlink(node, state.get("index")):
                 links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
-        for finding in (check.verdict or {}).get("findings") or []:
-            words, word = str(finding.get("item")), finding.get("verdict")
+        for finding in check.verdict.findings if check.verdict else ():
+            words, word = finding.item, finding.verdict
             number = words[1:].partition(".")[0]
             if words.startswith("g") and number.isdigit() and word in ("FAIL", "DEGRADED", "INDETERMINATE"):
-                faults.setdefault(int(number), (word, str(finding.get("reason"))))
+                faults.setdefault(int(number), (word, finding.reason))
     return Findings(lanes, links, absent, faults, limits)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar.question import Question, reframe_file
 from nearfar.site import Partition, System
+from nearfar.verdict import Verdict, verdict_file
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,12 @@ def missing(cases: Sequence[ExpectedCase], those_that_ran: Sequence[RanCase]) ->
     return [case for case in cases if (case.check, case.system, case.partition, case.environ) not in did]
 
 
-def verdicts(folder: Path) -> list[dict[str, Any]]:
+def verdicts(folder: Path) -> list[Verdict]:
     """The verdicts of a run, of every node and check."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*/verdict.json"))]
+    found = map(verdict_file.read, sorted(path.parent for path in folder.glob(f"*/*/{verdict_file.NAME}")))
+    return [verdict for verdict in found if verdict is not None]
 
 
-def belongs(verdict: Mapping[str, Any], case: ExpectedCase) -> bool:
+def belongs(verdict: Verdict, case: ExpectedCase) -> bool:
     """Whether a verdict is of a case."""
-    return all(verdict[key] == getattr(case, key) for key in ("check", "system", "partition", "environ"))
+    return all(getattr(verdict, key) == getattr(case, key) for key in ("check", "system", "partition", "environ"))

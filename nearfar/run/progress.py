@@ -56,7 +56,7 @@ class RunProgress:
         verdict = next((v for v in verdicts(self._folder) if belongs(v, case)), None)
         if verdict is None:
             return "INDETERMINATE, it left no verdict"
-        word = str(verdict["verdict"])
+        word = verdict.verdict
         if case.modelled and word in ("PASS", NOT_JUDGED):
             return "MODELLED"
-        return f"{word}, it has no reference" if word == NOT_JUDGED and verdict["metrics"] else word
+        return f"{word}, it has no reference" if word == NOT_JUDGED and verdict.metrics else word

@@ -32,7 +32,7 @@ from nearfar.base import (
 )
 from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, questions, reframe_file
 from nearfar.site import System, lint, systems
-from nearfar.verdict import HISTORY, references
+from nearfar.verdict import HISTORY, Verdict, references
 
 from . import expected_cases, spack
 from .expected_cases import ExpectedCase, RanCase
@@ -211,12 +211,12 @@ def _remember(folder: Path) -> None:
     found = expected_cases.verdicts(folder)
     missing = history.no_polars()
     if missing is not None:
-        if any(each["kind"] == "measured" for each in found):
+        if any(each.kind == "measured" for each in found):
             words = f"no history is kept, and nothing compared with the node's past: {missing}"
             print(f"nearfar: {words}", file=sys.stderr, flush=True)
         return
-    findings = (finding for each in found for finding in each["findings"])
-    for words in dict.fromkeys(str(f["reason"]) for f in findings if f["item"] == HISTORY):
+    findings = (finding for each in found for finding in each.findings)
+    for words in dict.fromkeys(f.reason for f in findings if f.item == HISTORY):
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
     try:
         history.record(folder)
@@ -235,7 +235,7 @@ def adopt(folder: Path) -> None:
     found = expected_cases.verdicts(folder)
     if not ran or not found:
         return
-    modelled = {(v["check"], v["partition"]) for v in found if v["kind"] == "modelled"}
+    modelled = {(v.check, v.partition) for v in found if v.kind == "modelled"}
     cases = [
         ExpectedCase(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
         for r in ran
@@ -325,7 +325,7 @@ def _first_line(text: str) -> str:
 
 
 def _without_verdict(
-    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], found: Sequence[Mapping[str, Any]]
+    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], found: Sequence[Verdict]
 ) -> list[dict[str, Any]]:
     """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never
     green."""
@@ -338,7 +338,7 @@ def _without_verdict(
             # What a modelled node lacks is no loss; on a real one a check that looked at nothing is never green.
             left += [] if case.modelled else [{**case.entry(), "reason": f"skipped: {_first_line(result.reason)}"}]
             continue
-        mine = [str(v["verdict"]) for v in found if expected_cases.belongs(v, case)]
+        mine = [v.verdict for v in found if expected_cases.belongs(v, case)]
         if not mine or (result.result == "fail" and passes(worst(mine))):
             died = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
             reason = _failed_build(case, ran) or died
@@ -352,9 +352,7 @@ def _is(ran: RanCase, case: ExpectedCase) -> bool:
     )  # fmt: skip
 
 
-def merged(
-    cases: Sequence[ExpectedCase], found: Sequence[Mapping[str, Any]], missing: bool, must_judge: bool = False
-) -> str:
+def merged(cases: Sequence[ExpectedCase], found: Sequence[Verdict], missing: bool, must_judge: bool = False) -> str:
     """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
     judged, and where nothing of it was though something had to be (``must_judge``).
 
@@ -363,7 +361,7 @@ def merged(
     """
     words = ["INDETERMINATE"] if missing else []
     real = [case for case in cases if not case.modelled]
-    judged = [str(v["verdict"]) for v in found for case in real if expected_cases.belongs(v, case)]
+    judged = [v.verdict for v in found for case in real if expected_cases.belongs(v, case)]
     if cases and not real:
         return worst(words)
     verdict = worst([*words, *judged]) if judged else "INDETERMINATE"

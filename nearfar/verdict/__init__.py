@@ -1,17 +1,19 @@
 """What was measured, held against what it should be: the judge, references, the node's own past, what a case and a run leave.
 
-Gives ``judge`` (document × references × past → verdict) and the files of a run, read back. Pure but for these files.
+Gives ``judge`` (document × references × past → ``Verdict``), ``verdict.json`` and the other files of a run, read back. Pure but for
+these files.
 Needs: base, topology, cells, measurement, model, question.
 """
 
 from __future__ import annotations
 
-from . import build_provenance, case_files, plausibility, run_directory, unused_references
+from . import build_provenance, case_files, document_facts, plausibility, run_directory, unused_references, verdict_file
 from .baseline import Baseline
 from .build_provenance import BuildProvenance, SoftwarePackage
+from .judged import JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
 from .judgement import HISTORY, UNJUDGED, CaseInfo, KnownPath, headline, judge, needs_sanity
 from .plausibility import row_fault
-from .run_directory import CheckRecord, NodeRun, RunDirectory, bounded
+from .run_directory import CheckRecord, NodeRun, RunDirectory
 
 __all__ = [
     "HISTORY",
@@ -20,13 +22,19 @@ __all__ = [
     "BuildProvenance",
     "CaseInfo",
     "CheckRecord",
+    "JudgedMetric",
+    "JudgedReference",
     "KnownPath",
+    "MeasuredGpu",
     "NodeRun",
+    "PastRuns",
     "RunDirectory",
     "SoftwarePackage",
-    "bounded",
+    "Verdict",
     "build_provenance",
     "case_files",
+    "cell_of",
+    "document_facts",
     "headline",
     "judge",
     "needs_sanity",
@@ -34,4 +42,5 @@ __all__ = [
     "row_fault",
     "run_directory",
     "unused_references",
+    "verdict_file",
 ]

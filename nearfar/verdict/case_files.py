@@ -13,6 +13,9 @@ from nearfar.base import CouldNotJudge, Finding, NearfarError, supervise, write_
 from nearfar.measurement import Document, from_raw
 from nearfar.topology import Node, node_to_document
 
+from . import verdict_file
+from .judged import Verdict
+
 #: The node as observed, in the folder of a node and (from a remote job) in the stage directory.
 NODE = "node.json"
 
@@ -108,7 +111,7 @@ def observation(node: Node, node_type: str | None = None) -> Document:
     })  # fmt: skip
 
 
-def keep(node: Path, document: Document | None, verdict: Mapping[str, Any], stderr: Path | None) -> None:
+def keep(node: Path, document: Document | None, verdict: Verdict, stderr: Path | None) -> None:
     """Write a case's document, standard error and verdict under its node's folder, the verdict last: where it is, all
     is."""
     folder = _folder(node, verdict)
@@ -116,19 +119,19 @@ def keep(node: Path, document: Document | None, verdict: Mapping[str, Any], stde
         write_atomically(folder / "document.json", measurement.dump(document))
     if stderr is not None and stderr.is_file():
         write_atomically(folder / "stderr.txt", stderr.read_bytes())
-    write_atomically(folder / "verdict.json", json.dumps(verdict, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(folder / verdict_file.NAME, verdict_file.dump(verdict))
 
 
-def _folder(node: Path, verdict: Mapping[str, Any]) -> Path:
+def _folder(node: Path, verdict: Verdict) -> Path:
     """``<node>/<check>``; a node that belongs to several partitions keeps the further ones beside it."""
-    folder = node / str(verdict["check"])
+    folder = node / verdict.check
     try:
-        there = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        there = verdict_file.read(folder)
+    except NearfarError:
         return folder
-    if all(there.get(key) == verdict[key] for key in ("system", "partition", "environ")):
+    if there is None or all(getattr(there, key) == getattr(verdict, key) for key in ("system", "partition", "environ")):
         return folder
-    return node / f"{verdict['check']}@{verdict['partition']}+{verdict['environ']}"
+    return node / f"{verdict.check}@{verdict.partition}+{verdict.environ}"
 
 
 def keep_node(folder: Path, node: Node) -> None:

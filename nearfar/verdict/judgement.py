@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, Finding, good, passes, worst
-from nearfar.cells import Cell, Skip
+from nearfar.cells import Cell, Flow, Skip, split_class
 from nearfar.measurement import (
     CELL_QUANTITIES,
     EXPECTED_SKIPS,
@@ -27,14 +27,14 @@ from nearfar.measurement import (
     subject_key,
 )
 from nearfar.topology import Node
-from nearfar.verdict.references import Reference, figure, row_keys
+from nearfar.verdict.references import Reference, figure, question_of, row_keys
 
-from . import plausibility
+from . import document_facts, plausibility
 from .baseline import Baseline, worse
+from .judged import JudgedMetric, JudgedReference, PastRuns, Verdict
 from .plausibility import ABOVE_LINK
 from .words import amount, bound_words, describe, interval
 
-SCHEMA = "nearfar-verdict/1"
 #: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.
 LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
 #: What a finding speaks of that says why nothing was compared with the node's past.
@@ -81,8 +81,8 @@ def judge(
     exists: Mapping[Cell | str, KnownPath] | None = None,
     quantities: Callable[[Cell | str], Sequence[str]] | None = None,
     must_judge: bool = False,
-) -> dict[str, Any]:
-    """The verdict on one check of one node, as ``nearfar-verdict/1``.
+) -> Verdict:
+    """The verdict on one check of one node.
 
     ``asked`` are the cells (or other subjects) that should have been measured, ``findings`` what the check found out by other means,
     ``left_out`` the cells that were never asked for, ``past`` the node's own healthy runs by metric name.
@@ -91,7 +91,7 @@ def judge(
     """
     past = past or {}
     missing = _missing(document, asked, quantities)
-    skipped = [*(document.skipped if document else ()), *(Unmeasured(str(s.cell), s.reason, s.code) for s in left_out)]
+    raw = {} if document is None else document.raw
     found = [
         *findings, *_from_kind(document, kind), *_from_started(document, subject), *_from_document(document),
         *_from_skips(document, left_out, exists or {}, kind), *_from_missing(document, missing),
@@ -99,53 +99,41 @@ def judge(
     found += _from_nothing(document, asked, kind)
     node = None if document is None else document.node
     judged = [
-        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node)
+        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node, raw)
         for metric in metrics
     ]
-    _doubt_what_is_made_of(metrics, judged, node)
+    judged = _doubt_what_is_made_of(metrics, judged, node)
     if must_judge:
         found += _from_nothing_judged(found, judged, subject.system)
     ranked = sorted(
-        [(f.verdict, f.reason) for f in found] + [(m["verdict"], m["reason"]) for m in judged],
+        [(f.verdict, f.reason) for f in found] + [(m.verdict, m.reason or "") for m in judged],
         key=lambda pair: ORDER.index(pair[0]),
     )
-    raw = {} if document is None else document.raw
     files = sorted({r.file for r in references.values() if r is not None and r.file is not None})
-    return {
-        "schema": SCHEMA,
-        "check": subject.check,
-        "system": subject.system,
-        "partition": subject.partition,
-        "environ": subject.environ,
-        "node": subject.node,
-        "kind": kind,
-        "time": subject.time,
-        "verdict": worst(verdict for verdict, _ in ranked),
-        "reasons": [reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED)],
-        "metrics": judged,
-        "findings": [{"item": f.item, "verdict": f.verdict, "reason": f.reason, "hard": f.hard} for f in found],
-        "missing": list(missing),
-        "skipped": [{"cell": skip.cell, "reason": skip.reason, "code": skip.code} for skip in skipped],
-        "provenance": {
-            "document": None if document is None else "document.json",
-            "references": files,
-            "software": raw.get("node", {}).get("software", {}),
-        },
-    }
+    return Verdict(
+        check=subject.check, system=subject.system, partition=subject.partition, environ=subject.environ, node=subject.node,
+        kind=kind, time=subject.time,
+        verdict=worst(verdict for verdict, _ in ranked),
+        reasons=tuple(reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED)),
+        metrics=tuple(judged), findings=tuple(found), missing=tuple(missing),
+        failed=() if document is None else document.failed, skipped=() if document is None else document.skipped,
+        left_out=tuple(Unmeasured(str(skip.cell), skip.reason, skip.code) for skip in left_out),
+        measurement=None if document is None else document_facts.info(raw),
+        references=tuple(files), software=document_facts.software(raw),
+    )  # fmt: skip
 
 
-def needs_sanity(verdict: Mapping[str, Any]) -> bool:
+def needs_sanity(verdict: Verdict) -> bool:
     """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say
     it."""
-    beyond_bounds = any(not passes(f["verdict"]) for f in verdict["findings"])
-    return beyond_bounds or any(m["verdict"] == "INDETERMINATE" for m in verdict["metrics"])
+    beyond_bounds = any(not passes(finding.verdict) for finding in verdict.findings)
+    return beyond_bounds or any(metric.verdict == "INDETERMINATE" for metric in verdict.metrics)
 
 
-def headline(verdict: Mapping[str, Any]) -> str:
+def headline(verdict: Verdict) -> str:
     """The verdict and its reasons in one line, as ReFrame's report shows it."""
-    reasons = list(verdict["reasons"])
-    more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
-    return f"{verdict['verdict']}: {'; '.join(reasons[:3])}{more}"
+    more = f"; and {len(verdict.reasons) - 3} more" if len(verdict.reasons) > 3 else ""
+    return f"{verdict.verdict}: {'; '.join(verdict.reasons[:3])}{more}"
 
 
 def _missing(
@@ -189,15 +177,15 @@ def _from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: 
     return [Finding("cells", "INDETERMINATE", f"nothing was measured: every cell was skipped; the first: {why}")]
 
 
-def _from_nothing_judged(found: Sequence[Finding], metrics: Sequence[Mapping[str, Any]], system: str) -> list[Finding]:
+def _from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric], system: str) -> list[Finding]:
     """Why a check has no answer though nothing is wrong: no figure and no comparison was judged."""
-    compared = any(good(m["verdict"]) for m in metrics) or any(f.verdict == "PASS" for f in found)
-    if compared or not passes(worst([f.verdict for f in found] + [m["verdict"] for m in metrics])):
+    compared = any(good(m.verdict) for m in metrics) or any(f.verdict == "PASS" for f in found)
+    if compared or not passes(worst([f.verdict for f in found] + [m.verdict for m in metrics])):
         return []
     notes = [f.reason for f in found if f.verdict == NOT_JUDGED]
     why = notes[0] if notes else "there was nothing to compare with"
     if metrics:
-        tuned = any(m["unit"] != RATIO_UNIT for m in metrics)
+        tuned = any(m.unit != RATIO_UNIT for m in metrics)
         what = (
             f"nearfar tune --system {system} makes them from healthy runs"
             if tuned
@@ -305,34 +293,39 @@ def _judge_metric(
     past: Mapping[str, Baseline],
     acceptance: bool,
     node: Node | None,
-) -> dict[str, Any]:
+    raw: Mapping[str, Any],
+) -> JudgedMetric:
     verdict, reason = _beside_its_past(metric, reference, past, acceptance, node)
     before = past.get(metric.name)
     if verdict in ("FAIL", "DEGRADED"):
         reason = f"{reason}{_other_direction(metric, metrics, references, past, node)}"
-    return {
-        "name": metric.name,
-        "cell": metric.subject if isinstance(metric, SubjectMetric) else str(metric.cell),
-        "flow": None if isinstance(metric, SubjectMetric) or metric.flow is None else str(metric.flow),
-        "class": metric.path_class,
-        "rows": row_keys(metric),
-        "quantity": metric.quantity,
-        "value": metric.value,
-        "unit": metric.unit,
-        "ci": None if metric.ci is None else list(metric.ci),
-        "ceiling": metric.ceiling,
-        "limited_by": list(metric.limited_by),
-        "beside": [] if isinstance(metric, SubjectMetric) else list(map(str, metric.beside)),
-        "remeasured": not isinstance(metric, SubjectMetric) and metric.remeasured,
-        "reference": None if reference is None else {
-            "value": reference.value, "lower": reference.lowest, "upper": reference.highest, "unit": reference.unit,
-            "origin": reference.origin, "note": reference.note, "stale": reference.stale,
-        },
-        "degraded_below": None if reference is None else reference.degraded_below,
-        "past": None if before is None else {"median": before.median, "n": len(before.values), "since": before.since},
-        "verdict": verdict,
-        "reason": reason,
-    }  # fmt: skip
+    flow: Flow | None = None
+    beside: tuple[Flow, ...] = ()
+    if isinstance(metric, SubjectMetric):
+        subject, asked = metric.subject, metric.question
+    else:
+        subject, flow, beside = str(metric.cell), metric.flow, metric.beside
+        asked = question_of(metric.cell, flow, metric.total)
+    moved = subject if flow is None else str(flow)
+    gpus = document_facts.gpus_of(moved)
+    path_class, derived = split_class(metric.path_class)
+    return JudgedMetric(
+        name=metric.name, quantity=metric.quantity, subject=subject, flow=flow, bytes=metric.bytes, path_class=path_class,
+        question=asked, derived=derived or None, gpus=gpus, engine=document_facts.engine_of(metric.quantity, moved),
+        value=metric.value, unit=metric.unit, interval=metric.ci, n=metric.n, least=metric.least, most=metric.most,
+        samples=() if isinstance(metric, SubjectMetric) else metric.samples, converged=metric.converged, verified=metric.verified,
+        limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,
+        remeasured=not isinstance(metric, SubjectMetric) and metric.remeasured,
+        throttled=document_facts.throttled(gpus, document_facts.held_down(raw)),
+        contended=bool(raw.get("aggressor") or beside) or (isinstance(metric, SubjectMetric) and metric.contended),
+        reference=None if reference is None else JudgedReference(
+            reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,
+            reference.file,
+        ),
+        degraded_below=None if reference is None else reference.degraded_below,
+        baseline=None if before is None else PastRuns(before.median, len(before.values), before.since),
+        verdict=verdict, reason=reason,
+    )  # fmt: skip
 
 
 def _unsound(metric: AnyMetric, node: Node | None) -> str | None:
@@ -352,14 +345,19 @@ def _unsound(metric: AnyMetric, node: Node | None) -> str | None:
     return None if impossible is None else f"{amount(metric)}, {impossible}"
 
 
-def _doubt_what_is_made_of(metrics: Sequence[AnyMetric], judged: Sequence[dict[str, Any]], node: Node | None) -> None:
+def _doubt_what_is_made_of(
+    metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], node: Node | None
+) -> list[JudgedMetric]:
     """Of a figure that is none nothing can be made: a far path is not slow because the near one is a thousandfold."""
     own = [metric for metric in metrics if metric.quantity not in MADE_OF_OTHERS]
     unsound = {part for metric in own if _unsound(metric, node) for part in _parts(metric)}
+    found = []
     for metric, entry in zip(metrics, judged):
-        if metric.quantity in MADE_OF_OTHERS and not passes(entry["verdict"]) and unsound & _parts(metric):
+        if metric.quantity in MADE_OF_OTHERS and not passes(entry.verdict) and unsound & _parts(metric):
             reason = f"{describe(metric)}: {amount(metric)}, made of a figure that is none"
-            entry.update(verdict="INDETERMINATE", reason=reason)
+            entry = replace(entry, verdict="INDETERMINATE", reason=reason)
+        found.append(entry)
+    return found
 
 
 def _parts(metric: AnyMetric) -> set[object]:

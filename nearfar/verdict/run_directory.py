@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, NearfarError, shown_verdict
+from nearfar.base import ORDER, NearfarError, shown_verdict
 from nearfar.question import check_rank
 from nearfar.topology import Node, node_from_document
 
-from . import build_provenance
+from . import build_provenance, verdict_file
+from .judged import Verdict
 
 _MODELLED_SUFFIX = "-modelled"
 
@@ -24,17 +24,17 @@ def worst(verdicts: list[str]) -> str:
 
 @dataclass(frozen=True)
 class CheckRecord:
-    """One check on one node. ``verdict`` and ``document`` are the files as read; None: the file is not there."""
+    """One check on one node. ``document`` is the file as read; None: the file is not there."""
 
     name: str
     folder: Path
-    verdict: dict[str, Any] | None
+    verdict: Verdict | None
     document: dict[str, Any] | None
 
     @property
     def word(self) -> str:
         """The check's verdict; a check that left none could not be judged."""
-        return worst([self.verdict["verdict"]]) if self.verdict else "INDETERMINATE"
+        return self.verdict.verdict if self.verdict else "INDETERMINATE"
 
     @property
     def problem(self) -> str | None:
@@ -42,7 +42,7 @@ class CheckRecord:
         if self.verdict is None:
             return f"{self.name} left no verdict: it did not finish"
         # A verdict without figures says itself why there is no document.
-        if self.document is None and (self.verdict["metrics"] or not self.verdict.get("reasons")):
+        if self.document is None and (self.verdict.metrics or not self.verdict.reasons):
             return (
                 f"{self.name} has a verdict, but its measurement document is missing: no samples, no bindings, no node"
             )
@@ -114,15 +114,15 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
     if not checks and observed is None:
         return None
     verdicts = [check.verdict for check in checks if check.verdict]
-    kinds = {verdict.get("kind") for verdict in verdicts}
+    kinds = {verdict.kind for verdict in verdicts}
     modelled = "modelled" in kinds or (not kinds and place.name.endswith(_MODELLED_SUFFIX))
     if modelled:
         types = (check.document.get("node_type") for check in checks if check.document)
         bare = place.name[: -len(_MODELLED_SUFFIX)] if place.name.endswith(_MODELLED_SUFFIX) else place.name
         name = next((str(word) for word in types if word), bare)
     else:
-        name = next((str(verdict["node"]) for verdict in verdicts if verdict.get("node")), place.name)
-    system = next((str(verdict["system"]) for verdict in verdicts if verdict.get("system")), str(run["system"]))
+        name = next((verdict.node for verdict in verdicts if verdict.node), place.name)
+    system = next((verdict.system for verdict in verdicts if verdict.system), str(run["system"]))
     return NodeRun(place, name, system, modelled, _machine(place, observed, checks), checks)
 
 
@@ -159,63 +159,18 @@ def _is_check(folder: Path) -> bool:
 
 
 def _check(folder: Path) -> CheckRecord:
-    verdict = _load(folder / "verdict.json", "nearfar-verdict/1", {"verdict": str, "metrics": list})
-    document = _load(folder / "document.json", "nearfar-measurement/1", {"results": list})
-    return CheckRecord(folder.name, folder, None if verdict is None else _in_todays_words(verdict), document)
-
-
-#: What findings spoke of that earlier versions called PASS, though they only inform.
-_NOTES = ("topology", "cells", "nodes", "history", "binding", "repetitions", "starved", "split")
-
-
-def _in_todays_words(verdict: dict[str, Any]) -> dict[str, Any]:
-    """A verdict as it is written today: earlier versions called PASS what nothing was held against."""
-
-    def word(entry: Any, informs: bool) -> Any:
-        return {**entry, "verdict": NOT_JUDGED} if informs and entry.get("verdict") == "PASS" else entry
-
-    metrics = [word(m, not bounded(m)) if isinstance(m, dict) else m for m in verdict["metrics"]]
-    findings = [word(f, f.get("item") in _NOTES) for f in verdict.get("findings") or []]
-    found = {**verdict, "metrics": metrics, "findings": findings}
-    if verdict["verdict"] == "PASS" and (metrics or findings):
-        words = [str(each.get("verdict")) for each in (*metrics, *findings) if isinstance(each, dict)]
-        found["verdict"] = NOT_JUDGED if set(words) == {NOT_JUDGED} else "PASS"
-    return found
-
-
-def bounded(metric: dict[str, Any]) -> bool:
-    """Whether a figure of ``verdict.json`` has a reference with a bound; without one there is nothing to pass."""
-    reference = metric.get("reference")
-    if not reference:
-        return False
-    bounds = reference.get("lower"), reference.get("upper"), metric.get("degraded_below")
-    return any(bound is not None for bound in bounds)
+    document = _load(folder / verdict_file.DOCUMENT, "nearfar-measurement/1", {"results": list})
+    return CheckRecord(folder.name, folder, verdict_file.read(folder), document)
 
 
 def _load(path: Path, schema: str | None, needed: dict[str, type]) -> dict[str, Any] | None:
     """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values."""
-    try:
-        data = json.loads(path.read_bytes(), parse_constant=lambda _: None)  # NaN is no figure
-    except FileNotFoundError:
+    data = verdict_file.load_object(path)
+    if data is None:
         return None
-    except OSError as error:
-        raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise NearfarError(f"{path}{where}: not a whole JSON document; was the run interrupted? Run it again") from None
-    if not isinstance(data, dict):
-        raise NearfarError(f"{path}: expected a JSON object; this file is not nearfar's")
-    if schema is not None and data.get("schema") != schema:
-        raise NearfarError(_other_schema(path, schema, data.get("schema")))
+    if schema is not None:
+        verdict_file.check_schema(path, schema, data.get("schema"))
     for key, kind in needed.items():
         if not isinstance(data.get(key), kind):
             raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")
     return data
-
-
-def _other_schema(path: Path, schema: str, found: Any) -> str:
-    name, _, version = schema.partition("/")
-    other, _, newer = str(found).partition("/")
-    if other == name and newer.isdigit() and int(newer) > int(version):
-        return f"{path}: written as {found} by a newer nearfar; this one reads up to {schema}: update it"
-    return f"{path}: expected schema {schema}, found {found}"

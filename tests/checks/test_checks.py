@@ -132,7 +132,7 @@ def _case_of(line: str) -> str | None:
 @pytest.mark.parametrize("case", CASES)
 def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> None:
     entry, judged = outcome[case]
-    jsonschema.validate(judged, site_file.schema("verdict-1"))
+    jsonschema.validate(judged, site_file.schema("verdict-2"))
     assert judged["verdict"] == CASES[case], judged["reasons"]
     assert (entry["result"] == "pass") == passes(judged["verdict"]), entry["fail_reason"]
     if judged["verdict"] == "INDETERMINATE":
@@ -146,9 +146,9 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         assert (value, unit) == (figure["value"], figure["unit"])
         assert (result == "fail") == (figure["verdict"] == "FAIL"), name
         bounds = figure["reference"]
-        assert (lower is None) == (bounds is None or bounds["lower"] is None)
+        assert (lower is None) == (bounds is None or bounds["lowest"] is None)
         if lower is not None:
-            assert reference * (1 + lower) == bounds["lower"]
+            assert reference * (1 + lower) == bounds["lowest"]
     if judged["verdict"] == "PASS":
         assert len(entry["perfvalues"]) == len(judged["metrics"]) > 0
 

@@ -77,7 +77,7 @@ def outcome(run: Path) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
 def test_verdicts(outcome: dict[str, Any], partition: str) -> None:
     entry, judged = outcome[partition]
     _, _, verdict, words = PARTITIONS[partition]
-    jsonschema.validate(judged, site_file.schema("verdict-1"))
+    jsonschema.validate(judged, site_file.schema("verdict-2"))
     assert judged["verdict"] == verdict, judged["reasons"]
     assert (entry["result"] == "pass") == passes(verdict), entry["fail_reason"]
     if words is not None:
@@ -96,7 +96,9 @@ def test_one_node_is_a_note_and_device_buffers_a_remark(outcome: dict[str, Any])
     ]
     assert {skip["code"] for skip in judged["skipped"]} == {"unsupported"}
     assert judged["provenance"]["software"]["mpi"] == "Open MPI 4.1.4"
-    ratios = [m for m in judged["metrics"] if m["class"] == "across_packages_over_same_numa_node"]
+    ratios = [
+        m for m in judged["metrics"] if (m["path_class"], m["derived"]) == ("across_packages", "over_same_numa_node")
+    ]
     assert [ratio["value"] for ratio in ratios] == pytest.approx([2.0, 2.0, 2.0], rel=0.05)
 
 

@@ -163,7 +163,7 @@ def test_a_figure_beside_others_counts_as_one_of_a_window() -> None:
         subject = CaseInfo("quick_check", "s", "p", "e", "n", made.raw["started"])
         metric = next(m for m in metrics if str(m.cell) == "g0:g2")
         made_of = verdict.judge(made, found, subject=subject, metrics=[metric])
-        return str(made_of["verdict"])
+        return made_of.verdict
 
     assert of(from_raw(raw)) == "PASS"
     alone = {**raw, "results": [{k: v for k, v in r.items() if k != "beside"} for r in raw["results"]]}

@@ -13,6 +13,7 @@ import pytest
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.verdict import verdict_file
 from nearfar.verdict.baseline import Baseline
 from tests.data.runs import nightly
 
@@ -43,12 +44,11 @@ def asked(
     """What the history says to a run of gpu001 whose document is changed so, and its verdict bent so; and what was left
     out."""
     run = nightly.run(kept.parent / "now", {"gpu001": 1.0}, "2026-11-19", change=change)
-    verdict, document = (
-        json.loads((run / "gpu001/host_device_check" / f"{name}.json").read_text()) for name in ("verdict", "document")
-    )
-    bend(verdict)
+    path = run / "gpu001/host_device_check/verdict.json"
+    raw = json.loads(path.read_text())
+    bend(raw)
     own = history.OwnPast(kept, NOW)
-    return own.of(verdict, document, {}), own.left_out()
+    return own.of(verdict_file.from_raw(raw, path), {}), own.left_out()
 
 
 def test_a_node_has_its_own_past_alone(kept: Path) -> None:

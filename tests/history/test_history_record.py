@@ -13,7 +13,6 @@ import pytest
 
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
-from nearfar.history.rows import of_document
 from nearfar.history.schema import row_schema
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_from_document, node_to_document
 from nearfar.topology.inventory import nvml
@@ -44,21 +43,10 @@ def test_a_figure_becomes_one_row(tmp_path: Path) -> None:
     assert (row["system"], row["node"], row["run"]) == ("redwood", "gpu001", "20261120T020000")
     assert (row["gpus"], row["gpu_model"], row["gpu_uuid"]) == ("2", "NVIDIA H200", "GPU-gpu001-2")
     assert (row["driver"], row["cuda"], row["program"], row["engine"]) == ("580.159.04", "13.0", "nearfar-copy", "ce")
-    assert (row["value"], row["low"], row["high"]) == (metric["value"], *metric["ci"])
-    assert (row["lower"], row["origin"]) == (metric["reference"]["lower"], "prediction")
+    assert (row["value"], row["low"], row["high"]) == (metric["value"], *metric["interval"])
+    assert (row["lowest"], row["origin"]) == (metric["reference"]["lowest"], "prediction")
     assert row["n"] >= 6 and row["verified"] is True and row["throttled"] is False and row["contended"] is False
     assert row["rows"] == ["sole.n0_g2", "sole.h2d"]
-
-
-def test_figures_of_ranks_that_shared_their_cores_are_contended() -> None:
-    document = {
-        "node": {}, "results": [], "program": {},
-        "mpi": {"waited": {"osu_bw/H-H/same_numa_node": 0.6, "osu_latency/H-H/same_numa_node": 0.01}},
-    }  # fmt: skip
-    shared = {"class": "same_numa_node", "quantity": "mpi.latency", "unit": "us", "value": 1.0, "verdict": "PASS"}
-    metrics = [{**shared, "name": cell, "cell": cell} for cell in document["mpi"]["waited"]]  # type: ignore[attr-defined,call-overload]
-    verdict = {"system": "s", "node": "n", "check": "osu_check", "metrics": metrics}
-    assert [row["contended"] for row in of_document(verdict, document, {})] == [True, False]
 
 
 def test_the_same_run_twice_counts_once(tmp_path: Path) -> None:
@@ -81,29 +69,43 @@ def test_nothing_modelled_gets_in(tmp_path: Path) -> None:
 
 def test_a_document_that_is_modelled_under_a_measured_verdict_is_told(tmp_path: Path) -> None:
     run = nightly.run(tmp_path / "reports", {"gpu001": 1.0})
-    path = run / "gpu001/host_device_check/document.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "kind": "modelled"}))
+    path = run / "gpu001/host_device_check/verdict.json"
+    raw = json.loads(path.read_text())
+    raw["measurement"]["kind"] = "modelled"
+    path.write_text(json.dumps(raw))
     said = lines_of(run, tmp_path / "history")
     assert len(said) == 1 and "is modelled, its verdict says measured" in said[0]
+
+
+def measured(**parts: Any) -> Any:
+    """Changes what a verdict says of its document."""
+
+    def spoil(text: str) -> str:
+        raw = json.loads(text)
+        return json.dumps({**raw, "measurement": {**raw["measurement"], **parts}})
+
+    return spoil
 
 
 @pytest.mark.parametrize(
     "spoil, words",
     [
         (lambda text: text[: len(text) // 2], "not a whole JSON document"),
-        (lambda text: text.replace('"hostname": "gpu001"', '"hostname": "gpu777"'), "is of node gpu777"),
-        (lambda text: text.replace("nearfar-measurement/1", "other/1"), "expected schema nearfar-measurement/1"),
-        (lambda text: text.replace('"started": "2026-11-20T02:00:00Z"', '"started": "soon"'), "'soon' is no time"),
-        (lambda text: "[1, 2]", "expected schema"),
-        (lambda text: '{"schema": "nearfar-measurement/1", "kind": "measured", "node": 3, "results": 4}', "document"),
+        (measured(hostname="gpu777"), "document.json: is of node gpu777"),
+        (lambda text: text.replace('"node": "gpu001"', '"node": "gpu777"'), "verdict.json: is of node gpu777"),
+        (lambda text: text.replace("nearfar-verdict/2", "other/1"), "expected schema nearfar-verdict/2"),
+        (measured(started="soon"), "'soon' is no time"),
+        (lambda text: json.dumps({**json.loads(text), "measurement": None}), "says nothing of the document"),
+        (lambda text: "[1, 2]", "expected a JSON object"),
+        (lambda text: '{"schema": "nearfar-verdict/2", "kind": "measured", "node": 3}', "is a required property"),
         (lambda text: "", "not a whole JSON document"),
     ],
 )
-def test_a_bad_document_is_told_and_costs_only_itself(tmp_path: Path, spoil: Any, words: str) -> None:
+def test_a_bad_verdict_is_told_and_costs_only_itself(tmp_path: Path, spoil: Any, words: str) -> None:
     run = nightly.run(
         tmp_path / "reports", {"gpu001": 1.0, "gpu002": 1.0}, checks=("host_device_check", "host_memory_check")
     )
-    path = run / "gpu001/host_device_check/document.json"
+    path = run / "gpu001/host_device_check/verdict.json"
     path.write_text(spoil(path.read_text()))
     said = lines_of(run, tmp_path / "history")
     assert len(said) == 1 and words in said[0] and "gpu001/host_device_check" in said[0], said

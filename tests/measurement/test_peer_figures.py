@@ -72,7 +72,10 @@ def judged(made: Document, check: str = "peer_check", **more: Any) -> dict[str, 
     metrics = list(figures(made).values())
     found = references.resolve(metrics, check, [], H200)
     subject = CaseInfo(check, "s", "p", "e", "h200", "2026-11-20T00:00:00Z")
-    return verdict.judge(made, found, subject=subject, metrics=metrics, asked=[m.cell for m in metrics], **more)
+    asked = [metric.cell for metric in metrics]
+    return verdict.verdict_file.to_raw(
+        verdict.judge(made, found, subject=subject, metrics=metrics, asked=asked, **more)
+    )
 
 
 # Figures made of others
@@ -228,6 +231,6 @@ def test_a_check_whose_every_cell_was_skipped_is_not_green(kind: str, skipped: s
     raw["skipped"] = [{"cell": str(c), "reason": "no peer access", "code": "unsupported"} for c in lost]
     subject = CaseInfo("peer_check", "s", "p", "e", "h200", "2026-11-20T00:00:00Z")
     made = verdict.judge(from_raw(raw), {}, subject=subject, asked=cells, kind=kind)
-    assert made["verdict"] == word
+    assert made.verdict == word
     if word == "INDETERMINATE":
-        assert made["reasons"] == ["nothing was measured: every cell was skipped; the first: no peer access"]
+        assert made.reasons == ("nothing was measured: every cell was skipped; the first: no peer access",)

@@ -13,6 +13,7 @@ from nearfar.base import site_file
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.measurement import SubjectMetric
 from nearfar.topology import node_to_document
+from nearfar.verdict import verdict_file
 from nearfar.verdict.judgement import CaseInfo, judge
 from nearfar.verdict.references import ReferenceFile, resolve
 from tests.verdict.test_references import CHECK, NODE
@@ -33,8 +34,8 @@ def document(**more: Any) -> measurement.Document:
 
 
 def judged(doc: measurement.Document, references: Any = None, **more: Any) -> dict[str, Any]:
-    found = judge(doc, references or {}, subject=SUBJECT, metrics=[METRIC], **more)
-    jsonschema.validate(found, site_file.schema("verdict-1"))
+    found = verdict_file.to_raw(judge(doc, references or {}, subject=SUBJECT, metrics=[METRIC], **more))
+    jsonschema.validate(found, site_file.schema("verdict-2"))
     return found
 
 
@@ -52,7 +53,7 @@ def test_a_result_of_zero_bytes_has_its_rate() -> None:
 
 def test_it_stands_in_the_verdict_by_its_subject() -> None:
     (figure,) = judged(document())["metrics"]
-    assert (figure["name"], figure["cell"], figure["class"]) == ("same_numa.small", LATENCY, "same_numa")
+    assert (figure["name"], figure["subject"], figure["path_class"]) == ("same_numa.small", LATENCY, "same_numa")
     assert figure["reason"] == "latency of 8 B: 0.50 us, not judged: no reference"
 
 

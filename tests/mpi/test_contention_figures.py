@@ -152,9 +152,9 @@ def test_the_page_has_the_tables_and_every_figure(tmp_path: Path) -> None:
     subject = verdict.CaseInfo("contention_check", "real", "gpu", "system", "host", "2026-11-20T09:00:00Z")
     judged = verdict.judge(document, {}, subject=subject, metrics=contention.figures(document))
     (folder / "document.json").write_text(measurement.dump(document))
-    (folder / "verdict.json").write_text(json.dumps(judged))
+    (folder / "verdict.json").write_text(verdict.verdict_file.dump(judged))
     run = {"schema": "nearfar-run/1", "system": "real", "hostname": "host", "started": "2026-11-20T09:00:00Z", "seconds": 1.0,
-           "command": ["nearfar", "validate"], "real": ["real"], "modelled": [], "missing_cases": [], "verdict": judged["verdict"],
+           "command": ["nearfar", "validate"], "real": ["real"], "modelled": [], "missing_cases": [], "verdict": judged.verdict,
            "exit_code": 0}  # fmt: skip
     (tmp_path / "run.json").write_text(json.dumps(run))
     page = report.build(tmp_path).read_text()

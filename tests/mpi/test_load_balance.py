@@ -17,7 +17,7 @@ from nearfar.base.verdicts import NOT_JUDGED, Finding
 from nearfar.measurement.document import dump, from_raw
 from nearfar.mpi import load_balance
 from nearfar.report.sections import balance
-from nearfar.verdict import case_files
+from nearfar.verdict import case_files, verdict_file
 from nearfar.verdict.judgement import CaseInfo, judge
 
 NODE = {
@@ -188,9 +188,9 @@ def test_the_page_shows_bars_and_places_of_each_binding(tmp_path: Path) -> None:
         metrics=load_balance.figures(document), findings=load_balance.findings(document), asked=["saxpy/default", "saxpy/gpu"],
     )  # fmt: skip
     (folder / "document.json").write_text(dump(document))
-    (folder / "verdict.json").write_text(json.dumps(judged))
+    (folder / "verdict.json").write_text(verdict_file.dump(judged))
     run = {"schema": "nearfar-run/1", "system": "real", "hostname": "host", "started": "2026-11-20T09:00:00Z", "seconds": 1.0,
-           "command": ["nearfar", "validate"], "real": ["real"], "modelled": [], "missing_cases": [], "verdict": judged["verdict"],
+           "command": ["nearfar", "validate"], "real": ["real"], "modelled": [], "missing_cases": [], "verdict": judged.verdict,
            "exit_code": 0}  # fmt: skip
     (tmp_path / "run.json").write_text(json.dumps(run))
     page = report.build(tmp_path).read_text()

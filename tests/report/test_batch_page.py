@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 
@@ -12,11 +12,15 @@ from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.report.batch.nodes import shared
 from nearfar.slurm.controller.node_names import fold
+from nearfar.verdict import JudgedMetric, JudgedReference
+from tests.support.verdicts import judged, judged_metric
 
 
-def metric(name: str, value: float, verdict: str = "PASS", row: str = "near.h2d") -> dict[str, Any]:
-    return {"name": name, "rows": [name, row], "value": value, "unit": "GB/s", "verdict": verdict, "class": "near",
-            "reference": {"value": 55.0, "lower": 52.6, "upper": None, "unit": "GB/s"}}  # fmt: skip
+def metric(name: str, value: float, word: str = "PASS", row: str = "near.h2d") -> JudgedMetric:
+    return judged_metric(
+        name=name, rows=(name, row), value=value, verdict=word,
+        reference=JudgedReference(55.0, 52.6, None, "GB/s", "tuned", "", False),
+    )  # fmt: skip
 
 
 def distributions(count: int, slow: int) -> Distributions:
@@ -25,7 +29,7 @@ def distributions(count: int, slow: int) -> Distributions:
     for node in range(count):
         bad = node == slow
         second = metric("near.n0_g1", 27.1 if bad else 55.0 + node / 100, "FAIL" if bad else "PASS")
-        made.add(f"n{node}", [{"check": "host_device_check", "metrics": [metric("near.n0_g0", 55.2), second]}])
+        made.add(f"n{node}", [judged("host_device_check", metric("near.n0_g0", 55.2), second)])
     return made
 
 
@@ -55,8 +59,8 @@ def test_figures_are_told_with_the_nodes_that_did_not_pass() -> None:
 def test_values_that_are_all_alike_have_a_histogram() -> None:
     made = Distributions()
     for node in range(3):
-        same = {**metric("m", 5.0), "reference": None}
-        made.add(f"n{node}", [{"check": "c", "metrics": [same]}])
+        same = replace(metric("m", 5.0), reference=None)
+        made.add(f"n{node}", [judged("c", same)])
     counts, bad, low, high = made.pooled("c")[0].histogram(10)
     assert (sum(counts), sum(bad), low, high) == (3, 0, 5.0, 5.0)
     assert "<svg" in page([BatchNode("n0", "PASS", None, None, {"c": "PASS"})], made)

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
+from nearfar.base import Finding
 from nearfar.base.errors import NearfarError
+from nearfar.measurement import Unmeasured
 from nearfar.model.prediction import load_node_type
 from nearfar.report import headline, page_contents
 from nearfar.report.sections import unmeasured
@@ -17,6 +19,7 @@ from nearfar.report.sections.explanations import Explained
 from nearfar.verdict import run_directory
 from tests.data.runs import modelled
 from tests.report.test_report import Page
+from tests.support.verdicts import judged
 
 SYSTEMS = ("keeneland", "dl160", "summit", "sierra", "pop-a100")
 
@@ -55,7 +58,7 @@ def test_what_holds_of_every_modelled_page(pages: dict[str, Page], name: str) ->
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_modelled_figure_with_a_published_counterpart_stands_beside_it(runs: dict[str, Path], name: str) -> None:
     shown = section(runs[name])
-    figures = [f for check in shown.checks for f in check.figures if (f.reference or {}).get("origin") == "published"]
+    figures = [f for check in shown.checks for f in check.figures if f.reference and f.reference.origin == "published"]
     assert shown.published is not None
     assert bool(figures) == (name not in ("dl160", "pop-a100"))
     assert shown.published.line.startswith(f"{len(figures)} modelled figures" if figures else "No figure was published")
@@ -123,11 +126,9 @@ def test_reasons_are_grouped_by_what_is_not_known(runs: dict[str, Path]) -> None
 
 
 def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
-    document = {"failed": [{"cell": "n0:g0", "reason": "lost", "code": "lost"}], "results": [],
-                "skipped": [{"cell": "n0:g1", "reason": "busy", "code": "busy"}]}  # fmt: skip
-    check = run_directory.CheckRecord(
-        "host_device_check", tmp_path, {"metrics": [], "verdict": "FAIL", "missing": ["n0:g2"]}, document
-    )
+    failed, skipped = (Unmeasured("n0:g0", "lost", "lost"),), (Unmeasured("n0:g1", "busy", "busy"),)
+    verdict = judged("host_device_check", verdict="FAIL", missing=("n0:g2",), failed=failed, skipped=skipped)
+    check = run_directory.CheckRecord("host_device_check", tmp_path, verdict, {"results": []})
     found = unmeasured.gaps(check, "s0")
     assert [(gap.state, gap.why, [what for what, _ in gap.cells]) for gap in found] == [
         ("failed", "lost", ["n0:g0"]), ("skipped", "busy", ["n0:g1"]), ("missing", "asked for, and not reported", ["n0:g2"]),
@@ -136,8 +137,8 @@ def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
 
 
 def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -> None:
-    note = {"item": "cells", "verdict": "not judged", "reason": "one GPU: there is no pair to measure", "hard": False}
-    verdict = {"verdict": "not judged", "metrics": [], "findings": [note]}
+    note = Finding("cells", "not judged", "one GPU: there is no pair to measure")
+    verdict = judged("peer_check", verdict="not judged", findings=(note,))
     check = run_directory.CheckRecord("peer_check", tmp_path, verdict, None)
     node = run_directory.read(runs["summit"]).nodes[0]
     assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"

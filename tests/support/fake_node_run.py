@@ -25,7 +25,7 @@ def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder)
         (run / host / "osu_check").mkdir(parents=True)
-        (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, metrics, system="mine")))
+        (run / host / "osu_check/verdict.json").write_text(verdict_of(host, metrics, system="mine"))
         (run / "run.json").write_text(json.dumps({"system": "mine", "missing_cases": [], "interrupted": False}))
         about = RunInfo(nodes=parted(node), hostname=host, level=level, sweep=sweep, started=now, ended=now)
         publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)

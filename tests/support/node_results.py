@@ -6,10 +6,13 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
+from nearfar.base import Finding
+from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
+from nearfar.verdict import JudgedMetric, JudgedReference, verdict_file
+from tests.support.verdicts import judged, judged_metric
 
 SYSTEM = "vm"
 
@@ -26,19 +29,18 @@ def leave(
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
     wrong. Returns its place."""
     metrics = [] if speed is None else [_metric(speed)]
-    findings = [_finding(wrong, "FAIL", True)] if wrong else []
-    findings += [_finding(indeterminate, "INDETERMINATE", False)] if indeterminate else []
-    found = [m["verdict"] for m in metrics] + [f["verdict"] for f in findings]
+    findings = [Finding("g2:n0", "FAIL", wrong, True)] if wrong else []
+    findings += [Finding("g2:n0", "INDETERMINATE", indeterminate)] if indeterminate else []
+    found = [entry.verdict for entry in (*metrics, *findings)]
     verdict = next((word for word in ("FAIL", "INDETERMINATE", "PASS") if word in found), "PASS")
     folder = results.parent / f"run-{node}-{run}"
     (folder / node / check).mkdir(parents=True)
-    failed = [{"cell": "g2:n0", "reason": wrong, "code": code}] if wrong else []
-    (folder / node / check / "document.json").write_text(json.dumps({"failed": failed}))
-    (folder / node / check / "verdict.json").write_text(json.dumps({
-        "schema": "nearfar-verdict/1", "check": check, "system": system, "partition": "gpu", "environ": "system", "node": node,
-        "kind": kind, "time": utc(at), "verdict": verdict, "reasons": [], "metrics": metrics, "findings": findings,
-        "missing": [], "skipped": [], "provenance": {},
-    }))  # fmt: skip
+    (folder / node / check / "document.json").write_text("{}")
+    whole = judged(
+        check, *metrics, system=system, node=node, kind=kind, time=utc(at), verdict=verdict, findings=tuple(findings),
+        failed=(Unmeasured("g2:n0", wrong, code),) if wrong else (),
+    )  # fmt: skip
+    (folder / node / check / "verdict.json").write_text(verdict_file.dump(whole))
     (folder / "run.json").write_text(json.dumps({"system": system, "missing_cases": [], "interrupted": False}))
     about = RunInfo(
         nodes=(node,), hostname=node, level=level, sweep=sweep or f"s-{run}", started=utc(at - took), ended=utc(at),
@@ -49,15 +51,10 @@ def leave(
     return place
 
 
-def _metric(speed: float) -> dict[str, Any]:
+def _metric(speed: float) -> JudgedMetric:
     slow = speed < 52.6
-    return {
-        "name": "sole.g2_n0", "cell": "g2:n0", "flow": None, "class": "sole", "quantity": "copy", "value": speed, "unit": "GB/s",
-        "ci": None, "ceiling": None, "limited_by": [], "verdict": "FAIL" if slow else "PASS",
-        "reason": f"GPU 2, device to host: {speed} GB/s, expected at least 52.6" if slow else None,
-        "reference": {"value": 55.0, "lower": 52.6, "upper": None, "unit": "GB/s", "origin": "tuned", "note": "", "stale": False},
-    }  # fmt: skip
-
-
-def _finding(words: str, verdict: str, hard: bool) -> dict[str, Any]:
-    return {"item": "g2:n0", "verdict": verdict, "reason": words, "hard": hard}
+    return judged_metric(
+        name="sole.g2_n0", subject="g2:n0", path_class="sole", question="d2h", gpus=(2,), value=speed,
+        verdict="FAIL" if slow else "PASS", reason=f"GPU 2, device to host: {speed} GB/s, expected at least 52.6" if slow else None,
+        reference=JudgedReference(55.0, 52.6, None, "GB/s", "tuned", "", False),
+    )  # fmt: skip

@@ -7,38 +7,44 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import Finding
+from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import pairing
 from nearfar.slurm.sweep.state_file import SweepJob
+from nearfar.verdict import JudgedMetric, JudgedReference, verdict_file
 from tests.support.node_results import SYSTEM, utc
 from tests.support.sweeping import planned
+from tests.support.verdicts import judged, judged_metric
 
 #: Between two nodes, and within one.
 BETWEEN, WITHIN = "osu_latency/H-H/near/mlx5_0", "osu_latency/H-H/same_numa_node"
 LATENCY = "near.osu_latency.H_H.mlx5_0.8B"
 
 
-def figure(value: float, cell: str = BETWEEN, name: str = LATENCY) -> dict[str, Any]:
+def figure(value: float, cell: str = BETWEEN, name: str = LATENCY) -> JudgedMetric:
     """A latency in us, of which 2.0 is the most."""
-    return {
-        "name": name, "cell": cell, "flow": None, "class": "near", "quantity": "mpi.latency", "value": value, "unit": "us",
-        "ci": None, "ceiling": None, "limited_by": [], "verdict": "FAIL" if value > 2 else "PASS",
-        "reason": f"latency between nodes: {value} us, expected at most 2.0" if value > 2 else None,
-        "reference": {"value": 1.7, "lower": None, "upper": 2.0, "unit": "us", "origin": "tuned", "note": "", "stale": False},
-    }  # fmt: skip
+    return judged_metric(
+        name=name, subject=cell, quantity="mpi.latency", question="osu_latency", gpus=(), engine="mpi", value=value, unit="us",
+        verdict="FAIL" if value > 2 else "PASS",
+        reason=f"latency between nodes: {value} us, expected at most 2.0" if value > 2 else None,
+        reference=JudgedReference(1.7, None, 2.0, "us", "tuned", "", False),
+    )  # fmt: skip
 
 
 def verdict_of(
-    host: str, metrics: Sequence[Mapping[str, Any]], wrong: str = "", unclear: str = "", system: str = SYSTEM
-) -> dict[str, Any]:  # fmt: skip
-    """``verdict.json`` of ``osu_check``."""
-    findings = [{"item": BETWEEN, "verdict": "FAIL", "reason": wrong, "hard": True}] if wrong else []
-    findings += [{"item": BETWEEN, "verdict": "INDETERMINATE", "reason": unclear, "hard": False}] if unclear else []
-    words = [entry["verdict"] for entry in (*metrics, *findings)]
+    host: str, metrics: Sequence[JudgedMetric], wrong: str = "", unclear: str = "", system: str = SYSTEM
+) -> str:  # fmt: skip
+    """The text of ``osu_check``'s ``verdict.json``."""
+    findings = [Finding(BETWEEN, "FAIL", wrong, True)] if wrong else []
+    findings += [Finding(BETWEEN, "INDETERMINATE", unclear)] if unclear else []
+    words = [entry.verdict for entry in (*metrics, *findings)]
     worst = next((word for word in ("FAIL", "INDETERMINATE") if word in words), "PASS")
-    return {"schema": "nearfar-verdict/1", "check": "osu_check", "system": system, "node": host, "kind": "measured",
-            "verdict": worst, "metrics": list(metrics), "findings": findings}  # fmt: skip
+    failed = (Unmeasured(BETWEEN, wrong, "wrong_data"),) if wrong else ()
+    return verdict_file.dump(
+        judged("osu_check", *metrics, system=system, node=host, verdict=worst, findings=tuple(findings), failed=failed)
+    )
 
 
 def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
@@ -53,11 +59,8 @@ def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Ma
             host = name.split("+")[0]
             run = results.parent / f"run-{sweep}-{number}-{name}"
             (run / host / "osu_check").mkdir(parents=True)
-            (run / host / "osu_check/verdict.json").write_text(json.dumps(verdict_of(host, **measured)))
-            failed = (
-                [{"cell": BETWEEN, "reason": measured["wrong"], "code": "wrong_data"}] if "wrong" in measured else []
-            )
-            (run / host / "osu_check/document.json").write_text(json.dumps({"failed": failed}))
+            (run / host / "osu_check/verdict.json").write_text(verdict_of(host, **measured))
+            (run / host / "osu_check/document.json").write_text("{}")
             (run / "run.json").write_text(json.dumps({"system": SYSTEM, "missing_cases": [], "interrupted": False}))
             about = RunInfo(nodes=tuple(name.split("+")), hostname=host, level="mpi-pair", sweep=folder.name,
                             started=utc(ended - 600), ended=utc(ended))  # fmt: skip

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.measurement import AnyMetric, SubjectMetric, consistency
-from nearfar.verdict.judgement import judge
 from nearfar.verdict.references import Reference
 from tests.verdict.test_references import metric
-from tests.verdict.test_verdict import SUBJECT
+from tests.verdict.test_verdict import SUBJECT, judge
 
 GOOD = metric("n0:g0", 55.0, ci=(54.9, 55.1), least=54.5, most=55.3)
 STREAM = metric("c0:n0/triad", 200.0, "local")

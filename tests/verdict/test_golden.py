@@ -26,7 +26,7 @@ def document(check: str) -> Document:
 def judged(measured: Document, node: Node) -> dict:
     metrics = measurement.metrics(measured, node)
     found = references.resolve(metrics, "host_device_check", [], node)
-    return verdict.judge(measured, found, subject=SUBJECT, metrics=metrics)
+    return verdict.verdict_file.to_raw(verdict.judge(measured, found, subject=SUBJECT, metrics=metrics))
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def test_a_healthy_run_passes_on_its_links(node: Node) -> None:
     made = judged(document("host_device_check"), node)
     assert made["verdict"] == "PASS", made["reasons"]
     assert len(made["metrics"]) == 4 * (1 + 1 + 3)
-    assert {m["class"] for m in made["metrics"]} == {"sole"}
+    assert {m["path_class"] for m in made["metrics"]} == {"sole"}
     assert {m["reference"]["origin"] for m in made["metrics"]} == {"prediction"}
-    lone = [m for m in made["metrics"] if "+" not in m["cell"]]
+    lone = [m for m in made["metrics"] if "+" not in m["subject"]]
     assert all(0.93 < m["value"] / m["ceiling"] < 1 for m in lone)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,8 @@ from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import mpi_figures as osu_figures
 from nearfar.topology import Link
 from nearfar.verdict import plausibility
-from nearfar.verdict.judgement import judge
 from tests.verdict.test_references import NODE, metric
-from tests.verdict.test_verdict import SUBJECT
+from tests.verdict.test_verdict import SUBJECT, judge
 
 DATA = Path(__file__).parents[1] / "data"
 REAL = sorted(DATA.glob("h200-x*/**/*.json"))
@@ -110,7 +110,8 @@ def test_totals_are_as_many_flows_and_each_memory_once() -> None:
 )  # fmt: skip
 def test_figures_that_are_no_cells(quantity: str, subject: str, unit: str, can_be: float, cannot: float) -> None:
     for value, good in ((can_be, True), (cannot, False)):
-        made = SubjectMetric(f"a.{subject}", subject, "a figure", "a", value, unit, quantity, verified=True)
+        name = re.sub("[^A-Za-z0-9_.]", "_", f"a.{subject}")
+        made = SubjectMetric(name, subject, "a figure", "a", value, unit, quantity, verified=True)
         assert (plausibility.fault(made) is None) == good, value
         found = judge(None, {}, subject=SUBJECT, metrics=[made])
         assert found["verdict"] == (NOT_JUDGED if good else "INDETERMINATE")

@@ -19,10 +19,9 @@ from nearfar.site import topology_diff
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
 from nearfar.verdict import references, unused_references
-from nearfar.verdict.judgement import judge
 from nearfar.verdict.references import Reference, resolution, resolve
 from tests.verdict.test_references import CHECK, NODE, TUNED, metric, one, reference_file
-from tests.verdict.test_verdict import SUBJECT, document, judged
+from tests.verdict.test_verdict import SUBJECT, document, judge, judged
 
 C2C = replace(NODE, gpus=tuple(replace(gpu, link=Link("c2c", speed=450.0)) for gpu in NODE.gpus))
 #: NUMA node 2 is memory without CPUs.

@@ -16,13 +16,21 @@ from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
 from nearfar.cells import Skip, parse
 from nearfar.measurement import Metric
 from nearfar.topology import node_to_document
+from nearfar.verdict import judgement, verdict_file
 from nearfar.verdict import words as verdict_words
 from nearfar.verdict.baseline import Baseline, worse
-from nearfar.verdict.judgement import CaseInfo, KnownPath, judge
+from nearfar.verdict.judgement import CaseInfo, KnownPath
 from nearfar.verdict.references import Reference, resolve
 from tests.verdict.test_references import CHECK, NODE, metric
 
 SUBJECT = CaseInfo(CHECK, "local", "default", "system", "n", "2026-11-20T09:00:00Z")
+
+
+def judge(*args: Any, **more: Any) -> dict[str, Any]:
+    """The verdict as it is written."""
+    found = verdict_file.to_raw(judgement.judge(*args, **more))
+    jsonschema.validate(found, site_file.schema("verdict-2"))
+    return found
 
 
 def rate(value: float, **more: Any) -> dict[str, Any]:
@@ -51,9 +59,7 @@ def document(values: dict[str, float], **more: Any) -> measurement.Document:
 
 def judged(doc: measurement.Document, **more: Any) -> dict[str, Any]:
     metrics = measurement.metrics(doc, NODE)
-    found = judge(doc, resolve(metrics, CHECK, [], NODE), subject=SUBJECT, metrics=metrics, **more)
-    jsonschema.validate(found, site_file.schema("verdict-1"))
-    return found
+    return judge(doc, resolve(metrics, CHECK, [], NODE), subject=SUBJECT, metrics=metrics, **more)
 
 
 def by_name(found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -117,7 +123,6 @@ def test_no_reference_is_said_and_accepts_nothing() -> None:
     found = judge(None, {}, subject=SUBJECT, metrics=[measured])
     assert (found["verdict"], found["reasons"], found["metrics"][0]["verdict"]) == (NOT_JUDGED, [], NOT_JUDGED)
     assert found["metrics"][0]["reason"].endswith("not judged: no reference")
-    jsonschema.validate(found, site_file.schema("verdict-1"))
     assert judge(None, {}, subject=SUBJECT, metrics=[measured], acceptance=True)["verdict"] == "INDETERMINATE"
 
 
@@ -323,9 +328,9 @@ def test_the_worst_comes_first() -> None:
         Finding("b", "FAIL", "broken", True),
         Finding("c", "INDETERMINATE", "who knows"),
     ]
-    found = judged(document({}), findings=findings)
-    assert found["verdict"] == "FAIL"
-    assert found["reasons"] == ["broken", "who knows", "a bit slow"]
+    found = judgement.judge(document({}), {}, subject=SUBJECT, findings=findings)
+    assert found.verdict == "FAIL"
+    assert found.reasons == ("broken", "who knows", "a bit slow")
     assert verdict.headline(found) == "FAIL: broken; who knows; a bit slow"
 
 
@@ -349,8 +354,7 @@ def test_worse_than_its_own_past() -> None:
     assert found["verdict"] == "DEGRADED"
     words = "50.0 GB/s, worse than its own past: 55.0 before (5 runs since 2026-11-01)"
     assert words in found["reasons"][0]
-    assert found["metrics"][0]["past"] == {"median": 55.0, "n": 5, "since": "2026-11-01"}
-    jsonschema.validate(found, site_file.schema("verdict-1"))
+    assert found["metrics"][0]["baseline"] == {"median": 55.0, "n": 5, "since": "2026-11-01"}
 
 
 @pytest.mark.parametrize(
@@ -412,7 +416,7 @@ def test_figures_in_words(cell: str, path_class: str, flow: str | None, total: b
 def test_cells_that_were_left_out_beforehand_count_like_skipped_ones() -> None:
     for code, word in (("denied", "INDETERMINATE"), ("representative", NOT_JUDGED)):
         found = judged(document({}), left_out=[Skip(parse("n0:g1"), "GPU 1 is hidden", code)])
-        assert (found["verdict"], found["skipped"][0]["code"]) == (word, code)
+        assert (found["verdict"], found["left_out"][0]["code"]) == (word, code)
 
 
 @pytest.mark.parametrize("value, wanted", [(58.0, "PASS"), (58.9, "PASS"), (166.4, "INDETERMINATE")])

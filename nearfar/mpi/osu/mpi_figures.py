@@ -10,6 +10,7 @@ from dataclasses import replace
 from nearfar.base import NearfarError
 from nearfar.measurement import RATIO, Document, Rate, Result, SubjectMetric
 
+from . import disturbances
 from .benchmarks import BENCHMARKS
 from .subjects import RIGHT, MpiCase, parse
 
@@ -44,11 +45,14 @@ def figures(document: Document) -> list[SubjectMetric]:
     """The document's MPI figures, then the ratios of wrong over right placement."""
     mpi = document.raw.get("mpi") or {}
     words = (str(mpi.get("implementation") or ""), str(mpi.get("version") or ""))
+    shared = disturbances.busy(document.raw)
     found: dict[tuple[MpiCase, str, str], SubjectMetric] = {}
     for (case, quantity), curve in curves(document).items():
         for label, result in _chosen(quantity, curve):
             assert result.rate is not None
-            found[case, quantity, label] = _figure(case, quantity, label, result, result.rate, words)
+            found[case, quantity, label] = _figure(
+                case, quantity, label, result, result.rate, words, result.subject in shared
+            )
     return [*found.values(), *_ratios(found)]
 
 
@@ -65,28 +69,39 @@ def _chosen(quantity: str, curve: Mapping[int, Result]) -> Iterable[tuple[str, R
 
 
 def _figure(
-    case: MpiCase, quantity: str, label: str, result: Result, rate: Rate, mpi: tuple[str, str]
+    case: MpiCase, quantity: str, label: str, result: Result, rate: Rate, mpi: tuple[str, str], contended: bool
 ) -> SubjectMetric:  # fmt: skip
-    name = metric_name(case.placement, case, quantity, label)
+    asked = _question(case, quantity, label)
     return SubjectMetric(
-        name, str(case), f"{_words(case, quantity)}, {_label_words(label)}", case.placement, rate.median, rate.unit, quantity,
-        ci=rate.ci, converged=result.converged, verified=result.verified, rows=_rows(case, quantity, label, name, mpi),
-        least=rate.least, most=rate.most,
+        f"{case.placement}.{asked}", str(case), f"{_words(case, quantity)}, {_label_words(label)}", case.placement, rate.median,
+        rate.unit, quantity, ci=rate.ci, converged=result.converged, verified=result.verified,
+        rows=_rows(case, quantity, label, mpi), least=rate.least, most=rate.most, n=rate.n, bytes=result.bytes, question=asked,
+        contended=contended,
     )  # fmt: skip
 
 
-def metric_name(path_class: str, case: MpiCase, quantity: str, label: str) -> str:
-    """``near.osu_bw.D_D.g0_g1.peak``: placement, benchmark, buffers, ranks, device, size; letters, digits, ``_`` and ``.``
-    alone."""
+def _question(case: MpiCase, quantity: str, label: str) -> str:
+    """``osu_bw.D_D.g0_g1.peak``, as it stands behind the placement in a figure's name: benchmark, buffers, ranks, device, size;
+    letters, digits, ``_`` and ``.`` alone."""
     many = [] if BENCHMARKS[case.benchmark].pair else [f"x{case.ranks}"]
     device = [re.sub(r"[^A-Za-z0-9_]", "_", case.device)] if case.device else []
     rate = ["messages"] if quantity == "mpi.message_rate" else []
-    return ".".join([path_class, case.benchmark, "_".join(case.buffers), *many, *device, *rate, label])
+    return ".".join([case.benchmark, "_".join(case.buffers), *many, *device, *rate, label])
 
 
-def _rows(case: MpiCase, quantity: str, label: str, name: str, mpi: tuple[str, str]) -> tuple[str, ...]:
+def size_label(question: str) -> str:
+    """The size of a figure's messages, ``8B`` or ``peak``, of its question."""
+    return question.rpartition(".")[2]
+
+
+def is_message_rate(question: str) -> bool:
+    """Whether it asks for messages a second, or a ratio of two such."""
+    return ".messages." in question
+
+
+def _rows(case: MpiCase, quantity: str, label: str, mpi: tuple[str, str]) -> tuple[str, ...]:
     """The references' rows: of this MPI's version, of this MPI, of any; each for this device, then for any."""
-    anywhere = metric_name(name.partition(".")[0], replace(case, device=""), quantity, label)
+    name, anywhere = (f"{case.placement}.{_question(one, quantity, label)}" for one in (case, replace(case, device="")))
     implementation, version = mpi[0], re.sub(r"[^A-Za-z0-9]", "_", mpi[1])
     before = ([f"{implementation}_{version}.", f"{implementation}."] if implementation else []) + [""]
     return tuple(dict.fromkeys(f"{prefix}{row}" for prefix in before for row in (name, anywhere)))
@@ -103,7 +118,7 @@ def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric]) -> Iterable
         if wrong.ci and right.ci and right.ci[0] > 0:
             ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
         yield replace(
-            wrong, name=metric_name(path_class, case, quantity, label), path_class=path_class, value=wrong.value / right.value,
+            wrong, name=f"{path_class}.{wrong.question}", path_class=path_class, value=wrong.value / right.value,
             unit="1", quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
             words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
             rows=tuple(f"{before}{path_class}.{after}" for before, _, after in mpi_rows),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import Any
 
 from nearfar.base import NOT_JUDGED
+from nearfar.verdict import JudgedMetric, Verdict
 
 
 @dataclass
 class Distribution:
     """One figure of one check, or all that one row of references judges; ``values[i]`` is of ``owners[i]``, a position in
-    the collection's nodes. ``lower`` and ``upper`` are the bounds that were in force, ``bad`` the positions of values that
+    the collection's nodes. ``lowest`` and ``highest`` are the bounds that were in force, ``bad`` the positions of values that
     did not pass."""
 
     check: str
@@ -26,27 +26,27 @@ class Distribution:
     values: array[float] = field(default_factory=lambda: array("d"))
     owners: array[int] = field(default_factory=lambda: array("l"))
     bad: list[int] = field(default_factory=list)
-    lower: set[float] = field(default_factory=set)
-    upper: set[float] = field(default_factory=set)
+    lowest: set[float] = field(default_factory=set)
+    highest: set[float] = field(default_factory=set)
 
-    def add(self, owner: int, metric: Mapping[str, Any]) -> None:
-        """Take over a metric of ``verdict.json``."""
-        reference = metric.get("reference") or {}
-        if metric["verdict"] not in ("PASS", NOT_JUDGED):
+    def add(self, owner: int, metric: JudgedMetric, value: float) -> None:
+        """Take over a figure of a verdict, and its ``value``."""
+        if metric.verdict not in ("PASS", NOT_JUDGED):
             self.bad.append(len(self.values))
-        self.values.append(metric["value"])
+        self.values.append(value)
         self.owners.append(owner)
-        for bounds, bound in ((self.lower, reference.get("lower")), (self.upper, reference.get("upper"))):
-            if bound is not None:
-                bounds.add(bound)
+        if metric.reference is not None:
+            for bounds, bound in ((self.lowest, metric.reference.lowest), (self.highest, metric.reference.highest)):
+                if bound is not None:
+                    bounds.add(bound)
 
     def join(self, other: Distribution) -> None:
         """Take over another's values."""
         self.bad += [len(self.values) + position for position in other.bad]
         self.values += other.values
         self.owners += other.owners
-        self.lower |= other.lower
-        self.upper |= other.upper
+        self.lowest |= other.lowest
+        self.highest |= other.highest
 
     @cached_property
     def middle(self) -> float:
@@ -72,7 +72,7 @@ class Distribution:
     def histogram(self, bins: int) -> tuple[list[int], list[int], float, float]:
         """Counts in ``bins`` equal steps, of all values and of those that did not pass, and the ends: the lowest and the
         highest of values and bounds."""
-        ends = [*self.values, *self.lower, *self.upper]
+        ends = [*self.values, *self.lowest, *self.highest]
         low, high = min(ends), max(ends)
         width = (high - low) / bins
 
@@ -92,21 +92,20 @@ class Distributions:
         self.nodes: list[str] = []
         self._single: dict[tuple[str, str], Distribution] = {}
 
-    def add(self, node: str, verdicts: Sequence[Mapping[str, Any]]) -> None:
-        """Take over a node's ``verdict.json`` files. What is no finite number is left out: its check has said so."""
+    def add(self, node: str, verdicts: Sequence[Verdict]) -> None:
+        """Take over a node's verdicts. What is no finite number is left out: its check has said so."""
         owner = len(self.nodes)
         self.nodes.append(node)
         for verdict in verdicts:
-            for metric in verdict["metrics"]:
-                if math.isfinite(metric["value"]):
-                    self._of(str(verdict["check"]), metric).add(owner, metric)
+            for metric in verdict.metrics:
+                if metric.value is not None and math.isfinite(metric.value):
+                    self._of(verdict.check, metric).add(owner, metric, metric.value)
 
-    def _of(self, check: str, metric: Mapping[str, Any]) -> Distribution:
-        key = check, metric["name"]
+    def _of(self, check: str, metric: JudgedMetric) -> Distribution:
+        key = check, metric.name
         found = self._single.get(key)
         if found is None:
-            row = (metric.get("rows") or [metric["name"]])[-1]
-            found = self._single[key] = Distribution(check, metric["name"], metric["unit"], row)
+            found = self._single[key] = Distribution(check, metric.name, metric.unit, metric.rows[-1])
         return found
 
     def single(self, check: str) -> list[Distribution]:

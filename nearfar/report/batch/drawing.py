@@ -32,7 +32,7 @@ def histogram(one: Distribution) -> Markup:
     def at(value: float) -> float:
         return (value - low) / (high - low) * WIDTH if high > low else WIDTH / 2
 
-    for bounds in (one.lower, one.upper):
+    for bounds in (one.lowest, one.highest):
         if bounds and max(bounds) - min(bounds) <= _ONE_BOUND * abs(max(bounds)):
             root.append(element("line", x1=at(min(bounds)), x2=at(min(bounds)), y1=0, y2=HEIGHT, class_="bound"))
     root.append(element("circle", cx=at(one.middle), cy=HEIGHT + 1.5, r=2.2, class_="median"))

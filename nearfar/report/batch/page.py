@@ -24,7 +24,7 @@ def render(batch: Batch, fold: Callable[[Iterable[str]], str]) -> str:
     checks = [check for check in batch.check_names if batch.distributions.single(check)]
 
     def limits(one: Distribution) -> str:
-        words = [_bound("≥", sorted(one.lower), one.unit), _bound("≤", sorted(one.upper), one.unit)]
+        words = [_bound("≥", sorted(one.lowest), one.unit), _bound("≤", sorted(one.highest), one.unit)]
         return ", ".join(filter(None, words)) or "no bound"
 
     def named(owners: list[int]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from nearfar import cells
-from nearfar.base import NearfarError
+from nearfar.measurement import Unmeasured
 from nearfar.report.figures import Figure, parsed, slug, worst_first
+from nearfar.verdict import Verdict
 
 #: What a place shows: a figure, or why there is none.
 FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
@@ -64,7 +64,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class CellGaps:
-    """Why cells have no figure, by cell: of a document's ``failed`` and ``skipped`` and a verdict's ``missing``."""
+    """Why cells have no figure, by cell: of a verdict's ``failed``, ``skipped`` and ``missing``."""
 
     failed: dict[cells.Cell, str] = field(default_factory=dict)
     skipped: dict[cells.Cell, str] = field(default_factory=dict)
@@ -84,29 +84,16 @@ class CellGaps:
         return next((place for place in places if place.state != ABSENT), places[0]).without_anchor
 
 
-def evidence(document: dict[str, Any] | None, verdict: dict[str, Any] | None, prefix: str = "") -> CellGaps:
-    """Gather the reasons; a reason that is not given is said to be so. ``prefix`` makes anchors unique on a page."""
-    document, verdict = document or {}, verdict or {}
-    missing = {cell: "asked for, and not reported" for cell in map(_named, verdict.get("missing") or []) if cell}
-    skipped = _reasons(document.get("skipped") or verdict.get("skipped"))
-    return CellGaps(_reasons(document.get("failed")), skipped, missing, prefix)
+def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
+    """Gather the reasons. ``prefix`` makes anchors unique on a page."""
+    if verdict is None:
+        return CellGaps(prefix=prefix)
+    missing = {cell: "asked for, and not reported" for text in verdict.missing if (cell := parsed(text)) is not None}
+    return CellGaps(_reasons(verdict.failed), _reasons(verdict.skipped or verdict.left_out), missing, prefix)
 
 
-def _named(text: Any) -> cells.Cell | None:
-    """The cell that a cell's or a metric's name speaks of."""
-    try:
-        return parsed(text) or cells.parse_metric_name(str(text)).cell
-    except NearfarError:
-        return None
-
-
-def _reasons(entries: Any) -> dict[cells.Cell, str]:
-    found = {}
-    for entry in entries or []:
-        cell = parsed(entry.get("cell"))
-        if cell is not None:
-            found[cell] = str(entry.get("reason") or entry.get("code") or "no reason given")
-    return found
+def _reasons(entries: Iterable[Unmeasured]) -> dict[cells.Cell, str]:
+    return {cell: entry.reason for entry in entries if (cell := parsed(entry.cell)) is not None}
 
 
 def plain_host_flow(flow: cells.Flow) -> bool:
@@ -143,7 +130,7 @@ def host_device_matrices(figures: list[Figure], why: CellGaps, numa: list[int], 
 def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
     ratios = [f for f in figures if f.derived == "over_near"]
-    near = {f.cell for f in figures if f.path_class == "near" and f.cell is not None}
+    near = {f.cell for f in figures if f.class_in_name == "near" and f.cell is not None}
     titles = {
         "h2d": "Host to device, far ÷ near",
         "d2h": "Device to host, far ÷ near",

@@ -17,12 +17,8 @@ def bullet(figure: Figure) -> Markup:
     """A bar from zero to the value, with the reference as a tick, the bounds as a shade and the ceiling as the track's end."""
     if figure.value is None:
         return Markup("")
-    reference = figure.reference or {}
-    known = [
-        v
-        for v in (figure.value, figure.expected, reference.get("upper"), figure.ceiling)
-        if isinstance(v, (int, float))
-    ]
+    lowest, highest = (figure.reference.lowest, figure.reference.highest) if figure.reference else (None, None)
+    known = [v for v in (figure.value, figure.expected, highest, figure.ceiling) if v is not None]
     most = figure.ceiling if figure.ceiling and figure.ceiling >= max(known) else max(known) * 1.05
     if most <= 0:
         return Markup("")
@@ -34,11 +30,9 @@ def bullet(figure: Figure) -> Markup:
         "svg", class_="bullet", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true"
     )
     root.append(element("rect", x=0, y=4, width=WIDTH, height=6, rx=2, class_="track"))
-    lower = reference.get("lower")
-    if isinstance(lower, (int, float)):
-        upper = reference.get("upper")
-        end = at(upper) if isinstance(upper, (int, float)) else float(WIDTH)
-        root.append(element("rect", x=at(lower), y=2, width=max(0.0, end - at(lower)), height=10, class_="bounds"))
+    if lowest is not None:
+        end = at(highest) if highest is not None else float(WIDTH)
+        root.append(element("rect", x=at(lowest), y=2, width=max(0.0, end - at(lowest)), height=10, class_="bounds"))
     root.append(element("rect", x=0, y=4, width=at(figure.value), height=6, rx=2, class_=f"value {figure.shown}"))
     if figure.expected is not None:
         x = at(figure.expected)

@@ -45,8 +45,8 @@ def nothing(run: RunDirectory) -> str | None:
     count = of_run(run).unjudged
     have = "figure has" if count == 1 else "figures have"
     why = [f"{count} {have} no reference, {remedy(run)} makes them"] if count else []
-    findings = [f for check in _measured(run) for f in (check.verdict or {}).get("findings") or []]
-    why += dict.fromkeys(str(f.get("reason")) for f in findings if f.get("item") == "topology")
+    findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
+    why += dict.fromkeys(f.reason for f in findings if f.item == "topology")
     return "; ".join(why) or "no check had anything to compare with"
 
 

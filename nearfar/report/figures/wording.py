@@ -7,6 +7,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED
 from nearfar.topology import Link
+from nearfar.verdict import JudgedReference
 
 #: A sign beside every verdict, so that none is told by colour alone.
 SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", NOT_JUDGED: "–"}
@@ -51,32 +52,25 @@ def percent(part: float) -> str:
     return f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
 
 
-def expectation(reference: dict[str, Any] | None) -> str:
+def expectation(reference: JudgedReference | None) -> str:
     """A reference in a few words: ``≥ 53.8, prediction``; says so where there is none."""
     if not reference:
         return "no reference"
-    unit = str(reference.get("unit", "GB/s"))
-    value, lower, upper = reference.get("value"), reference.get("lower"), reference.get("upper")
-    if lower is not None and upper is not None:
-        bounds = f"{number(value, unit)} ({number(lower, unit)} to {number(upper, unit)})"
-    elif lower is not None:
-        bounds = f"{number(value, unit)} (≥ {number(lower, unit)})"
-    elif upper is not None:
-        bounds = f"{number(value, unit)} (≤ {number(upper, unit)})"
-    else:
-        bounds = number(value, unit)
+    unit, lowest, highest = reference.unit, reference.lowest, reference.highest
+    bounds = number(reference.value, unit)
+    if lowest is not None and highest is not None:
+        bounds += f" ({number(lowest, unit)} to {number(highest, unit)})"
+    elif lowest is not None:
+        bounds += f" (≥ {number(lowest, unit)})"
+    elif highest is not None:
+        bounds += f" (≤ {number(highest, unit)})"
     return ", ".join([bounds, *origin(reference)])
 
 
-def origin(reference: dict[str, Any]) -> list[str]:
+def origin(reference: JudgedReference) -> list[str]:
     """Where a reference comes from, and what weakens it: ``tuned``, ``provisional``, ``stale``."""
-    words = [str(reference.get("origin") or "origin unknown")]
-    note = str(reference.get("note") or "")
-    if reference.get("provisional") or "provisional" in note:
-        words.append("provisional")
-    if reference.get("stale"):
-        words.append("stale")
-    return words
+    weak = [("provisional", "provisional" in reference.note), ("stale", reference.stale)]
+    return [reference.origin, *(word for word, holds in weak if holds)]
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:

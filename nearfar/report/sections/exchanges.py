@@ -93,7 +93,7 @@ def _step(cell: Cell, figures: list[Figure], result: Mapping[str, Any] | None, w
     parts = tuple(("", f) for f in mine if f.flow is not None)
     place = Place(FIGURE, total, parts, total.reason or "")
     shares = [f.value for _, f in parts if f.value is not None]
-    words = [class_words(total.base_class)]
+    words = [class_words(total.path_class)]
     if shares and max(shares) > 0:
         words.append(f"each {span(shares)}, fairness {number(min(shares) / max(shares), '1')}")
     alone = alone_together(flows_of(result))

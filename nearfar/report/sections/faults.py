@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nearfar.base import NearfarError, site_directories
-from nearfar.cells import Cell, Flow, pretty, split_class
+from nearfar.cells import Cell, Flow, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
 from nearfar.model.calibration import MeasuredCell, measured_cells, node_type_of
 from nearfar.model.diagnosis import (
@@ -22,8 +21,8 @@ from nearfar.model.diagnosis import (
     sentence,
 )
 from nearfar.model.prediction import NodeType, load_node_type
-from nearfar.report.figures import parsed, plural
-from nearfar.verdict import NodeRun
+from nearfar.report.figures import plural
+from nearfar.verdict import JudgedMetric, NodeRun
 
 from . import merged_document
 
@@ -61,12 +60,8 @@ def faults(node: NodeRun, document: Callable[[], Document | None]) -> Faults | N
 
 def _judged_slow(node: NodeRun) -> set[Cell]:
     """The cells with a rate that was judged DEGRADED or FAIL."""
-    bad = (
-        m
-        for m in _metrics(node)
-        if m.get("verdict") in ("DEGRADED", "FAIL") and m.get("quantity") in CELL_QUANTITIES[:2]
-    )
-    return {cell for m in bad if m.get("unit") == "GB/s" and (cell := parsed(m.get("cell"))) is not None}
+    bad = (m for m in _metrics(node) if m.verdict in ("DEGRADED", "FAIL") and m.quantity in CELL_QUANTITIES[:2])
+    return {m.cell for m in bad if m.unit == "GB/s" and m.cell is not None}
 
 
 def _found(node: NodeRun, document: Document | None, slow: set[Cell]) -> Faults:
@@ -106,14 +101,13 @@ def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
     """The cells of which the site's tuned references say what each flow should have."""
     known: dict[tuple[Cell, Flow | None], tuple[float, float]] = {}
     for metric in _metrics(node):
-        reference, cell = metric.get("reference") or {}, parsed(metric.get("cell"))
-        value, lower = reference.get("value"), reference.get("lower")
-        derived = split_class(str(metric.get("name", "")).partition(".")[0])[1]
-        if cell is None or reference.get("origin") != "tuned" or derived or metric.get("unit") != "GB/s" or not value:
+        reference, cell = metric.reference, metric.cell
+        if cell is None or reference is None or reference.origin != "tuned" or not reference.value:
             continue
-        flow = parsed(metric["flow"]) if metric.get("flow") else None
-        slack = 1 - lower / value if isinstance(lower, (int, float)) else 0.0
-        known[cell, cell.flows[0] if cell.lone else flow.flows[0] if flow else None] = float(value), slack
+        if metric.derived or metric.unit != "GB/s":
+            continue
+        slack = 1 - reference.lowest / reference.value if reference.lowest is not None else 0.0
+        known[cell, cell.flows[0] if cell.lone else metric.flow] = reference.value, slack
     found = {}
     for cell in dict.fromkeys(cell for cell, _ in known):
         each = [known.get((cell, flow)) for flow in cell.flows]
@@ -125,10 +119,9 @@ def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
     return found
 
 
-def _metrics(node: NodeRun) -> list[dict[str, Any]]:
-    return [
-        m for c in node.checks if c.name in merged_document.explaining() for m in (c.verdict or {}).get("metrics", [])
-    ]
+def _metrics(node: NodeRun) -> list[JudgedMetric]:
+    explaining = merged_document.explaining()
+    return [m for c in node.checks if c.name in explaining and c.verdict for m in c.verdict.metrics]
 
 
 def _concerned(cells: list[MeasuredCell], slow: set[Cell]) -> list[MeasuredCell]:

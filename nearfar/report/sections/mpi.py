@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nearfar.base import NearfarError
 from nearfar.measurement import RATIO
-from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, parse
+from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
 from nearfar.report.charts import log_curves
 from nearfar.report.figures import Figure, class_words, number, unit_words
 
@@ -49,11 +49,11 @@ class MpiTable:
 
 def mpi_tables(figures: list[Figure], document: dict[str, Any] | None) -> list[MpiTable]:
     """The tables of an MPI check in the order of its benchmarks; none of any other."""
-    cases = {f.written: case for f in figures if (case := _case(f.written)) is not None}
-    ratios = {(f.written, _label(f), _is_messages(f)): f for f in figures if f.written in cases and f.quantity == RATIO}
+    cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
+    ratios = {(f.subject, _label(f), _is_messages(f)): f for f in figures if f.subject in cases and f.quantity == RATIO}
     groups: dict[tuple[str, tuple[str, str], int, str | None, str], list[Figure]] = {}
     for figure in figures:
-        case = cases.get(figure.written)
+        case = cases.get(figure.subject)
         if case is not None and figure.quantity != RATIO:
             groups.setdefault((case.benchmark, case.buffers, case.ranks, case.nic, figure.quantity), []).append(figure)
     return [_table(key[-1], mine, cases, ratios, document) for key, mine in groups.items()]
@@ -67,10 +67,10 @@ def _table(
     document: dict[str, Any] | None,
 ) -> MpiTable:
     columns = tuple(dict.fromkeys(_label(f) for f in mine))
-    subjects = sorted(dict.fromkeys(f.written for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
+    subjects = sorted(dict.fromkeys(f.subject for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
     rows = []
     for subject in subjects:
-        by_label = {_label(f): f for f in mine if f.written == subject}
+        by_label = {_label(f): f for f in mine if f.subject == subject}
         places = tuple(
             MpiPlace(by_label[c], ratios.get((subject, c, quantity == _MESSAGES))) if c in by_label else None
             for c in columns
@@ -104,8 +104,8 @@ def _curve(
 
 def line(figures: list[Figure]) -> str | None:
     """Small latencies and largest rates by placement, in one line; None where nothing of MPI was measured."""
-    cases = {f.written: case for f in figures if (case := _case(f.written)) is not None}
-    mine = [f for f in figures if f.written in cases and f.quantity != RATIO]
+    cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
+    mine = [f for f in figures if f.subject in cases and f.quantity != RATIO]
     if not mine:
         return None
     parts = []
@@ -117,8 +117,8 @@ def line(figures: list[Figure]) -> str | None:
             for placement in _PLACEMENTS:
                 values = [
                     f.value for f in mine
-                    if f.value is not None and _label(f) == label and cases[f.written].benchmark == benchmark
-                    and cases[f.written].placement == placement and cases[f.written].on_devices != host and not cases[f.written].nic
+                    if f.value is not None and _label(f) == label and cases[f.subject].benchmark == benchmark
+                    and cases[f.subject].placement == placement and cases[f.subject].on_devices != host and not cases[f.subject].nic
                 ]  # fmt: skip
                 if values:
                     best = min(values) if unit == "us" else max(values)
@@ -147,8 +147,8 @@ def _case(subject: str) -> MpiCase | None:
 
 
 def _label(figure: Figure) -> str:
-    return figure.name.rpartition(".")[2]
+    return mpi_figures.size_label(figure.question)
 
 
 def _is_messages(figure: Figure) -> bool:
-    return ".messages." in figure.name
+    return mpi_figures.is_message_rate(figure.question)

@@ -13,18 +13,18 @@ from nearfar.verdict import CheckRecord, NodeRun
 
 def facts(check: CheckRecord) -> list[tuple[str, Any]]:
     """Label and value (a text or a list of texts) of where a check's figures come from."""
-    document, verdict = check.document or {}, check.verdict or {}
+    document, verdict = check.document or {}, check.verdict
     program = document.get("program") or {}
-    source = verdict.get("provenance") or {}
-    software = {**(source.get("software") or {}), **((document.get("node") or {}).get("software") or {})}
+    software = verdict.software if verdict else (document.get("node") or {}).get("software") or {}
+    case = [(key, getattr(verdict, key)) for key in ("system", "partition", "environ")] if verdict else []
     known: list[tuple[str, Any]] = [
         ("command", command(program.get("command"))),
         ("program", " ".join(str(program[k]) for k in ("name", "version") if program.get(k))),
         ("started", str(document.get("started") or "")),
         ("took", wording.seconds(document["seconds"]) if "seconds" in document else ""),
         ("node type", str(document.get("node_type") or "")),
-        ("ReFrame case", " ".join(f"{k} {verdict[k]}" for k in ("system", "partition", "environ") if verdict.get(k))),
-        ("references", [str(name) for name in source.get("references") or []]),
+        ("ReFrame case", " ".join(f"{key} {name}" for key, name in case if name)),
+        ("references", list(verdict.references) if verdict else []),
         ("software", [f"{name} {version}" for name, version in sorted(software.items())]),
         ("binding in effect", _bindings(document)),
         ("method", _methods(document)),

@@ -8,7 +8,6 @@ from typing import Any
 
 from nearfar import cells
 from nearfar.base import NearfarError, site_directories
-from nearfar.cells import split_class
 from nearfar.model.prediction import NodeType, Prediction, load_node_type, predict
 from nearfar.report.figures import Figure, class_words, number, percent, plural, unit_words
 
@@ -112,9 +111,9 @@ def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> Pu
 
 
 def _what(figure: Figure) -> str:
-    kind = class_words(figure.base_class)
+    kind = class_words(figure.path_class)
     if figure.derived:
-        kind += f" {split_class(figure.path_class)[1].replace('_', ' ')}"
+        kind += f" {figure.derived.replace('_', ' ')}"
     assert figure.cell is not None, "published figures are of cells"
     flows = figure.cell.flows
     ways = {flow.direction for flow in flows}

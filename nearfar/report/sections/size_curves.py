@@ -69,5 +69,5 @@ def line(found: list[Figure]) -> str | None:
 def _line(cell: Cell, points: tuple[tuple[int, float], ...], figures: list[Figure]) -> Line:
     mine = [f for f in figures if f.cell == cell]
     half = next((f for f in mine if f.derived == "half_bandwidth"), None)
-    kind = class_words(mine[0].base_class) if mine else ""
+    kind = class_words(mine[0].path_class) if mine else ""
     return Line(f"{cells.pretty(cell)} {kind}".strip(), points, half)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from nearfar.measurement import Unmeasured
 from nearfar.report.charts import cell_anchor
 from nearfar.report.figures import parsed, plural
 from nearfar.verdict import CheckRecord
@@ -25,17 +25,19 @@ class Gap:
 
 def gaps(check: CheckRecord, prefix: str) -> list[Gap]:
     """The gaps of a check, failures first; ``prefix`` makes anchors unique on a page."""
-    document, verdict = check.document or {}, check.verdict or {}
-    entries = [("failed", e) for e in document.get("failed") or []]
-    entries += [("skipped", e) for e in document.get("skipped") or verdict.get("skipped") or []]
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    verdict = check.verdict
+    if verdict is None:
+        return []
+    entries = [("failed", e) for e in verdict.failed]
+    entries += [("skipped", e) for e in verdict.skipped or verdict.left_out]
+    groups: dict[tuple[str, str], list[Unmeasured]] = {}
     for state, entry in entries:
         groups.setdefault((state, _kind(entry)), []).append(entry)
     found = [
-        Gap(state, _why(members), tuple(_place(str(e.get("cell")), prefix) for e in members))
+        Gap(state, _why(members), tuple(_place(e.cell, prefix) for e in members))
         for (state, _), members in groups.items()
     ]
-    missing = tuple(_place(str(name), prefix) for name in verdict.get("missing") or [])
+    missing = tuple(_place(name, prefix) for name in verdict.missing)
     return found + ([Gap("missing", "asked for, and not reported", missing)] if missing else [])
 
 
@@ -54,20 +56,20 @@ def _place(what: str, prefix: str) -> tuple[str, str]:
     return what, cell_anchor(prefix, cell) if cell else ""
 
 
-def _kind(entry: dict[str, Any]) -> str:
+def _kind(entry: Unmeasured) -> str:
     """What entries share that have the same reason; what is not known differs from cell to cell by name alone."""
-    return "; ".join(dict.fromkeys(why for _, why in _unknown(entry))) or _reason(entry)
+    return "; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason
 
 
-def _why(members: Sequence[dict[str, Any]]) -> str:
+def _why(members: Sequence[Unmeasured]) -> str:
     unknown: dict[str, list[str]] = {}
     for entry in members:
-        for name, why in _unknown(entry):
+        for name, why in entry.unknown:
             names = unknown.setdefault(why, [])
             if name not in names:
                 names.append(name)
     if not unknown:
-        return _reason(members[0])
+        return members[0].reason
     return "; ".join(
         f"{_some(names)} {'is' if len(names) == 1 else 'are'} not known: {why}" for why, names in unknown.items()
     )
@@ -76,12 +78,3 @@ def _why(members: Sequence[dict[str, Any]]) -> str:
 def _some(names: Sequence[str]) -> str:
     told = ", ".join(names[:_NAMED])
     return told if len(names) <= _NAMED else f"{told} and {len(names) - _NAMED} more"
-
-
-def _unknown(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    """(capacity; why nobody knows it) of a cell that a modelled document skips."""
-    return [(str(e.get("capacity")), str(e.get("why"))) for e in entry.get("unknown") or [] if isinstance(e, dict)]
-
-
-def _reason(entry: dict[str, Any]) -> str:
-    return str(entry.get("reason") or entry.get("code"))

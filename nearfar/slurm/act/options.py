@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import NearfarError, SiteFile, files, nearest, site_directories, site_files
+from nearfar.base import NearfarError, SiteFile, nearest, site_directories, site_files
 from nearfar.site import Policy, drain_policy
 
 #: Where the lock and the log are, unless the caller names another directory.

@@ -211,7 +211,7 @@ def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
     for check in one.checks:
         yield of_run(
             check=check.check, verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
-            passed=result.within_bounds(check.raw.get("metrics", [])), cells=result.cells(check.raw.get("metrics", [])),
+            passed=result.within_bounds(check.whole.metrics), cells=result.cells(check.whole.metrics),
             parts=one.blamed, source=str(check.folder),
         )  # fmt: skip
 

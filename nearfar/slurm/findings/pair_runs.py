@@ -77,7 +77,7 @@ def _measured(one: NodeResult) -> MeasuredPair:
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])
-    between = (metric for check in one.checks for metric in check.raw.get("metrics", []) if is_between(metric["cell"]))
+    between = (metric for check in one.checks for metric in check.whole.metrics if is_between(metric.subject))
     passed = result.within_bounds(between)
     return MeasuredPair(one.run, seconds(one.started), seconds(one.ended), word, failures, passed, str(one.folder))
 

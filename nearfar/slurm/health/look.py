@@ -180,7 +180,7 @@ def _last(results: Path, node: str) -> _Last | None:
 
 
 def _partition_of(found: Any) -> str | None:
-    return next((str(check.raw["partition"]) for check in found.checks if check.raw.get("partition")), None)
+    return next((check.whole.partition for check in found.checks if check.whole.partition), None)
 
 
 def _node(found: Any, trust: Any) -> Node | None:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, cannot_write, copy_tree
-from nearfar.verdict import UNJUDGED
+from nearfar.base import CouldNotJudge, NearfarError, cannot_write, copy_tree
+from nearfar.verdict import UNJUDGED, verdict_file
 
 from .evidence import findings
 from .result import RESULT, SCHEMA, RunInfo, verdict_of
@@ -122,12 +122,14 @@ def _document(run_directory: Path, info: RunInfo, run: str) -> dict[str, Any]:
 
 def _check(path: Path) -> dict[str, Any] | None:
     """A check's entry; None where it is a modelled node's."""
-    verdict = _load(path) or {}
-    if verdict.get("kind") != "measured":
+    try:
+        verdict = verdict_file.read(path.parent)
+    except NearfarError as error:
+        raise CouldNotJudge(f"{error}; nothing is handed over") from None
+    if verdict is None or verdict.kind != "measured":
         return None
-    found = findings(verdict, _load(path.with_name("document.json")))
-    return {"check": verdict["check"], "verdict": verdict["verdict"], "folder": f"{path.parent.parent.name}/{path.parent.name}",
-            "node_folder": path.parent.parent.name, "findings": found}  # fmt: skip
+    return {"check": verdict.check, "verdict": verdict.verdict, "folder": f"{path.parent.parent.name}/{path.parent.name}",
+            "node_folder": path.parent.parent.name, "findings": findings(verdict)}  # fmt: skip
 
 
 def _first_reason(verdict: str, checks: list[dict[str, Any]], missing: list[str]) -> str | None:

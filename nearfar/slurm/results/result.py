@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, good, worst
+from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, worst
+from nearfar.verdict import JudgedMetric, Verdict, verdict_file
 
 from .pair import joined, parted
 from .trust import Trust
@@ -45,13 +46,13 @@ class ResultFinding:
 @dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``;
-    ``raw`` is the former."""
+    ``whole`` is the former."""
 
     check: str
     verdict: str
     findings: tuple[ResultFinding, ...]
     folder: Path
-    raw: dict[str, Any]
+    whole: Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,14 +100,14 @@ class NodeResult(RunInfo):
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
 
 
-def within_bounds(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def within_bounds(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
     """The names of the figures of a verdict that were judged and are inside their bounds."""
-    return _once(m["name"] for m in metrics if good(m["verdict"]) and m.get("reference"))
+    return _once(metric.name for metric in metrics if good(metric.verdict) and metric.reference is not None)
 
 
-def cells(metrics: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def cells(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
     """The cells of a verdict that were measured, and the like that is no cell."""
-    return _once(str(m["cell"]) for m in metrics)
+    return _once(metric.subject for metric in metrics)
 
 
 _SETS: dict[frozenset[str], frozenset[str]] = {}
@@ -180,16 +181,21 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
         raise CouldNotJudge(f"{folder / RESULT}: {entry['check']} has no verdict file; not counted")
     trust.directory(place)
     path = place / "verdict.json"
-    verdict = trust.object(path)
-    said = (verdict.get("schema"), verdict.get("check"), verdict.get("verdict"))
-    if said != ("nearfar-verdict/1", entry["check"], entry["verdict"]):
+    raw = trust.object(path)
+    try:
+        verdict = verdict_file.from_raw(raw, path)
+    except NearfarError as error:
+        raise CouldNotJudge(f"{error}; not counted") from None
+    # As the file says it: the reader calls "not judged" what early versions called PASS.
+    said = raw.get("check"), raw.get("verdict")
+    if said != (entry["check"], entry["verdict"]):
         raise CouldNotJudge(
-            f"{path}: says {said[1]} {said[2]}, result.json {entry['check']} {entry['verdict']}; not counted"
+            f"{path}: says {said[0]} {said[1]}, result.json {entry['check']} {entry['verdict']}; not counted"
         )
-    if verdict.get("kind") != "measured":
-        raise CouldNotJudge(f"{path}: {verdict.get('kind')}, not measured; not counted")
-    if _short(str(verdict.get("node"))) != _short(result["hostname"]):
-        raise CouldNotJudge(f"{path}: of {verdict.get('node')}, in a result of {result['hostname']}; not counted")
+    if verdict.kind != "measured":
+        raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
+    if _short(verdict.node) != _short(result["hostname"]):
+        raise CouldNotJudge(f"{path}: of {verdict.node}, in a result of {result['hostname']}; not counted")
     found = tuple(ResultFinding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
     return CheckResult(entry["check"], entry["verdict"], found, place, verdict)
 

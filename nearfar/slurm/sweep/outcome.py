@@ -37,7 +37,7 @@ class Outcome:
 def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None) -> list[Outcome]:
     """Every node of a sweep, worst first; in a nightly run without those that others had.
 
-    ``on_result`` is called with each result as it is read; after that their verdict files are not kept, which for a thousand
+    ``on_result`` is called with each result as it is read; after that their figures are not kept, which for a thousand
     nodes would fill the memory.
     """
     found = []
@@ -47,7 +47,7 @@ def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: N
             continue
         if one.result is not None:
             on_result(one.result)
-            checks = tuple(replace(check, raw={}) for check in one.result.checks)
+            checks = tuple(replace(check, whole=replace(check.whole, metrics=())) for check in one.result.checks)
             one = replace(one, result=replace(one.result, checks=checks))
         found.append(one)
     return worst_first(sweep, found)

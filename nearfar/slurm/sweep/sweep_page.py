@@ -26,7 +26,7 @@ class SweepPage:
 
     def add(self, result: NodeResult) -> None:
         """Take over a result's figures."""
-        self._distributions.add(result.name, [check.raw for check in result.checks])
+        self._distributions.add(result.name, [check.whole for check in result.checks])
 
     def render(self, found: Sequence[Outcome], notes: Sequence[str] = (), pages: Sequence[tuple[str, str]] = ()) -> str:
         """The page; ``notes`` concern no single node, ``pages`` are others worth a look (name and place)."""

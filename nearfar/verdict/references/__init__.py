@@ -2,7 +2,7 @@
 
 from .reference import Reference, figure
 from .reference_files import ReferenceFile, fastest_links, find, for_partition, known_checks
-from .resolution import model_of, resolve, row_keys
+from .resolution import model_of, question_of, resolve, row_keys
 
 __all__ = [
     "Reference",
@@ -13,6 +13,7 @@ __all__ = [
     "for_partition",
     "known_checks",
     "model_of",
+    "question_of",
     "resolve",
     "row_keys",
 ]

@@ -47,30 +47,35 @@ def row_keys(metric: AnyMetric) -> list[str]:
     """
     if isinstance(metric, SubjectMetric):
         return list(metric.rows) or [metric.name]
-    keys = [metric.name]
-    load = "lone" if metric.cell.lone else link_limits.host_load(metric.cell) or link_limits.peer_load(metric.cell)
-    load = load or ("exchange" if exchange_of(metric.cell) else None)
-    flow = metric.flow or metric.cell.flows[0]
-    way = link_limits.driven(flow) if flow.kind == "peer" else flow.direction
-    what = ".".join([way, *(option for option in flow.options if option != flow.kernel)])
-    if load == "lone":
-        keys.append(f"{metric.path_class}.{what}")
-    elif load == "both":
-        keys.append(f"{metric.path_class}.both.{'total' if metric.total else what}")
-    elif load == "exchange":
-        keys += _exchange_keys(metric, what)
+    keys, cell, path_class = [metric.name], metric.cell, metric.path_class
+    asked, exchange = question_of(cell, metric.flow, metric.total), exchange_of(cell)
+    if cell.lone or _load(cell) == "both":
+        keys.append(f"{path_class}.{asked}")
+    elif exchange is not None:
+        hub_s = metric.total and exchange.hub is not None
+        keys += [f"{path_class}.{asked}"] if path_class != "mixed" and (hub_s or metric.flow is not None) else []
     elif metric.quantity == "stream":
-        keys.append(f"all.{flow.kernel}" if metric.total else f"all.{flow.kernel}.{metric.path_class}")
+        keys.append(asked if metric.total else f"{asked}.{path_class}")
     return keys
 
 
-def _exchange_keys(metric: Metric, what: str) -> list[str]:
-    exchange = exchange_of(metric.cell)
-    if exchange is None or metric.path_class == "mixed":
-        return []
-    of_flow = what if metric.flow is not None else ""
-    figure_of = "total" if metric.total and exchange.hub is not None else of_flow
-    return [f"{metric.path_class}.{exchange.pattern}.{figure_of}"] if figure_of else []
+def question_of(cell: Cell, flow: Flow | None, total: bool) -> str:
+    """What a figure of a cell asks of its path class, as rows have it: ``h2d``, ``write.x2``, ``both.total``, ``both.h2d``,
+    ``one_to_all.write``, ``triad``, ``all.triad``; of other flows at once ``together.total``, ``together.h2d``."""
+    one = flow or cell.flows[0]
+    way = link_limits.driven(one) if one.kind == "peer" else one.direction
+    what = ".".join([way, *(option for option in one.options if option != one.kernel)])
+    if cell.lone:
+        return what
+    exchange = exchange_of(cell)
+    if exchange is None and one.kind == "stream":
+        return f"all.{one.kernel}"
+    pattern = _load(cell) or (exchange.pattern if exchange is not None else "together")
+    return f"{pattern}.{'total' if total else what}"
+
+
+def _load(cell: Cell) -> str | None:
+    return link_limits.host_load(cell) or link_limits.peer_load(cell)
 
 
 def resolve(

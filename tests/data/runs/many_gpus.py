@@ -59,7 +59,7 @@ def document(node: dict[str, Any], cells: Sequence[Cell], rates: Rates, tasks: C
     return made
 
 
-def judged(made: Document, check: str, node: Node, **more: Any) -> dict[str, Any]:
+def judged(made: Document, check: str, node: Node, **more: Any) -> verdict.Verdict:
     """The verdict that the judge gives."""
     read = from_raw(made.raw)
     ramp = check in ("saturation_check", "sharing_check")

@@ -9,8 +9,15 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from nearfar.base import Finding
+from nearfar.cells import parse
+from nearfar.measurement import Unmeasured
+from nearfar.verdict import JudgedMetric, JudgedReference, Verdict, document_facts, verdict_file
+from nearfar.verdict.references import question_of
 
 GIB = 1 << 30
 STARTED = "2026-11-20T09:00:00Z"
@@ -171,8 +178,8 @@ def class_of(node: dict[str, Any], cell: str) -> str:
 Expectation = Callable[[str, str, "str | None"], "tuple[float, float, float | None, str, str] | None"]
 
 
-def judge(document: Document, check: str, system: str, expected: Expectation, **parts: Any) -> dict[str, Any]:
-    """A verdict as a judge would write it: ``expected(class, cell, flow)`` gives (value, lower, degraded below, origin, note)."""
+def judge(document: Document, check: str, system: str, expected: Expectation, **parts: Any) -> Verdict:
+    """A verdict as a judge would give it: ``expected(class, cell, flow)`` gives (value, lower, degraded below, origin, note)."""
     node, metrics = document.node, []
     for result in document.raw["results"]:
         cell = result["cell"]
@@ -185,45 +192,46 @@ def judge(document: Document, check: str, system: str, expected: Expectation, **
             name = f"{kind}.{encode(cell)}" + ("" if lone else f".of.{encode(flow)}" if flow else ".total")
             metrics.append(_metric(name, cell, flow, kind, result, rate, ceiling, expected(kind, cell, flow)))
     metrics += _ratios(metrics)
-    findings = parts.get("findings", [])
-    reasons = [f["reason"] for f in findings if f["verdict"] == "FAIL"]
-    reasons += [m["reason"] for v in ("FAIL", "INDETERMINATE", "DEGRADED") for m in metrics if m["verdict"] == v]
-    reasons += [f["reason"] for f in findings if f["verdict"] != "FAIL"]
-    every = {m["verdict"] for m in metrics} | {f["verdict"] for f in findings} | {"PASS"}
-    return {
-        "schema": "nearfar-verdict/1", "check": check, "system": system, "partition": "default", "environ": "system",
-        "node": node["hostname"], "kind": document.raw["kind"], "time": STARTED,
-        "verdict": next(v for v in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if v in every),
-        "reasons": reasons, "metrics": metrics, "findings": findings, "missing": parts.get("missing", []),
-        "skipped": document.raw["skipped"],
-        "provenance": {"document": "document.json", "references": parts.get("references", []), "software": node["software"]},
-    }  # fmt: skip
+    findings = tuple(Finding(**finding) for finding in parts.get("findings", []))
+    reasons = [f.reason for f in findings if f.verdict == "FAIL"]
+    reasons += [m.reason for v in ("FAIL", "INDETERMINATE", "DEGRADED") for m in metrics if m.verdict == v]
+    reasons += [f.reason for f in findings if f.verdict != "FAIL"]
+    every = {m.verdict for m in metrics} | {f.verdict for f in findings} | {"PASS"}
+    failed, skipped = (
+        tuple(Unmeasured(e["cell"], e["reason"], e["code"]) for e in document.raw[key]) for key in ("failed", "skipped")
+    )
+    return Verdict(
+        check=check, system=system, partition="default", environ="system", node=node["hostname"], kind=document.raw["kind"],
+        time=STARTED, verdict=next(v for v in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if v in every),
+        reasons=tuple(reasons), metrics=tuple(metrics), findings=findings, missing=tuple(parts.get("missing", [])),
+        failed=failed, skipped=skipped, left_out=(), measurement=document_facts.info(document.raw),
+        references=tuple(parts.get("references", [])), software=node["software"],
+    )  # fmt: skip
 
 
 def _metric(name: str, cell: str, flow: str | None, kind: str, result: dict[str, Any], rate: dict[str, Any],
-            ceiling: float | None, expected: tuple[float, float, float | None, str, str] | None) -> dict[str, Any]:  # fmt: skip
+            ceiling: float | None, expected: tuple[float, float, float | None, str, str] | None) -> JudgedMetric:  # fmt: skip
     value, verdict, reason, reference, degraded = rate["median"], "PASS", None, None, None
     if expected is None:
         verdict, reason = "INDETERMINATE", f"{cell}: no reference applies to this figure"
     else:
         target, lower, degraded, origin, note = expected
-        reference = {
-            "value": target,
-            "lower": lower,
-            "upper": None,
-            "unit": "GB/s",
-            "origin": origin,
-            "note": note,
-            "stale": "older" in note,
-        }
+        reference = JudgedReference(target, lower, None, "GB/s", origin, note, "older" in note)
         subject = sentence_subject(flow or cell)
         if value < lower:
             verdict, reason = "FAIL", f"{subject}: {value:.1f} GB/s, expected at least {lower:.1f} ({origin})"
         elif degraded is not None and value < degraded:
             verdict, reason = "DEGRADED", f"{subject}: {value:.1f} GB/s, below {degraded:.1f} ({origin})"
-    return {"name": name, "cell": cell, "flow": flow, "class": kind, "quantity": result["quantity"], "value": value, "unit": "GB/s",
-            "ci": rate["ci"], "ceiling": ceiling, "limited_by": result.get("limited_by", []), "reference": reference,
-            "degraded_below": degraded, "verdict": verdict, "reason": reason}  # fmt: skip
+    parsed, one = parse(cell), None if flow is None else parse(flow).flows[0]
+    return JudgedMetric(
+        name=name, quantity=result["quantity"], subject=cell, flow=one, bytes=result["bytes"], path_class=kind,
+        question=question_of(parsed, one, name.endswith(".total")), derived=None, gpus=document_facts.gpus_of(flow or cell),
+        engine=document_facts.engine_of(result["quantity"], flow or cell), value=value, unit="GB/s", interval=tuple(rate["ci"]),
+        n=rate["n"], least=rate["min"], most=rate["max"], samples=tuple(rate["samples"]), converged=result["converged"],
+        verified=result["verified"], limited_by=tuple(result.get("limited_by", [])), ceiling=ceiling, rows=(name,), beside=(),
+        remeasured=False, throttled=False, contended=False, reference=reference, degraded_below=degraded, baseline=None,
+        verdict=verdict, reason=reason,
+    )  # fmt: skip
 
 
 def sentence_subject(flow: str) -> str:
@@ -234,59 +242,35 @@ def sentence_subject(flow: str) -> str:
     return f"GPU {gpu[1:]}, {words} NUMA node {numa[1:]}"
 
 
-def _ratios(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ratios(metrics: list[JudgedMetric]) -> list[JudgedMetric]:
     """Far over near, for each far host-device figure whose near twin was measured."""
-    near: dict[tuple[str, str], float] = {}
-    for metric in metrics:
-        if metric["class"] == "near" and metric["quantity"] == "copy":
-            near[_load(metric)] = metric["value"]
+    copies = [metric for metric in metrics if metric.quantity == "copy"]
+    near = {_load(metric): metric.value for metric in copies if metric.path_class == "near"}
     found = []
-    for metric in metrics:
-        if (
-            metric["quantity"] != "copy"
-            or metric["class"] not in ("on_socket", "off_socket")
-            or _load(metric) not in near
-        ):
+    for metric in copies:
+        if metric.path_class not in ("on_socket", "off_socket") or _load(metric) not in near:
             continue
-        ratio = round(metric["value"] / near[_load(metric)], 4)
-        reference = {
-            "value": 0.9,
-            "lower": 0.55,
-            "upper": None,
-            "unit": "1",
-            "origin": "prediction",
-            "note": "",
-            "stale": False,
-        }
+        ratio = round(metric.value / near[_load(metric)], 4)
         verdict = "PASS" if ratio >= 0.55 else "FAIL"
-        found.append(
-            {
-                **metric,
-                "name": f"{metric['class']}_over_near.{metric['name'].partition('.')[2]}",
-                "value": ratio,
-                "unit": "1",
-                "ci": None,
-                "ceiling": None,
-                "limited_by": [],
-                "reference": reference,
-                "degraded_below": None,
-                "verdict": verdict,
-                "reason": None
-                if verdict == "PASS"
-                else f"{metric['cell']}: {ratio:.2f} of the near figure, expected at least 0.55",
-            }
-        )
+        name = f"{metric.path_class}_over_near.{metric.name.partition('.')[2]}"
+        why = f"{metric.subject}: {ratio:.2f} of the near figure, expected at least 0.55"
+        found.append(replace(
+            metric, name=name, rows=(name,), quantity="ratio", derived="over_near", value=ratio, unit="1", interval=None,
+            ceiling=None, least=None, most=None, samples=(), limited_by=(), degraded_below=None, verdict=verdict,
+            reason=None if verdict == "PASS" else why,
+            reference=JudgedReference(0.9, 0.55, None, "1", "prediction", "", False),
+        ))  # fmt: skip
     return found
 
 
-def _load(metric: dict[str, Any]) -> tuple[str, str]:
+def _load(metric: JudgedMetric) -> tuple[str, str]:
     """What is moved, without saying from which NUMA node: the GPU, the direction and the load."""
 
     def blank(text: str | None) -> str:
         flows = (text or "").split("+")
         return "+".join(":".join("n" if end[0] == "n" else end for end in flow.split(":")) for flow in flows if flow)
 
-    return blank(metric["cell"]), blank(metric["flow"])
+    return blank(metric.subject), blank(str(metric.flow) if metric.flow else None)
 
 
 def host_device(document: Document, rate_of: Callable[[str, int, int, bool], float | None], ceiling: float,
@@ -337,20 +321,20 @@ class Run:
             "missing_cases": [],
             "stages": {"reframe": 9.1, "programs": 5.9},
         }
-        self.verdicts: list[dict[str, Any]] = []
+        self.verdicts: list[Verdict] = []
 
-    def check(self, folder: str, verdict: dict[str, Any], document: Document | None, stderr: str = "") -> None:
-        place = self.directory / folder / verdict["check"]
+    def check(self, folder: str, verdict: Verdict, document: Document | None, stderr: str = "") -> None:
+        place = self.directory / folder / verdict.check
         place.mkdir(parents=True, exist_ok=True)
-        (place / "verdict.json").write_text(json.dumps(verdict))
+        (place / "verdict.json").write_text(verdict_file.dump(verdict))
         (place / "stderr.txt").write_text(stderr)
         if document is not None:
             (place / "document.json").write_text(json.dumps(document.raw))
-        case = {"name": f"{verdict['check']} @{verdict['system']}:{verdict['partition']}+{verdict['environ']}", "check": verdict["check"],
-                "system": verdict["system"], "partition": verdict["partition"], "node": verdict["node"]}  # fmt: skip
+        case = {"name": f"{verdict.check} @{verdict.system}:{verdict.partition}+{verdict.environ}", "check": verdict.check,
+                "system": verdict.system, "partition": verdict.partition, "node": verdict.node}  # fmt: skip
         self.raw["expected_cases"].append(case)
         self.raw["ran_cases"].append(
-            {**case, "result": "fail" if verdict["verdict"] in ("FAIL", "INDETERMINATE") else "pass"}
+            {**case, "result": "fail" if verdict.verdict in ("FAIL", "INDETERMINATE") else "pass"}
         )
         self.verdicts.append(verdict)
 
@@ -370,7 +354,7 @@ class Run:
         self.raw["missing_cases"].append(case)
 
     def finish(self) -> Path:
-        every = {v["verdict"] for v in self.verdicts if v["kind"] == "measured"} | (
+        every = {v.verdict for v in self.verdicts if v.kind == "measured"} | (
             {"INDETERMINATE"} if self.raw["missing_cases"] else set()
         )
         worst = next((v for v in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if v in every), "INDETERMINATE")

@@ -1,0 +1,173 @@
+"""A verdict as everybody reads it, whole: what ``verdict.json`` holds (docs/reference/verdict.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from nearfar.base import Finding
+from nearfar.cells import Cell, CellError, Flow, join_class, parse
+from nearfar.measurement import MADE_OF_OTHERS, Unmeasured
+
+
+@dataclass(frozen=True)
+class JudgedReference:
+    """What a figure should have been, in ``unit``: ``lowest`` and ``highest`` are the bounds in force (None: no bound). ``file``
+    has the row, where it comes from one; ``stale``: tuned with other software."""
+
+    value: float
+    lowest: float | None
+    highest: float | None
+    unit: str
+    origin: str
+    note: str
+    stale: bool
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class PastRuns:
+    """The same figure in the node's own ``n`` last healthy runs; ``since``: the day of the first, as 2026-11-01."""
+
+    median: float
+    n: int
+    since: str
+
+
+@dataclass(frozen=True)
+class JudgedMetric:
+    """A figure with all that is known of it. Values are in ``unit``; ``value`` None: it was no number.
+
+    ``subject`` is the cell, or what is no cell, as the document has it; ``flow`` the flow of a cell of several. ``question`` is what
+    is asked of the path class (``h2d``, ``both.total``), ``derived`` what it is beside a measured rate (``over_near``). ``gpus`` are
+    those of the flow, or the cell. ``engine``: ``ce``, ``sm``, ``cpu`` or ``mpi``. ``rows`` are references' that may speak of it, the
+    most precise first. ``contended``: others used the same paths; ``throttled``: a GPU's clocks were held down by heat or power.
+    """
+
+    name: str
+    quantity: str
+    subject: str
+    flow: Flow | None
+    bytes: int | None
+    path_class: str
+    question: str
+    derived: str | None
+    gpus: tuple[int, ...]
+    engine: str
+    value: float | None
+    unit: str
+    interval: tuple[float, float] | None
+    n: int | None
+    least: float | None
+    most: float | None
+    samples: tuple[float, ...]
+    converged: bool
+    verified: bool | None
+    limited_by: tuple[str, ...]
+    ceiling: float | None
+    rows: tuple[str, ...]
+    beside: tuple[Flow, ...]
+    remeasured: bool
+    throttled: bool
+    contended: bool
+    reference: JudgedReference | None
+    degraded_below: float | None
+    baseline: PastRuns | None
+    verdict: str
+    reason: str | None
+    plateau: float | None = None
+    median: float | None = None
+    steadiness: float | None = None
+    looks: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def cell(self) -> Cell | None:
+        """The cell that it is of; None where it is of something else."""
+        return cell_of(self.subject)
+
+    @property
+    def class_in_name(self) -> str:
+        """The class as names and rows have it: ``off_socket_over_near``."""
+        return join_class(self.path_class, self.derived)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its reference has a bound; without one there is nothing to pass."""
+        if self.reference is None:
+            return False
+        bounds = self.reference.lowest, self.reference.highest, self.degraded_below
+        return any(bound is not None for bound in bounds)
+
+    @property
+    def explains(self) -> bool:
+        """Whether this only explains others, and was never to be judged."""
+        return self.quantity in MADE_OF_OTHERS and not self.bounded
+
+
+@dataclass(frozen=True)
+class MeasuredGpu:
+    """A board as the document names it; None where the program did not say."""
+
+    index: int
+    pci: str | None
+    name: str | None
+    uuid: str | None
+    serial: str | None
+
+
+@dataclass(frozen=True)
+class MeasurementInfo:
+    """What the measurement document says of itself. ``mpi``: the library of figures that are MPI's, empty where it is not named;
+    None for other programs. ``seconds``: how long it took. ``quick``: a quick look."""
+
+    kind: str
+    hostname: str | None
+    product: str | None
+    node_type: str | None
+    program: str | None
+    version: str | None
+    quick: bool
+    started: str | None
+    seconds: float | None
+    mpi: str | None
+    gpus: tuple[MeasuredGpu, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one check says of one node.
+
+    ``missing``: asked for, and nothing is said about it; ``failed`` and ``skipped`` as the program said; ``left_out``: never asked
+    for. ``measurement``: None where there was no document. ``references`` are the files of the rows that were used; ``software`` the
+    versions that the program named.
+    """
+
+    check: str
+    system: str
+    partition: str
+    environ: str
+    node: str
+    kind: str
+    time: str
+    verdict: str
+    reasons: tuple[str, ...]
+    metrics: tuple[JudgedMetric, ...]
+    findings: tuple[Finding, ...]
+    missing: tuple[str, ...]
+    failed: tuple[Unmeasured, ...]
+    skipped: tuple[Unmeasured, ...]
+    left_out: tuple[Unmeasured, ...]
+    measurement: MeasurementInfo | None
+    references: tuple[str, ...]
+    software: Mapping[str, str]
+
+
+@lru_cache(maxsize=8192)
+def cell_of(text: str) -> Cell | None:
+    """The cell that ``text`` names; None where it names none (MPI and kernels have subjects of other kinds)."""
+    try:
+        return parse(text)
+    except CellError:
+        return None

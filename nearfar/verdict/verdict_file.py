@@ -1,0 +1,171 @@
+"""``verdict.json``: written, read and checked. The one reader: results of version 1 come out as the same type.
+
+Raises ``NearfarError`` with the file for what cannot be read, is cut short, or is of a newer version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nearfar.base import Finding, NearfarError, conforms, validator
+from nearfar.cells import Flow
+from nearfar.measurement import Unmeasured
+
+from . import version_1
+from .judged import JudgedMetric, JudgedReference, MeasuredGpu, MeasurementInfo, PastRuns, Verdict, cell_of
+
+NAME, DOCUMENT = "verdict.json", "document.json"
+VERSION = 2
+SCHEMA = f"nearfar-verdict/{VERSION}"
+_FILE = f"verdict-{VERSION}"
+#: Keys that stand in a file only where they say something.
+_OPTIONAL = ("plateau", "median", "steadiness", "looks")
+
+_T = TypeVar("_T")
+
+
+def read(folder: Path) -> Verdict | None:
+    """The verdict in a check's folder; None where there is none."""
+    raw = load_object(folder / NAME)
+    if raw is None:
+        return None
+    document = load_object(folder / DOCUMENT) if raw.get("schema") == version_1.SCHEMA else None
+    return from_raw(raw, folder / NAME, document)
+
+
+def load_object(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None where there is no such file."""
+    try:
+        data = json.loads(path.read_bytes(), parse_constant=lambda _: None)  # NaN is no figure
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise NearfarError(f"{path}{where}: not a whole JSON document; was the run interrupted? Run it again") from None
+    if not isinstance(data, dict):
+        raise NearfarError(f"{path}: expected a JSON object; this file is not nearfar's")
+    return data
+
+
+def check_schema(path: Path, wanted: str, found: Any) -> None:
+    """Raise ``NearfarError`` where a file calls itself otherwise than ``wanted`` (``nearfar-run/1``)."""
+    if found == wanted:
+        return
+    name, _, version = wanted.partition("/")
+    other, _, newer = str(found).partition("/")
+    if other == name and newer.isdigit() and int(newer) > int(version):
+        raise NearfarError(f"{path}: written as {found} by a newer nearfar; this one reads up to {wanted}: update it")
+    raise NearfarError(f"{path}: expected schema {wanted}, found {found}")
+
+
+def from_raw(raw: Mapping[str, Any], path: Path, document: Mapping[str, Any] | None = None) -> Verdict:
+    """The verdict that JSON objects describe; ``path`` names them in errors. ``document``: for version 1, what was measured."""
+    if raw.get("schema") == version_1.SCHEMA:
+        raw = version_1.upgrade(raw, document, path)
+    check_schema(path, SCHEMA, raw.get("schema"))
+    if not conforms(_FILE)(raw):
+        _complain(raw, path)
+    info = raw["measurement"]
+    return Verdict(
+        **{key: raw[key] for key in ("check", "system", "partition", "environ", "node", "kind", "time", "verdict")},
+        reasons=tuple(raw["reasons"]), metrics=tuple(map(_metric, raw["metrics"])),
+        findings=tuple(_made(Finding, each) for each in raw["findings"]), missing=tuple(raw["missing"]),
+        failed=_unmeasured(raw["failed"]), skipped=_unmeasured(raw["skipped"]), left_out=_unmeasured(raw["left_out"]),
+        measurement=None if info is None else _made(MeasurementInfo, info, gpus=tuple(_made(MeasuredGpu, gpu) for gpu in info["gpus"])),
+        references=tuple(raw["provenance"]["references"]), software=raw["provenance"]["software"],
+    )  # fmt: skip
+
+
+def to_raw(verdict: Verdict) -> dict[str, Any]:
+    """The verdict as JSON objects."""
+    info = verdict.measurement
+    return {
+        "schema": SCHEMA,
+        **{key: getattr(verdict, key) for key in ("check", "system", "partition", "environ", "node", "kind", "time", "verdict")},
+        "reasons": list(verdict.reasons),
+        "metrics": [_raw_metric(metric) for metric in verdict.metrics],
+        "findings": [dict(vars(finding)) for finding in verdict.findings],
+        "missing": list(verdict.missing),
+        **{key: [_raw_unmeasured(each) for each in getattr(verdict, key)] for key in ("failed", "skipped", "left_out")},
+        "measurement": None if info is None else {**vars(info), "gpus": [dict(vars(gpu)) for gpu in info.gpus]},
+        "provenance": {"references": list(verdict.references), "software": dict(verdict.software)},
+    }  # fmt: skip
+
+
+def dump(verdict: Verdict) -> str:
+    """The verdict as JSON text, ending in a newline."""
+    return json.dumps(to_raw(verdict), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _complain(raw: Mapping[str, Any], path: Path) -> None:
+    """Say by the schema itself what the quick look did not take."""
+    problem = next(validator(_FILE).iter_errors(raw), None)
+    if problem is not None:
+        where = ".".join(map(str, problem.absolute_path))
+        words = f"{where + ': ' if where else ''}{problem.message[:120]}"
+        raise NearfarError(f"{path}: {words}; the file was changed or cut short")
+
+
+def _metric(raw: Mapping[str, Any]) -> JudgedMetric:
+    interval, reference, baseline = raw["interval"], raw["reference"], raw["baseline"]
+    return _made(
+        JudgedMetric, raw, flow=_flow(raw["flow"]), gpus=tuple(raw["gpus"]), interval=None if interval is None else tuple(interval),
+        samples=tuple(raw["samples"]), limited_by=tuple(raw["limited_by"]), rows=tuple(raw["rows"]),
+        beside=tuple(flow for text in raw["beside"] if (flow := _flow(text)) is not None),
+        reference=None if reference is None else _made(JudgedReference, reference),
+        baseline=None if baseline is None else _made(PastRuns, baseline), looks=tuple(raw.get("looks", ())),
+    )  # fmt: skip
+
+
+def _made(kind: Callable[..., _T], raw: Mapping[str, Any], **parts: Any) -> _T:
+    """An object of its keys; those that this version does not know are left out."""
+    return kind(**{key: raw[key] for key in _names(kind) if key in raw and key not in parts}, **parts)
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
+def _flow(text: str | None) -> Flow | None:
+    cell = None if text is None else cell_of(text)
+    return None if cell is None else cell.flows[0]
+
+
+def _unmeasured(entries: list[Mapping[str, Any]]) -> tuple[Unmeasured, ...]:
+    return tuple(
+        _made(Unmeasured, entry, unknown=tuple((one["capacity"], one["why"]) for one in entry.get("unknown", ())))
+        for entry in entries
+    )
+
+
+def _raw_unmeasured(entry: Unmeasured) -> dict[str, Any]:
+    unknown = [{"capacity": capacity, "why": why} for capacity, why in entry.unknown]
+    found = {"cell": entry.cell, "reason": entry.reason, "code": entry.code}
+    return {**found, "unknown": unknown} if unknown else found
+
+
+def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
+    found = {
+        **vars(metric),
+        "flow": None if metric.flow is None else str(metric.flow),
+        "beside": list(map(str, metric.beside)),
+        "reference": None if metric.reference is None else dict(vars(metric.reference)),
+        "baseline": None if metric.baseline is None else dict(vars(metric.baseline)),
+    }
+    return {key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, ()))}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: a list, and null for what is no number."""
+    if isinstance(value, tuple):
+        return list(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
