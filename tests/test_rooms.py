@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ def room_of(file: Path) -> str:
     return ".".join(file.relative_to(PACKAGE).parent.parts) if file.is_relative_to(PACKAGE) else ""
 
 
+@cache
 def rooms() -> list[str]:
     """Every folder of the package."""
     return sorted(room_of(file) for file in PACKAGE.rglob("*/__init__.py"))
@@ -74,6 +76,7 @@ def imports(file: Path) -> Iterator[Import]:
                 yield Import(file, node.lineno, module.partition(".")[2], name.name)
 
 
+@cache
 def exported(room: str) -> set[str]:
     """What a room's ``__all__`` names."""
     tree = ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
@@ -134,7 +137,7 @@ def test_no_rooms_import_each_other() -> None:
         here = room_of(file)
         for one in imports(file):
             below = f"{one.room}.{one.name}".strip(".")
-            there = below if below in rooms() else one.room if one.room in rooms() else one.room.rpartition(".")[0]
+            there = next((room for room in (below, one.room) if room in rooms()), one.room.rpartition(".")[0])
             if there and there != here:
                 arrows[here].setdefault(there, one)
     walked: list[str] = []
