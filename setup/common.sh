@@ -21,8 +21,8 @@ finish() { # a user's error: one line, exit 2
 have() { type -P "$1" >/dev/null; }
 
 # --- what is needed -------------------------------------------------------------------------------------------------
-# One line a need: name | what it is | apt | dnf | zypper | spack. The probe is the function need_NAME (true: it is there).
 OLDEST_PYTHON=3.10
+# One line a need: name | what it is | apt | dnf | zypper | spack. The probe is the function need_NAME (true: it is there).
 NEEDS="
 python|Python $OLDEST_PYTHON or newer with venv|python3 python3-venv|python3.12|python312|python py-pip
 compiler|a C++17 compiler|g++|gcc-c++|gcc12-c++|gcc
@@ -125,6 +125,12 @@ column() { # the words of column $1 (3 apt, 4 dnf, 5 zypper, 6 spack) of the lin
     printf '%s' "${words[*]-}"
 }
 
+apt_packages() { # the Debian packages of the lines that follow, without a Python that is too old
+    local line lines=()
+    for line in "$@"; do [[ -n $OLD_PYTHON && $line == python\|* ]] || lines+=("$line"); done
+    column 3 ${lines[@]+"${lines[@]}"}
+}
+
 read_system() { # sets FAMILY (debian, rhel, suse or other), SYSTEM (its own name for itself) and OLD_PYTHON (yes: apt has none new enough)
     local ID='' ID_LIKE='' PRETTY_NAME='' VERSION_ID=''
     # shellcheck disable=SC1090
@@ -159,13 +165,13 @@ apt_install() { # the packages that are given, after saying so; true when they c
 }
 
 what_brings_it() { # the lines that bring what is MISSING to the families of systems that are named, and Spack's
-    local family line from_apt=()
-    for line in "${MISSING[@]}"; do [[ -n $OLD_PYTHON && $line == python\|* ]] || from_apt+=("$line"); done
+    local family packages
     for family in "$@"; do
         case $family in
         debian)
-            ((${#from_apt[@]} == 0)) || printf '  Debian, Ubuntu   apt-get install %s\n' "$(column 3 "${from_apt[@]}")"
-            ((${#from_apt[@]} == ${#MISSING[@]})) ||
+            packages=$(apt_packages "${MISSING[@]}")
+            [[ -z $packages ]] || printf '  Debian, Ubuntu   apt-get install %s\n' "$packages"
+            [[ -z $OLD_PYTHON || ${MISSING[*]} != *'|Python '* ]] ||
                 printf '  Python           uv python install 3.12   # apt has no newer one here; python3 -m pip install uv\n'
             ;;
         rhel)
@@ -206,9 +212,9 @@ system_needs() { # what must be there: brought by apt-get, or listed
         can_install || list_missing
         local missing=("${MISSING[@]}")
         what_is_missing "$WANTED"
-        packages=$(column 3 "${missing[@]}" ${MISSING[@]+"${MISSING[@]}"})
+        packages=$(apt_packages "${missing[@]}" ${MISSING[@]+"${MISSING[@]}"})
         # shellcheck disable=SC2086
-        apt_install $packages || say "apt-get failed; the end of its log: $(tail -n 1 "$LOGS/apt.log")"
+        [[ -z $packages ]] || apt_install $packages || say "apt-get failed; the end of its log: $(tail -n 1 "$LOGS/apt.log")"
         hash -r
         what_is_missing "$needs"
         ((${#MISSING[@]} == 0)) || list_missing
@@ -237,8 +243,10 @@ satisfies() { # has this Python all that nearfar imports, in the right versions?
     [[ -x $1 ]] && "$1" "$CHECKOUT/setup/python_needs.py" --check ${2:+--$2} 2>/dev/null
 }
 
-stamp_text() { # of the environment $1: its interpreter, and what is installed
-    readlink -f "$1/bin/python"
+stamp_text() { # of the environment $1: its interpreter (python3.12), and what is installed
+    local python
+    python=$(readlink -f "$1/bin/python")
+    printf '%s\n' "${python##*/}"
     cat "$CHECKOUT/pyproject.toml" "$CHECKOUT/setup/constraints.txt"
 }
 

@@ -416,6 +416,27 @@ def test_the_line_that_installs_a_python(machine: Machine, system: str, line: st
     assert not [call for call in machine.called() if call.startswith(("apt-get", "pip"))]
 
 
+def test_root_on_debian_11_gets_what_apt_has_and_is_told_of_python(machine: Machine) -> None:
+    """Its own Python is 3.9, so that apt-get is not asked for one again and again."""
+    machine.is_a("debian11")
+    machine.has_tools()
+    machine.has_python("python3", "3.9.2")
+    (machine.bin / "make").unlink()
+    (machine.bin / "ninja").unlink(missing_ok=True)
+    script(
+        machine.bin / "apt-get",
+        f'echo "apt-get $*" >>{machine.calls}; >{machine.bin}/make; chmod +x {machine.bin}/make',
+    )
+    done = machine.run()
+    assert done.returncode == 2
+    installs = [call for call in machine.called() if call.startswith("apt-get") and " install " in call]
+    assert installs and all(call.split()[-1:] == ["make"] and "python" not in call for call in installs), installs
+    assert [each for each in done.stderr.splitlines() if each.startswith("  - ")] == [
+        "  - Python 3.10 or newer with venv (python3 here is 3.9.2)"
+    ]
+    assert "uv python install 3.12" in done.stderr and "apt-get install" not in done.stderr
+
+
 def test_a_python_without_venv_is_said_to_be_one(machine: Machine) -> None:
     machine.is_a("debian", user=1000)
     machine.has_tools()
