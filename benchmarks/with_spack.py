@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What Spack adds to a repeated validate: the same check with Spack's programs and with CMake's, in turn.
 
-Counted is the wall time of the whole command less what the measuring program took of it, which is no business of either. Aim: under 5 s.
+Counted is the wall time of the whole command less what the measuring program took of it, which is no business of either. Aim: under 1 s.
 Needs a Spack (SPACK_ROOT or PATH) that has installed the environment: the first run, which is not counted, sees to that.
 
     benchmarks/with_spack.py                   five runs of each, medians

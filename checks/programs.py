@@ -60,13 +60,25 @@ class programs(rfm.CompileOnlyRegressionTest):
 
     @run_after("setup")
     def choose_the_build_system(self):
-        if self._through_spack:
+        """ReFrame's own for Spack, where Spack has something to do: solved, in a folder that is kept between runs."""
+        if not self._through_spack:
+            return
+        try:
+            self._spack = spack.find()
+            features = self.current_partition.features
+            self.solved = spack.solve(self._spack, self.environment, features, self.current_system.name)
+        except NearfarError as error:
+            raise ReframeError(str(error)) from None
+        self.spack_builds = not self.solved.installed
+        if self.spack_builds:
             self.build_system = "Spack"
 
     @run_before("compile")
     def ask_for_the_folder(self):
-        if self._through_spack:
-            self._ask_spack()
+        if self._through_spack and self.spack_builds:
+            self.build_system.environment = str(self.solved.folder)
+            self.build_system.install_opts = ["--only-concrete"]
+            self.env_vars["PATH"] = f'"{self._spack.program.parent}:$PATH"'
         else:
             self.build_system.commands = [shlex.join(self._command())]
 
@@ -74,25 +86,14 @@ class programs(rfm.CompileOnlyRegressionTest):
         """What prints the folder."""
         if self._nothing_to_build:
             return ["true"]
+        if self._through_spack:
+            return ["printf", "%s\\n", str(self.solved.programs)]
         ready = self._named or (self.environment.prefix and str(self.environment.prefix / "bin"))
         if ready:
             return ["printf", "%s\\n", ready]
         if self.container:
             return ["printf", "%s\\n", self.container.programs]
         return [sys.executable, str(CHECKOUT / "setup" / "build"), "--print"]
-
-    def _ask_spack(self):
-        """Have the environment solved, in a folder that is kept between runs; ReFrame's own build system installs what is not
-        there."""
-        try:
-            found = spack.find()
-            features = self.current_partition.features
-            self.spack = spack.solve(found, self.environment, features, self.current_system.name)
-        except NearfarError as error:
-            raise ReframeError(str(error)) from None
-        self.build_system.environment = str(self.spack.folder)
-        self.build_system.install_opts = ["--only-concrete"]
-        self.env_vars["PATH"] = f'"{found.program.parent}:$PATH"'
 
     @sanity_function
     def folder_is_there(self):
@@ -107,9 +108,9 @@ class programs(rfm.CompileOnlyRegressionTest):
         return True
 
     def _from_spack(self):
-        self.path = self.spack.path
-        words = f"Spack {self.spack.lock.version}, environment {self.spack.folder}"
-        return BuildProvenance("spack", words, str(self.spack.programs), self.spack.lock.packages)
+        self.path = self.solved.path
+        words = f"Spack {self.solved.lock.version}, environment {self.solved.folder}"
+        return BuildProvenance("spack", words, str(self.solved.programs), self.solved.lock.packages)
 
     def _from_output(self):
         folders = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()

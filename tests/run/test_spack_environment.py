@@ -118,6 +118,9 @@ def test_what_went_away_is_noticed(tmp_path: Path) -> None:
     (made.programs / "nearfar-stream").unlink()
     machine.made()
     assert machine.asked() == ["install"]
+    (made.folder / "wanted.yaml").unlink()
+    machine.made()
+    assert machine.asked() == SOLVED
     lock = json.loads(json.dumps(LOCK).replace("/usr", str(tmp_path / "gone")))
     (made.folder / "spack.lock").write_text(json.dumps(lock))
     assert machine.made().path == made.path and machine.asked() == SOLVED, "an external that is no longer there"

@@ -61,9 +61,38 @@ def test_reframe_builds_with_spack_and_the_run_says_so(tmp_path: Path, build_fol
     page = (run / "index.html").read_text()
     assert "How the programs were made" in page and "<code>/usr</code>" in page
     installs = [line for line in calls(tmp_path / "spack") if " install " in line]
-    assert len(installs) == 2, (
-        f"once before ReFrame, where one sees it, and once as ReFrame's own Spack build: {installs}"
-    )
+    assert len(installs) == 1, f"before ReFrame, where one sees it; what is installed is used as it is: {installs}"
+
+
+def test_reframe_by_hand_builds_with_its_own_spack_build_system(tmp_path: Path, build_folder: Path) -> None:
+    install = f'mkdir -p "$2/.spack-env"; ln -sfn "{build_folder}" "$2/.spack-env/view"'
+    command = [
+        sys.executable,
+        "-c",
+        "from reframe.frontend.cli import main; main()",
+        "-C",
+        str(CHECKOUT / "reframe_config.py"),
+    ]
+    command += [
+        "--system",
+        "local",
+        "-n",
+        "host_memory_check",
+        "-c",
+        str(CHECKOUT / "checks/host_memory_check.py"),
+        "-r",
+    ]
+    variables = {
+        "NEARFAR_STATE": str(tmp_path),
+        "NEARFAR_SYSTEM": "local",
+        "NEARFAR_WITH": "spack",
+        "PYTHONPATH": str(CHECKOUT),
+    }
+    env = {k: v for k, v in os.environ.items() if k != "NEARFAR_PROGRAMS"} | variables | faked(tmp_path, install)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path / "build/spack/local-host"
+    assert f"-e {folder} install --only-concrete" in calls(tmp_path / "spack")
 
 
 def test_a_spack_build_that_fails_is_one_line(tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ class SpackEnvironment:
         own = [p.prefix for p in self.lock.packages if p.name == self.lock.mpi and p.prefix.startswith("/")]
         return (str(self.programs), *(f"{prefix}/bin" for prefix in own))
 
+    @property
+    def installed(self) -> bool:
+        """Whether all of it was installed, and nothing has changed since."""
+        return (self.folder / "install.log").exists() and (self.programs / "nearfar-stream").exists()
+
 
 def solve(spack: Spack, environment: Environment, features: Collection[str], system: str) -> SpackEnvironment:
     """The environment for a partition with these features and one of its programming environments; solved where it is not yet.
@@ -76,7 +81,7 @@ def solve(spack: Spack, environment: Environment, features: Collection[str], sys
 def install(spack: Spack, made: SpackEnvironment) -> None:
     """Let Spack build what is not there, with progress on standard error. Raises ``NearfarError`` as ``solve`` does."""
     with _locked(made):
-        if (made.folder / "install.log").exists() and (made.programs / "nearfar-stream").exists():
+        if made.installed:
             return
         own = [p.name for p in made.lock.packages if not p.prefix]
         mpi = next((f"{p.name} {p.version} in {p.prefix}" for p in made.lock.packages if p.name == made.lock.mpi), "")
@@ -98,7 +103,9 @@ def _locked(made: SpackEnvironment) -> AbstractContextManager[None]:
 def _is_solved(made: SpackEnvironment, wanted: Manifest) -> bool:
     """Whether what was wanted then is wanted now, no input is newer, and the system's packages are still where they were."""
     before = made.folder / "wanted.yaml"
-    if not (made.folder / "spack.lock").exists() or before.read_text(encoding="utf-8") != wanted.text:
+    if not (made.folder / "spack.lock").exists() or not before.exists():
+        return False
+    if before.read_text(encoding="utf-8") != wanted.text:
         return False
     there = all(Path(p.prefix).is_dir() for p in made.lock.packages if p.prefix.startswith("/"))
     return there and all(path.stat().st_mtime <= before.stat().st_mtime for path in wanted.inputs)
