@@ -44,19 +44,19 @@ class ActResult:
         return {decision.node: problem for decision, problem in self.decisions}
 
 
-def run(order: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
+def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
     """End what an earlier process left open, decide, and do it."""
-    state = prepare(order.state)
+    state = prepare(options.state)
     with locked(state):
         journal = ActLog(state)
         recovered, unclear = recover(summarize(journal.entries()), slurm, journal)
-        view = look(order, slurm)
-        _write_down(view, order.policy.system, journal)
+        view = look(options, slurm)
+        _write_down(view, options.policy.system, journal)
         # What was refused may be believed once it is mended, and came before.
-        LastRead(state).note(order, view.recent if view.refused else view.now)
+        LastRead(state).note(options, view.recent if view.refused else view.now)
         kept_looks.forget(_recorded_looks(view.runs))
-        if view.decisions.latch is not None:
-            journal.note("latch", time.time(), why=view.decisions.latch)
+        if view.decisions.stop is not None:
+            journal.note("latch", time.time(), why=view.decisions.stop)
         done = []
         for decision in view.decisions.nodes:
             if decision.action != NOTHING:

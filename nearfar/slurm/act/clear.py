@@ -15,25 +15,25 @@ from .options import ActOptions, check_names
 from .state_directory import locked, prepare
 
 
-def reset_latch(state: Path, because: str) -> str:
-    """Open the latch on a person's word; what had closed it."""
+def allow_drains(state: Path, because: str) -> str:
+    """Allow drains again on a person's word; returns what had stopped them."""
     place = prepare(state)
     with locked(place):
         journal = ActLog(place)
-        closed = summarize(journal.entries()).latched
-        if closed is None:
-            raise NearfarError("the latch is open: nothing is held")
+        stopped = summarize(journal.entries()).stopped
+        if stopped is None:
+            raise NearfarError("drains are not stopped: nothing is held")
         journal.note("reset_latch", time.time(), why=because)
-    return closed
+    return stopped
 
 
-def clear(order: ActOptions, node: str, because: str, slurm: Slurm) -> str:
+def clear(options: ActOptions, node: str, because: str, slurm: Slurm) -> str:
     """Write down a person's word that a node has been seen to: hard evidence that was known until now is closed. Returns what
     follows, in words: one that is drained by us still has to pass.
 
     Raises ``NearfarError`` for a node that neither Slurm nor the log knows.
     """
-    place = prepare(order.state)
+    place = prepare(options.state)
     with locked(place):
         journal = ActLog(place)
         before = summarize(journal.entries())

@@ -41,26 +41,28 @@ class RetestOptions:
     beside: str | None = None
 
 
-def run(asked: RetestOptions, order: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.RetestResult:
+def run(
+    asked: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]
+) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
-    if order.results is None:
+    if options.results is None:
         raise NearfarError("--retest: name the directory that its results go to: --results DIR")
-    if os.geteuid() not in order.policy.trusted:
+    if os.geteuid() not in options.policy.trusted:
         raise NearfarError(
-            f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
+            f"--retest: this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
-    Trust(order.results, order.policy.trusted).way()
+    Trust(options.results, options.policy.trusted).way()
     level = LEVELS[asked.level]
-    state = prepare(order.state)
+    state = prepare(options.state)
     with locked(state):
         journal = ActLog(state)
         for lines in quarantine.recover(summarize(journal.entries()), slurm, journal):
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = reconciled(summarize(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
+        before = reconciled(summarize(journal.entries(), options.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
-            node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
+            node_names.listed(asked.nodes, "--retest"), nodes, before, options.policy, asked.delivered
         )
         for suspect in these:
             if suspect.drained is not None and not _asks(level, suspect.drained.check):
@@ -71,9 +73,9 @@ def run(asked: RetestOptions, order: ActOptions, slurm: Slurm, tell: Callable[[s
         partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
-            return _sweep(asked.level, partition, names, reservation, order, tell)
+            return _sweep(asked.level, partition, names, reservation, options, tell)
 
-        return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
+        return quarantine.retest(these, options.policy, slurm, journal, measure, beside)
 
 
 def _asks(level: Level, check: str) -> bool:
@@ -110,19 +112,19 @@ def _sweep(
     partition: str,
     names: Sequence[str],
     reservation: str,
-    order: ActOptions,
+    options: ActOptions,
     tell: Callable[[str], None],
 ) -> Sequence[CheckRun]:
-    assert order.results is not None
+    assert options.results is not None
     sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())
     command = [
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
-        f"--reservation={reservation}", f"--level={level}", f"--results={order.results}", f"--name={sweep}",
+        f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
     ]  # fmt: skip
     done = process.run(command, _longest(level), on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
-    found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())
+    found = of_sweep(options.results, sweep, options.policy.system, options.policy.trusted, time.time())
     for line in found.refused:
         tell(line)
     return found.runs

@@ -36,7 +36,9 @@ def reconciled(before: LogSummary, shown: SlurmView) -> LogSummary:
         if state is not None and _carries(state, begun):
             drained[node] = begun
             since[node] = max(since.get(node, begun.at), begun.at)
-    in_use = [node for node in drained if node in shown.nodes and not shown.nodes[node].out and node not in before.seen]
+    in_use = [
+        node for node in drained if node in shown.nodes and not shown.nodes[node].out and node not in before.drain_seen
+    ]
     doubtful = [node for node in in_use if not _carries(shown.nodes[node], drained[node])]
     started = shown.controller_started() if doubtful else None
     for node in doubtful:
@@ -54,7 +56,7 @@ def drains_seen(nodes: Mapping[str, NodeState], before: LogSummary, now: float) 
         if (
             state is not None
             and state.drain
-            and node not in before.seen
+            and node not in before.drain_seen
             and now - drain.at > SAVED
             and _carries(state, drain)
         ):
