@@ -51,16 +51,16 @@ def run(
         raise NearfarError(
             f"--retest: this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
-    Trust(options.results, options.policy.trusted).way()
+    Trust(options.results, options.policy.trusted).check_parents()
     level = LEVELS[asked.level]
     state = prepare(options.state)
     with locked(state):
-        journal = ActLog(state)
-        for lines in quarantine.recover(summarize(journal.entries()), slurm, journal):
+        log = ActLog(state)
+        for lines in quarantine.recover(summarize(log.entries()), slurm, log):
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = reconciled(summarize(journal.entries(), options.policy.system), SlurmView(nodes, slurm.started))
+        before = reconciled(summarize(log.entries(), options.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
             node_names.listed(asked.nodes, "--retest"), nodes, before, options.policy, asked.delivered
         )
@@ -75,7 +75,7 @@ def run(
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
             return _sweep(asked.level, partition, names, reservation, options, tell)
 
-        return quarantine.retest(these, options.policy, slurm, journal, measure, beside)
+        return quarantine.retest(these, options.policy, slurm, log, measure, beside)
 
 
 def _asks(level: Level, check: str) -> bool:
