@@ -117,8 +117,10 @@ def _refuse_without_partners(args: argparse.Namespace) -> None:
 
 
 def _retest(args: argparse.Namespace, options: ActOptions, slurm: Slurm) -> int:
-    asked = retest.RetestOptions(args.retest, args.level or _LEVEL, args.partition, args.accept_delivered, args.beside)
-    outcome = retest.run(asked, options, slurm, lambda line: print(line, file=sys.stderr))
+    request = retest.RetestOptions(
+        args.retest, args.level or _LEVEL, args.partition, args.accept_delivered, args.beside
+    )
+    outcome = retest.run(request, options, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
     return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED

@@ -42,7 +42,7 @@ class RetestOptions:
 
 
 def run(
-    asked: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]
+    request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]
 ) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if options.results is None:
@@ -52,7 +52,7 @@ def run(
             f"--retest: this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
     Trust(options.results, options.policy.trusted).check_parents()
-    level = LEVELS[asked.level]
+    level = LEVELS[request.level]
     state = prepare(options.state)
     with locked(state):
         log = ActLog(state)
@@ -62,18 +62,18 @@ def run(
         nodes = slurm.nodes()
         before = reconciled(summarize(log.entries(), options.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
-            node_names.listed(asked.nodes, "--retest"), nodes, before, options.policy, asked.delivered
+            node_names.listed(request.nodes, "--retest"), nodes, before, options.policy, request.delivered
         )
         for suspect in these:
             if suspect.drained is not None and not _asks(level, suspect.drained.check):
                 which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
                 why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
-                raise NearfarError(f"--level {asked.level}: {why}; levels that do: {which}")
-        beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
-        partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
+                raise NearfarError(f"--level {request.level}: {why}; levels that do: {which}")
+        beside = _idle(request.beside, {suspect.node for suspect in these}, nodes)
+        partition = request.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
-            return _sweep(asked.level, partition, names, reservation, options, tell)
+            return _sweep(request.level, partition, names, reservation, options, tell)
 
         return quarantine.retest(these, options.policy, slurm, log, measure, beside)
 
@@ -102,8 +102,8 @@ def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, Nod
 def _partition(nodes: Sequence[NodeState]) -> str:
     common = set(nodes[0].partitions).intersection(*(node.partitions for node in nodes))
     if len(common) != 1:
-        shown = ", ".join(sorted(common)) or "none has them all"
-        raise NearfarError(f"--retest: which partition ({shown})? --partition P")
+        which = ", ".join(sorted(common)) or "none has them all"
+        raise NearfarError(f"--retest: which partition ({which})? --partition P")
     return common.pop()
 
 

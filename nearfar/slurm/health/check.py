@@ -116,8 +116,8 @@ def program(options: HealthOptions) -> int:
 
 
 def _headline(finding: dict[str, Any]) -> str:
-    said = "; ".join(f["words"] for f in finding["findings"])
-    return f"{finding['node']}: {finding['verdict']}{': ' + said if said else ''}"
+    text = "; ".join(f["words"] for f in finding["findings"])
+    return f"{finding['node']}: {finding['verdict']}{': ' + text if text else ''}"
 
 
 def _node_name() -> str:
