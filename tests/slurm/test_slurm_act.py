@@ -138,8 +138,8 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
     ("options", "partners"),
     [
         (["--beside", "n2"], "--retest"), (["--partition", "zz"], "--retest"), (["--level", "quick"], "--retest"),
-        (["--accept-delivered", "new", "--clear", "n2"], "--retest"), (["--because", "x"], "--clear or --reset-latch"),
-        (["--because", "x", "--retest", "n2"], "--clear or --reset-latch"),
+        (["--accept-delivered", "new", "--clear", "n2"], "--retest"), (["--because", "x"], "--clear or --allow-drains"),
+        (["--because", "x", "--retest", "n2"], "--clear or --allow-drains"),
     ],
 )  # fmt: skip
 def test_an_option_without_its_partner_does_nothing(
@@ -151,7 +151,7 @@ def test_an_option_without_its_partner_does_nothing(
     assert not site.node("n3").drain and not site.state.exists()
 
 
-def test_the_cap_closes_a_latch_that_a_person_opens(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cap_stops_drains_until_a_person_allows_them(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     for node in range(1, 6):
         leave(
             site.results,
@@ -162,12 +162,12 @@ def test_the_cap_closes_a_latch_that_a_person_opens(site: Site, capsys: pytest.C
             wrong="wrong data",
         )
     assert site.act() == 3
-    assert "the latch is closed: no more than 3 drained within a day" in capsys.readouterr().out
+    assert "drains are stopped: no more than 3 drained within a day" in capsys.readouterr().out
     assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
     assert site.act() == 3 and not site.node("n4").drain, "it stays closed"
-    assert site.act("--reset-latch") == 2
-    assert site.act("--reset-latch", "--because", "they are really broken") == 0
-    assert site.act("--reset-latch", "--because", "again") == 2
+    assert site.act("--allow-drains") == 2
+    assert site.act("--allow-drains", "--because", "they are really broken") == 0
+    assert site.act("--allow-drains", "--because", "again") == 2
     assert site.act() == 3
     assert "no more than 3 of the 6 nodes of partition all drained in all" in capsys.readouterr().out
     assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]

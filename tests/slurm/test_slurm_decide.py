@@ -280,7 +280,7 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
         NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm act "
         "--clear n1 --because WORDS, or drain it",
     )  # fmt: skip
-    assert decisions.latch is None and decisions.blamed[0].hard
+    assert decisions.stop is None and decisions.blamed[0].hard
     assert "hard evidence on 3 of 4 nodes at once: look at the driver" in decisions.blamed[0].words
     before = replace(drained("n1", 3), since={})
     passed = ran("n1", "r5", replace(ABSENT, what="g1"), hours_ago=0.5, passed=["sole.g2_n0"], verdict="PASS")
@@ -294,7 +294,7 @@ def test_wrong_data_is_never_held_and_only_capped() -> None:
     runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in range(1, 6)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING, NOTHING]
-    assert decisions.blamed == () and decisions.latch == "no more than 2 drained within a day"
+    assert decisions.blamed == () and decisions.stop == "no more than 2 drained within a day"
 
 
 def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
@@ -308,16 +308,16 @@ def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
     assert [blame.nodes for blame in decisions.blamed] == [("n1", "n2", "n3")]
 
 
-def test_the_worst_come_first_under_the_cap_and_the_latch_closes() -> None:
+def test_the_worst_come_first_under_the_cap_and_drains_stop() -> None:
     kinds = [replace(WRONG, what=f"thing_{letter}") for letter in "abc"]
     runs = [ran(f"n{i}", f"r{i}", kind) for i, kind in enumerate(kinds, 1)]
     runs += [ran("n9", "r8", SLOW, hours_ago=9), ran("n9", "r9", SLOW)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING]
-    assert decisions.latch == "no more than 2 drained within a day"
-    latched = decide(runs, cluster(), POLICY, LogSummary(latched=decisions.latch), NOW)
-    assert {d.action for d in latched.nodes} == {NOTHING}
-    assert "a person resets it" in latched.nodes[0].why
+    assert decisions.stop == "no more than 2 drained within a day"
+    stopped = decide(runs, cluster(), POLICY, LogSummary(stopped=decisions.stop), NOW)
+    assert {d.action for d in stopped.nodes} == {NOTHING}
+    assert "a person allows them" in stopped.nodes[0].why
 
 
 def test_the_share_of_a_partition_is_a_cap_too() -> None:
@@ -326,7 +326,7 @@ def test_the_share_of_a_partition_is_a_cap_too() -> None:
     runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
     decisions = decide(runs, nodes, policy, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, NOTHING, NOTHING, NOTHING]
-    assert decisions.latch == "no more than 1 of the 4 nodes of partition small drained within a day"
+    assert decisions.stop == "no more than 1 of the 4 nodes of partition small drained within a day"
 
 
 def test_what_was_found_on_a_drained_node_does_not_grow_old() -> None:
@@ -399,7 +399,7 @@ def test_what_always_holds(
     drains = [d.node for d in decisions.nodes if d.action == DRAIN]
     ours = [n for n, s in nodes.items() if s.drain and our_reason(s) is not None]
     assert len({*drains, *ours}) <= max(min(most, floor(share * len(NAMES)) or 1), len(ours)), "above the cap"
-    assert not (drains and past.latched), "drained though the latch is closed"
+    assert not (drains and past.stopped), "drained though drains are stopped"
     assert sorted({d.node for d in decisions.nodes}) == [d.node for d in decisions.nodes], "a node decided on twice"
     for decision in decisions.nodes:
         before = nodes[decision.node]

@@ -153,12 +153,12 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
             site.private.run(["scontrol", "update", f"nodename={node}", "state=resume"])
             del found[node]
             free[node] = time.time()
-        if view.look(order, site.slurm).past.latched:
-            assert site.act("--reset-latch", "--because", "go on") == 0
+        if view.look(order, site.slurm).past.stopped:
+            assert site.act("--allow-drains", "--because", "go on") == 0
         drains = bool(number % 4)
         killed(site, after=chance.uniform(0.0, 0.04 if drains else 0.25), in_a_drain=drains)
         seen = view.look(order, site.slurm)
-        would = {d.node for d in seen.decisions.nodes if d.action == DRAIN or "held by the latch" in d.why}
+        would = {d.node for d in seen.decisions.nodes if d.action == DRAIN or "held, drains are stopped" in d.why}
         kept = {name for name, state in seen.nodes.items() if state.drain and "nearfar: FAIL" in str(state.reason)}
         lost = set(found) - would - kept
         assert not lost, f"kill {number}: {lost} are in use and nothing is to be done about them; {site.log()[-6:]}"
@@ -166,13 +166,15 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
     for _ in range(3):
         if site.act() == 0:
             break
-        assert site.act("--reset-latch", "--because", "go on") == 0
+        assert site.act("--allow-drains", "--because", "go on") == 0
     assert {name for name, state in site.slurm.nodes().items() if state.drain} == set(found)
     outcomes = [entry[1] for entry in site.log() if entry[0] == "drain"]
     assert outcomes.count("begun") > outcomes.count("done"), "no kill fell into a drain: the test shows nothing"
 
 
-def test_what_the_latch_holds_does_not_expire(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_held_while_drains_are_stopped_does_not_expire(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Five nodes, a cap of three: the other two wait for days, their results are tidied away, and they are drained all the same."""
     for node in range(1, 6):
         leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
@@ -191,17 +193,17 @@ def test_what_the_latch_holds_does_not_expire(site: Site, tmp_path: Path, capsys
     capsys.readouterr()
     assert site.act() == 3
     assert (
-        "n5           -             FAIL host_device g2:n0 wrong_data run=00000005: held by the latch"
+        "n5           -             FAIL host_device g2:n0 wrong_data run=00000005: held, drains are stopped"
         in capsys.readouterr().out
     )
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])
-    assert site.act("--reset-latch", "--because", "they are really broken") == 0
+    assert site.act("--allow-drains", "--because", "they are really broken") == 0
     assert site.act() in (0, 3)
     assert site.node("n4").drain and not site.node("n1").drain, "and what a person has resumed is left alone"
     assert ("resumed_by_others", "done", "n1") in site.log("resumed_by_others")
 
 
-def test_a_persons_word_closes_what_the_latch_held(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_persons_word_closes_what_was_held(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     for node in range(1, 6):
         leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
     assert site.act() == 3
@@ -209,7 +211,7 @@ def test_a_persons_word_closes_what_the_latch_held(site: Site, capsys: pytest.Ca
     assert "n5: written down; 1 finding is closed, slow figures from before count no more" in capsys.readouterr().out
     assert site.act("--clear", "n1", "--because", "GPU 2 replaced") == 0
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])
-    assert site.act("--reset-latch", "--because", "go on") == 0
+    assert site.act("--allow-drains", "--because", "go on") == 0
     assert site.act() in (0, 3)
     assert site.node("n4").drain and not site.node("n5").drain, "a repaired node is not drained again"
     assert site.act("--clear", "n99", "--because", "x") == 2

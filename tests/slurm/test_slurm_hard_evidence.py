@@ -177,7 +177,7 @@ def test_what_somebody_has_resumed_is_not_drained_again_for_it() -> None:
 
 @pytest.mark.parametrize("kept", [True, False], ids=["its reason is kept", "the log has seen it"])
 def test_what_somebody_else_has_drained_and_resumed(kept: bool) -> None:
-    """The latch held it, so that we never drained it."""
+    """Drains were stopped, so that we never drained it."""
     log = Log().evidence(FOUND, 49)
     node = replace(by(state("n1", reason=FOREIGN), 30), fields=busy(28)) if kept else state("n1")
     before = log.past if kept else log.line("drained_by_others", 29, since=at(30)).past
@@ -202,7 +202,7 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
     assert [one.found_by.run for one in decide(looks, nodes, POLICY, closed, NOW).hard["n1"].new] == ["h3"]
 
 
-def test_findings_that_waited_for_the_latch_are_many_nodes_only_where_they_came_together() -> None:
+def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() -> None:
     absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
     apart = decide(absent, cluster(), POLICY, LogSummary(), NOW)
     assert apart.blamed == () and [d.action for d in apart.nodes].count(DRAIN) == 2
@@ -230,7 +230,7 @@ def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() 
     wrong = ran("n2", "r2", replace(WRONG, what="g3:n0"))
     policy = replace(POLICY, per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0))
     decisions = decide([wrong], cluster(), policy, reconciled(log.past, SlurmView(cluster(), lambda: None)), NOW)
-    assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.latch is None
+    assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.stop is None
 
 
 def test_a_drain_by_others_from_before_the_finding_and_their_resume_after_it() -> None:

@@ -1,4 +1,4 @@
-"""The log of ``act``: what was begun counts, what a crash cut short is passed over, and a latch stays closed."""
+"""The log of ``act``: what was begun counts, what a crash cut short is passed over, and drains that were stopped stay so."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> 
     journal.end(journal.begin("drain", 13.0, "n4", **REASON), "done", 13.5)
     journal.end(journal.begin("resume", 14.0, "n4"), "unclear", 14.5)
     read = summarize(journal.entries())
-    assert read.drains == (("n1", 10.0), ("n3", 12.0), ("n4", 13.0))
+    assert read.drains == [("n1", 10.0), ("n3", 12.0), ("n4", 13.0)]
     assert (set(read.drained), set(read.begun)) == ({"n4"}, {"n1", "n3"}), "a resume that is unclear has not been done"
     journal.end(journal.begin("resume", 15.0, "n4"), "done", 15.5)
     assert set(summarize(journal.entries()).drained) == set()
     assert summarize(journal.entries()).since["n4"] == 15.0
     assert set(summarize(journal.entries()).evidence) == {"n1", "n3", "n4"}, "no resume closes evidence"
     journal.end(journal.begin("drain", 16.0, "n1", **REASON), "done", 16.5)
-    assert summarize(journal.entries()).drains == (("n3", 12.0), ("n4", 13.0), ("n1", 16.0)), (
+    assert summarize(journal.entries()).drains == [("n3", 12.0), ("n4", 13.0), ("n1", 16.0)], (
         "the same drain, tried again"
     )
 
@@ -88,7 +88,7 @@ ACTIONS = st.sampled_from(["drain", "resume", "clear", "comment", "latch", "rese
 @given(
     st.lists(st.tuples(ACTIONS, st.sampled_from(["n1", "n2"]), st.sampled_from(["done", "refused", "unclear", None])))
 )
-def test_only_a_person_opens_the_latch(actions: list[tuple[str, str, str | None]]) -> None:
+def test_only_a_person_allows_drains_again(actions: list[tuple[str, str, str | None]]) -> None:
     entries = []
     for index, (action, node, outcome) in enumerate(actions):
         begun = Entry(action, "begun", float(index), str(index), node, REASON)
@@ -97,4 +97,4 @@ def test_only_a_person_opens_the_latch(actions: list[tuple[str, str, str | None]
     for action, _, outcome in actions:
         if action in ("latch", "reset_latch") and outcome != "refused":
             closed = action == "latch"
-    assert (summarize(entries).latched is not None) == closed
+    assert (summarize(entries).stopped is not None) == closed

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.sweep import nightly, node_selection, slurmctld
-from nearfar.slurm.sweep.job_loop import Pace, SweepLoop
+from nearfar.slurm.sweep.job_loop import SweepLoop
+from nearfar.slurm.sweep.pace import Pace
 from nearfar.slurm.sweep.slurmctld import Controller, JobState
 from nearfar.slurm.sweep.state_file import Sweep, load
 from tests.support.sweeping import planned

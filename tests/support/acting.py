@@ -46,7 +46,7 @@ class Site:
         self.now = time.time()
 
     def act(self, *options: str) -> int:
-        looks = [] if {"--clear", "--reset-latch"} & set(options) else ["--results", str(self.results)]
+        looks = [] if {"--clear", "--allow-drains"} & set(options) else ["--results", str(self.results)]
         return cli.main(["slurm", "act", "--state", str(self.state), *looks, *options])
 
     def slow_twice(self, node: str, first: str, second: str) -> None:

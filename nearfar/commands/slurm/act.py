@@ -22,11 +22,11 @@ _EPILOG = """examples:
   nearfar slurm act --results /shared/nearfar --retest n2         inside a reservation; released if it passes
   nearfar slurm act --results /shared/nearfar --retest n4 --beside n2          drained for MPI between nodes
   nearfar slurm act --results /shared/nearfar --retest 'n[5-8]' --accept-delivered "new, not accepted"
-  nearfar slurm act --reset-latch --because "reference was wrong"
+  nearfar slurm act --allow-drains --because "reference was wrong"
 
 Only the system file's `act` allows more than looking: docs/guide/slurm-act.md.
 exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 wrong use or no rights,
-3 something is unclear or waits for a person (the latch, hard evidence on many nodes at once)
+3 something is unclear or waits for a person (drains are stopped, hard evidence on many nodes at once)
 """
 
 
@@ -34,7 +34,7 @@ exit codes: 0 all that was decided is done, 1 a node did not pass its retest, 2 
 _LEVEL = "accept"
 #: Options that mean something only beside another: without it they would run what was not asked for.
 _PARTNERS = {
-    "--because": ("--clear", "--reset-latch"), "--accept-delivered": ("--retest",), "--beside": ("--retest",),
+    "--because": ("--clear", "--allow-drains"), "--accept-delivered": ("--retest",), "--beside": ("--retest",),
     "--partition": ("--retest",), "--level": ("--retest",),
 }  # fmt: skip
 
@@ -60,8 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--retest", metavar="NODES", help="measure drained nodes again inside a reservation; release those that pass"
     )
-    what.add_argument("--reset-latch", action="store_true", help="allow drains again after the cap closed the latch")
-    parser.add_argument("--because", metavar="WORDS", help="why, for the log (with --clear and --reset-latch)")
+    renamed.add(what, "--allow-drains", action="store_true", help="allow drains again after a cap has stopped them")
+    parser.add_argument("--because", metavar="WORDS", help="why, for the log (with --clear and --allow-drains)")
     again = parser.add_argument_group("with --retest")
     again.add_argument(
         "--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason"
@@ -78,34 +78,34 @@ def run(args: argparse.Namespace) -> int:
     """Look, or act."""
     _refuse_without_partners(args)
     slurm = Slurm()
-    if args.reset_latch:
-        print(f"the latch is open again; it had closed because: {clear.reset_latch(args.state, _because(args))}")
+    if args.allow_drains:
+        print(f"drains are allowed again; they were stopped because: {clear.allow_drains(args.state, _because(args))}")
         return EXIT_GOOD
-    order = ActOptions(read_policy(args.system), args.results, args.health, args.state)
+    options = ActOptions(read_policy(args.system), args.results, args.health, args.state)
     if args.clear is not None:
         because = _because(args)
         for node in node_names.listed(args.clear, "--clear"):
-            print(f"{node}: written down; {clear.clear(order, node, because, slurm)}")
+            print(f"{node}: written down; {clear.clear(options, node, because, slurm)}")
         return EXIT_GOOD
     if args.retest is not None:
-        return _retest(args, order, slurm)
-    if order.results is None and order.health is None:
+        return _retest(args, options, slurm)
+    if options.results is None and options.health is None:
         raise NearfarError("nothing to act on: name --results DIR, --health DIR, or both")
     if args.dry_run or args.explain is not None:
-        seen, done = view.look(order, slurm, asked=args.explain or None), None
+        seen, done = view.look(options, slurm, node=args.explain or None), None
     else:
-        seen, done = act.run(order, slurm)
+        seen, done = act.run(options, slurm)
     for line in (*seen.refused, *seen.clocks):
         print(f"nearfar: {line}", file=sys.stderr)
     if args.json:
         print(json.dumps(explain.document(seen, done, args.explain or ""), indent=1, ensure_ascii=False))
     elif args.explain:
-        print(explain.one(seen, order.policy, args.explain))
+        print(explain.one(seen, options.policy, args.explain))
     else:
-        print(explain.all_nodes(seen, order.policy, done, why=args.explain is not None))
-    held = any(b.hard and order.policy.step(b.check, True) == DRAIN for b in seen.decisions.blamed)
+        print(explain.all_nodes(seen, options.policy, done, why=args.explain is not None))
+    held = any(b.hard and options.policy.step(b.check, True) == DRAIN for b in seen.decisions.blamed)
     undone = done and (done.unclear or any(done.problems.values()))
-    waits = seen.decisions.latch or seen.past.latched or held or undone or seen.refused or seen.unheard
+    waits = seen.decisions.stop or seen.past.stopped or held or undone or seen.refused or seen.other_systems
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 
@@ -116,9 +116,11 @@ def _refuse_without_partners(args: argparse.Namespace) -> None:
             raise NearfarError(f"{option} goes with {' or '.join(partners)}; nothing was done")
 
 
-def _retest(args: argparse.Namespace, order: ActOptions, slurm: Slurm) -> int:
-    asked = retest.RetestOptions(args.retest, args.level or _LEVEL, args.partition, args.accept_delivered, args.beside)
-    outcome = retest.run(asked, order, slurm, lambda line: print(line, file=sys.stderr))
+def _retest(args: argparse.Namespace, options: ActOptions, slurm: Slurm) -> int:
+    request = retest.RetestOptions(
+        args.retest, args.level or _LEVEL, args.partition, args.accept_delivered, args.beside
+    )
+    outcome = retest.run(request, options, slurm, lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
     return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED

@@ -72,12 +72,12 @@ def run(args: argparse.Namespace) -> int:
     user = args.user or getpass.getuser()
     if user == "root" and "timer" in args.what:
         raise NearfarError("--user: nightly runs submit jobs, for which nobody needs root; name a user of their own")
-    orders = install.InstallOptions(
+    options = install.InstallOptions(
         partition=args.partition, results=args.results.absolute(), user=user, version=_version(args),
         what=tuple(args.what), at=args.at, timer=args.timer, hours=args.deadline, folder=args.folder,
         root=args.root.absolute(), health_output=args.health_output, words=tuple(map(renamed.today, args.nightly)),
     )  # fmt: skip
-    files = install.rendered(orders)
+    files = install.rendered(options)
     changed = [file for file in files if file.diff()]
     for file in changed:
         print("\n".join(file.diff()))
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.apply:
         for file in changed:
             file.write()
-        print("\n".join([f"{many} written", *install.next_steps(orders)]))
+        print("\n".join([f"{many} written", *install.next_steps(options)]))
     else:
         print(f"{many} would be written: --apply writes {'it' if len(changed) == 1 else 'them'}")
     return EXIT_GOOD

@@ -6,7 +6,12 @@ import argparse
 from typing import Any
 
 #: The old names, which scripts, timers and queued jobs may hold, and the new ones.
-OPTIONS = {"--pack": "--level", "--window": "--max-jobs", "--settle": "--result-wait"}
+OPTIONS = {
+    "--pack": "--level",
+    "--window": "--max-jobs",
+    "--settle": "--result-wait",
+    "--reset-latch": "--allow-drains",
+}
 
 
 def add(parser: argparse._ActionsContainer, option: str, **settings: Any) -> None:

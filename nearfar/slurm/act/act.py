@@ -44,44 +44,44 @@ class ActResult:
         return {decision.node: problem for decision, problem in self.decisions}
 
 
-def run(order: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
+def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
     """End what an earlier process left open, decide, and do it."""
-    state = prepare(order.state)
+    state = prepare(options.state)
     with locked(state):
-        journal = ActLog(state)
-        recovered, unclear = recover(summarize(journal.entries()), slurm, journal)
-        view = look(order, slurm)
-        _write_down(view, order.policy.system, journal)
+        log = ActLog(state)
+        recovered, unclear = recover(summarize(log.entries()), slurm, log)
+        view = look(options, slurm)
+        _write_down(view, options.policy.system, log)
         # What was refused may be believed once it is mended, and came before.
-        LastRead(state).note(order, view.recent if view.refused else view.now)
+        LastRead(state).note(options, view.recent if view.refused else view.now)
         kept_looks.forget(_recorded_looks(view.runs))
-        if view.decisions.latch is not None:
-            journal.note("latch", time.time(), why=view.decisions.latch)
+        if view.decisions.stop is not None:
+            log.note("latch", time.time(), why=view.decisions.stop)
         done = []
         for decision in view.decisions.nodes:
             if decision.action != NOTHING:
-                done.append((decision, carry_out(decision, slurm, journal)))
+                done.append((decision, carry_out(decision, slurm, log)))
     return view, ActResult(done, recovered, unclear)
 
 
-def _write_down(view: ActView, system: str, journal: ActLog) -> None:
+def _write_down(view: ActView, system: str, log: ActLog) -> None:
     """What was found and seen, before anything is done about it: results may be gone tomorrow, the log is not."""
     written: dict[tuple[object, ...], str] = {}
     for name, hard in sorted(view.decisions.hard.items()):
         for one in hard.new:
-            written[one.key] = journal.note("evidence", time.time(), name, **log_line(one), system=system).id
+            written[one.key] = log.note("evidence", time.time(), name, **log_line(one), system=system).id
     for name in drained_by_others(
         view.nodes, {name: hard.open for name, hard in view.decisions.hard.items()}, view.past
     ):
-        journal.note("drained_by_others", time.time(), name, since=view.now, reason=view.nodes[name].reason)
+        log.note("drained_by_others", time.time(), name, since=view.now, reason=view.nodes[name].reason)
     for name in resumed_by_others(view.nodes, view.past):
-        journal.note("resumed_by_others", time.time(), name)
+        log.note("resumed_by_others", time.time(), name)
     for name in drains_seen(view.nodes, view.past, view.now):
-        journal.note("drain_seen", time.time(), name)
+        log.note("drain_seen", time.time(), name)
     for name, hard in sorted(view.decisions.hard.items()):
         for each in hard.closed:
             assert each.closed_by is not None
-            journal.note(
+            log.note(
                 "closed", time.time(), name, evidence=[each.id or written[each.key]], until=each.answered_until, run=each.closed_by.run,
                 why=f"repaired, and run {each.closed_by.run} passed",
             )  # fmt: skip

@@ -15,28 +15,28 @@ from .options import ActOptions, check_names
 from .state_directory import locked, prepare
 
 
-def reset_latch(state: Path, because: str) -> str:
-    """Open the latch on a person's word; what had closed it."""
+def allow_drains(state: Path, because: str) -> str:
+    """Allow drains again on a person's word; returns what had stopped them."""
     place = prepare(state)
     with locked(place):
-        journal = ActLog(place)
-        closed = summarize(journal.entries()).latched
-        if closed is None:
-            raise NearfarError("the latch is open: nothing is held")
-        journal.note("reset_latch", time.time(), why=because)
-    return closed
+        log = ActLog(place)
+        stopped = summarize(log.entries()).stopped
+        if stopped is None:
+            raise NearfarError("drains are not stopped: nothing is held")
+        log.note("reset_latch", time.time(), why=because)
+    return stopped
 
 
-def clear(order: ActOptions, node: str, because: str, slurm: Slurm) -> str:
+def clear(options: ActOptions, node: str, because: str, slurm: Slurm) -> str:
     """Write down a person's word that a node has been seen to: hard evidence that was known until now is closed. Returns what
     follows, in words: one that is drained by us still has to pass.
 
     Raises ``NearfarError`` for a node that neither Slurm nor the log knows.
     """
-    place = prepare(order.state)
+    place = prepare(options.state)
     with locked(place):
-        journal = ActLog(place)
-        before = summarize(journal.entries())
+        log = ActLog(place)
+        before = summarize(log.entries())
         state = slurm.nodes().get(node)
         if state is None and node not in before.evidence:
             raise NearfarError(f"{node}: Slurm has no such node, and the log knows nothing of it")
@@ -48,7 +48,7 @@ def clear(order: ActOptions, node: str, because: str, slurm: Slurm) -> str:
                 names = (HEALTH, MPI_PAIRS, *check_names())
                 check = next((name for name in names if name.removesuffix("_check") == ours.check), ours.check)
                 more = {"reason": state.reason, "check": check}
-        journal.note("clear", time.time(), node, why=because, **more)
+        log.note("clear", time.time(), node, why=because, **more)
     if state is not None and state.drain and ours is not None:
         return f"it is resumed once the check that drained it has passed: nearfar slurm act --retest {node}"
     closed = len(before.evidence.get(node, ()))

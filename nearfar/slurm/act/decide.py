@@ -51,7 +51,7 @@ def decide(
         by_node[run.node].append(run)
     hard = {
         name: hard_evidence.of_node(by_node.get(name, ()), name, nodes.get(name), past, now)
-        for name in {*past.evidence, *past.was, *by_node}
+        for name in {*past.evidence, *past.closed_evidence, *by_node}
     }
     found = {
         name: (*one.open, *_slow(by_node.get(name, ()), nodes.get(name), policy, past.since.get(name, 0.0), now))
@@ -61,7 +61,7 @@ def decide(
     everywhere = {
         name: (
             *one.open,
-            *past.was.get(name, ()),
+            *past.closed_evidence.get(name, ()),
             *confirmation.slow_figures(by_node.get(name, ()), policy, 0.0, now),
         )
         for name, one in hard.items()
@@ -89,8 +89,8 @@ def decide(
             name, nodes.get(name), by_node.get(name, ()), counted, explained, policy, past, waiting.get(name)
         )
         decisions.append(_waiting(decision, waiting.get(name)))
-    allowed, latch = within_caps(decisions, nodes, policy, past, now)
-    return Decisions(tuple(allowed), tuple(blames), latch, hard)
+    allowed, stop = within_caps(decisions, nodes, policy, past, now)
+    return Decisions(tuple(allowed), tuple(blames), stop, hard)
 
 
 def _slow(

@@ -26,12 +26,12 @@ class Decision:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Of all nodes that were seen or drained. ``latch``: why nothing more may be drained, where this run found that out.
+    """Of all nodes that were seen or drained. ``stop``: why nothing more may be drained, where this run found that out.
     ``hard``: the hard evidence of each node that has any."""
 
     nodes: tuple[Decision, ...]
     blamed: tuple[SharedFault, ...]
-    latch: str | None
+    stop: str | None
     hard: Mapping[str, HardEvidence] = field(default_factory=dict)
 
 

@@ -17,23 +17,23 @@ _DAY = 86400.0
 def within_caps(
     decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
 ) -> tuple[list[Decision], str | None]:
-    """The decisions with the drains that the caps or the latch do not allow taken back; and why the latch closed."""
+    """The decisions without the drains that the caps do not allow, or that are stopped already; and why this stops them."""
     ours = [name for name, state in nodes.items() if drained_by_us(state)]
     today = [name for name, at in past.drains if now - at < _DAY]  # a node counts once, however often it was begun
-    latch, closed = None, past.latched
+    stop, why = None, past.stopped
     held: dict[str, Decision] = {}
     for decision in sorted((d for d in decisions if d.action == DRAIN), key=_severity):
-        if closed is None:
-            latch = closed = _beyond(decision.node, nodes, ours, today, policy)
-        if closed is not None:
+        if why is None:
+            stop = why = _beyond(decision.node, nodes, ours, today, policy)
+        if why is not None:
             assert decision.evidence is not None
-            how = "a person resets it: nearfar slurm act --reset-latch --because WORDS"
-            words = f"{headline(decision.evidence)}: held by the latch ({closed}); {how}"
+            how = "a person allows them: nearfar slurm act --allow-drains --because WORDS"
+            words = f"{headline(decision.evidence)}: held, drains are stopped ({why}); {how}"
             held[decision.node] = replace(decision, action=NOTHING, why=words, reason=None)
         else:
             ours.append(decision.node)
             today.append(decision.node)
-    return [held.get(decision.node, decision) for decision in decisions], latch
+    return [held.get(decision.node, decision) for decision in decisions], stop
 
 
 def _severity(decision: Decision) -> tuple[object, ...]:

@@ -15,7 +15,8 @@ from .view import ActView
 
 
 def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) -> str:
-    """A line for each decision and each node that waits for a person, then what is blamed on references, then the latch.
+    """A line for each decision and each node that waits for a person, then what is blamed on references, then why
+    drains are stopped.
     ``why``: all other nodes too."""
     problems = {} if done is None else done.problems
     lines = [] if done is None else [*done.recovered, *done.unclear]
@@ -25,18 +26,18 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) 
             continue
         lines += _lines(decision, done is None, problems.get(decision.node))
     lines += [f"blamed on no node: {blame.words}" for blame in view.decisions.blamed]
-    closed = view.decisions.latch or view.past.latched
-    if closed:
-        word = "would close" if done is None and view.past.latched is None else "is closed"
+    stopped = view.decisions.stop or view.past.stopped
+    if stopped:
+        word = "would be" if done is None and view.past.stopped is None else "are"
         lines.append(
-            f"the latch {word}: {closed}; nothing is drained until a person says: nearfar slurm act --reset-latch --because WORDS"
+            f"drains {word} stopped: {stopped}; nothing is drained until a person says: nearfar slurm act --allow-drains --because WORDS"
         )
     if view.refused:
         more = "s were" if len(view.refused) > 1 else " was"
         lines.append(
             f"{len(view.refused)} file{more} not believed: what is wrong with the nodes they speak of is not known"
         )
-    lines += view.unheard
+    lines += view.other_systems
     unjudged = sorted(
         {run.node for run in view.runs if run.verdict == "INDETERMINATE" and view.now - run.known <= policy.max_age}
     )
@@ -120,7 +121,7 @@ def document(view: ActView, done: ActResult | None, name: str = "") -> dict[str,
     return {
         "schema": "nearfar-act/1",
         "dry_run": done is None,
-        "latch": view.decisions.latch or view.past.latched,
+        "latch": view.decisions.stop or view.past.stopped,
         "nodes": [
             {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "waits": d.waits,
              "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node),
@@ -134,7 +135,7 @@ def document(view: ActView, done: ActResult | None, name: str = "") -> dict[str,
         ],
         "refused": list(view.refused),
         "clocks": list(view.clocks),
-        "unheard": list(view.unheard),
+        "unheard": list(view.other_systems),
         "recovered": [] if done is None else list(done.recovered),
         "unclear": [] if done is None else list(done.unclear),
     }  # fmt: skip

@@ -18,15 +18,15 @@ class LastRead:
     def __init__(self, state: Path) -> None:
         self._path = state / "read.json"
 
-    def of(self, order: ActOptions) -> float | None:
+    def of(self, options: ActOptions) -> float | None:
         """Seconds since 1970; None where it was never read, or the file cannot be."""
-        found = self._times().get(_key(order))
+        found = self._times().get(_key(options))
         return found if isinstance(found, (int, float)) else None
 
-    def note(self, order: ActOptions, at: float) -> None:
+    def note(self, options: ActOptions, at: float) -> None:
         """Write down that all that came until ``at`` has been read, and what was found is in the log."""
-        if order.results is not None:
-            times = {**self._times(), _key(order): at}
+        if options.results is not None:
+            times = {**self._times(), _key(options): at}
             text = json.dumps({"schema": _SCHEMA, "until": times}, indent=1) + "\n"
             write_atomically(self._path, text, "name another --state DIR")
 
@@ -38,5 +38,5 @@ class LastRead:
             return {}
 
 
-def _key(order: ActOptions) -> str:
-    return f"{order.policy.system}:{order.results}"
+def _key(options: ActOptions) -> str:
+    return f"{options.policy.system}:{options.results}"

@@ -23,7 +23,7 @@ class NodeWrite:
     seen: Callable[[NodeState], bool]
 
 
-def carry_out(decision: Decision, slurm: Slurm, journal: ActLog) -> str | None:
+def carry_out(decision: Decision, slurm: Slurm, log: ActLog) -> str | None:
     """Do what was decided about one node; why it was not done, or None.
 
     Raises ``NearfarError`` where the next node would fare no better: no permission, no answer from slurmctld. Then the
@@ -35,25 +35,25 @@ def carry_out(decision: Decision, slurm: Slurm, journal: ActLog) -> str | None:
         figure = finding.what if finding.value is not None else None
         more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
                  "words": finding.words}  # fmt: skip
-    return write(decision.action, decision.node, _write(decision), slurm, journal, **more)
+    return write(decision.action, decision.node, _write(decision), slurm, log, **more)
 
 
-def write(action: str, node: str, how: NodeWrite, slurm: Slurm, journal: ActLog, **more: Any) -> str | None:
+def write(action: str, node: str, how: NodeWrite, slurm: Slurm, log: ActLog, **more: Any) -> str | None:
     """One write with its two lines in the log; why it was refused, or None. Raises as ``carry_out`` does."""
-    begun = journal.begin(action, time.time(), node, **more)
+    begun = log.begin(action, time.time(), node, **more)
     try:
         before = slurm.update(node, how.objection, **how.values)
         after = slurm.wait(node, how.seen, 20.0)
     except Refused as refusal:
-        journal.end(begun, "refused", time.time(), error=str(refusal))
+        log.end(begun, "refused", time.time(), error=str(refusal))
         return str(refusal)
     except CouldNotJudge as error:
-        journal.end(begun, "unclear", time.time(), error=str(error))
+        log.end(begun, "unclear", time.time(), error=str(error))
         raise
     except NearfarError as error:
-        journal.end(begun, "refused", time.time(), error=str(error))
+        log.end(begun, "refused", time.time(), error=str(error))
         raise
-    journal.end(begun, "done", time.time(), before=before.words, after=after.words)
+    log.end(begun, "done", time.time(), before=before.words, after=after.words)
     return None
 
 

@@ -102,7 +102,7 @@ def retest(
     these: Sequence[Suspect],
     policy: Policy,
     slurm: Slurm,
-    journal: ActLog,
+    log: ActLog,
     measure: Measure,
     beside: Sequence[str] = (),
 ) -> RetestResult:
@@ -111,18 +111,18 @@ def retest(
     again where that was possible."""
     name, user = PREFIX + secrets.token_hex(4), pwd.getpwuid(os.geteuid()).pw_name
     names = [*(suspect.node for suspect in these), *beside]
-    journal.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
+    log.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
     try:
         reservations.make(slurm, name, names, user)
         reservations.verify(slurm, name, names, user)
         for suspect in these:
-            problem = write("retest", suspect.node, resuming(suspect.reason), slurm, journal, reservation=name)
+            problem = write("retest", suspect.node, resuming(suspect.reason), slurm, log, reservation=name)
             if problem is not None:
                 raise CouldNotJudge(f"{suspect.node}: not tested again: {problem}")
         runs = list(measure(names, name))
     except BaseException as first:
         try:
-            close(name, {s.node: _known(s) for s in these}, slurm, journal)
+            close(name, {s.node: _known(s) for s in these}, slurm, log)
         except NearfarError as error:
             raise CouldNotJudge(f"{first or 'interrupted'}; and {error}") from None
         raise
@@ -130,29 +130,27 @@ def retest(
     again: dict[str, Mapping[str, Any]] = {}
     for suspect in these:
         drain, words = judge(suspect, runs, policy)
-        _write_down(suspect, runs, drain is None, policy.system, journal)
+        _write_down(suspect, runs, drain is None, policy.system, log)
         outcome.words[suspect.node] = words
         if drain is None:
             outcome.passed.append(suspect.node)
         else:
             again[suspect.node] = drain
-    close(name, again, slurm, journal, outcome.passed)
+    close(name, again, slurm, log, outcome.passed)
     return outcome
 
 
-def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system: str, journal: ActLog) -> None:
+def _write_down(suspect: Suspect, runs: Sequence[CheckRun], passed: bool, system: str, log: ActLog) -> None:
     """The hard evidence that a retest found, and what it has closed."""
     for run in runs:
         for finding in run.failures:
             if run.node == suspect.node and finding.hard:
                 line = log_line(Evidence(run, finding))
-                journal.note("evidence", time.time(), suspect.node, **line, system=system)
+                log.note("evidence", time.time(), suspect.node, **line, system=system)
     if passed and suspect.open:
         ids = [one.id for one in suspect.open]
         until = min(one.answered_until for one in suspect.open)
-        journal.note(
-            "closed", time.time(), suspect.node, evidence=ids, until=until, why="repaired, and its retest passed"
-        )
+        log.note("closed", time.time(), suspect.node, evidence=ids, until=until, why="repaired, and its retest passed")
 
 
 def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:
@@ -209,24 +207,24 @@ def _found(worst: Evidence) -> dict[str, Any]:
 
 
 def close(
-    name: str, again: Mapping[str, Mapping[str, Any]], slurm: Slurm, journal: ActLog, passed: Sequence[str] = ()
+    name: str, again: Mapping[str, Mapping[str, Any]], slurm: Slurm, log: ActLog, passed: Sequence[str] = ()
 ) -> None:
     """End a quarantine: nodes that did not pass are drained again, and only then the reservation goes.
 
     Raises ``CouldNotJudge`` where a node could not be drained: the reservation then stays.
     """
-    left = [node for node, known in again.items() if not _drained_again(name, node, known, slurm, journal)]
+    left = [node for node, known in again.items() if not _drained_again(name, node, known, slurm, log)]
     if left:
         words = f"not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
         raise CouldNotJudge(f"{', '.join(left)}: {words}")
-    journal.note("quarantine_over", time.time(), reservation=name)
+    log.note("quarantine_over", time.time(), reservation=name)
     reservations.remove(slurm, name)
     for node in passed:
-        journal.note("release", time.time(), node, reservation=name)
-    journal.note("quarantine_end", time.time(), reservation=name)
+        log.note("release", time.time(), node, reservation=name)
+    log.note("quarantine_end", time.time(), reservation=name)
 
 
-def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm, journal: ActLog) -> bool:
+def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm, log: ActLog) -> bool:
     """Whether a node is drained now; by whom does not matter: it never was resumed, or somebody else was here."""
     state = slurm.node(node)
     if state.drain:
@@ -234,21 +232,21 @@ def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm,
     if state.base == "DOWN" and state.reason is not None and objections.our_reason(state) is None:
         # It died. Slurm would take it back when it comes up: drained with Slurm's own reason it waits for a person.
         down = NodeWrite({"state": "drain", "reason": state.reason}, lambda now: None, lambda now: now.drain)
-        return write("drain_as_before", node, down, slurm, journal, reason=state.reason, reservation=name) is None
+        return write("drain_as_before", node, down, slurm, log, reason=state.reason, reservation=name) is None
     more = {key: value for key, value in known.items() if key != "reason"}
     # Found anew, it is another drain; else the one before goes on, and so does what a person has said about it.
     action = "drain_again" if "run" in known else "drain_as_before"
     how = draining(str(known["reason"]), objections.objection_to_drain_again)
-    problem = write(action, node, how, slurm, journal, reason=known["reason"], reservation=name, **more)
+    problem = write(action, node, how, slurm, log, reason=known["reason"], reservation=name, **more)
     return problem is None or slurm.node(node).drain
 
 
-def recover(past: LogSummary, slurm: Slurm, journal: ActLog) -> tuple[list[str], list[str]]:
+def recover(past: LogSummary, slurm: Slurm, log: ActLog) -> tuple[list[str], list[str]]:
     """End the quarantines that an earlier process left open: a line for each that is ended, and for each that is not."""
     ended, still = [], []
     for name, nodes in past.quarantines.items():
         try:
-            close(name, nodes, slurm, journal)
+            close(name, nodes, slurm, log)
         except NearfarError as error:
             still.append(f"{name}: an interrupted retest: {error}")
             continue

@@ -42,39 +42,41 @@ class RetestOptions:
     beside: str | None = None
 
 
-def run(asked: RetestOptions, order: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> quarantine.RetestResult:
+def run(
+    request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]
+) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
-    if order.results is None:
+    if options.results is None:
         raise NearfarError("--retest: name the directory that its results go to: --results DIR")
-    if os.geteuid() not in order.policy.trusted:
+    if os.geteuid() not in options.policy.trusted:
         raise NearfarError(
-            f"--retest: this user's results do not count: add it to `act: trusted` of system '{order.policy.system}'"
+            f"--retest: this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
-    Trust(order.results, order.policy.trusted).way()
-    level = LEVELS[asked.level]
-    state = prepare(order.state)
+    Trust(options.results, options.policy.trusted).check_parents()
+    level = LEVELS[request.level]
+    state = prepare(options.state)
     with locked(state):
-        journal = ActLog(state)
-        for lines in quarantine.recover(summarize(journal.entries()), slurm, journal):
+        log = ActLog(state)
+        for lines in quarantine.recover(summarize(log.entries()), slurm, log):
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = reconciled(summarize(journal.entries(), order.policy.system), SlurmView(nodes, slurm.started))
+        before = reconciled(summarize(log.entries(), options.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
-            node_names.listed(asked.nodes, "--retest"), nodes, before, order.policy, asked.delivered
+            node_names.listed(request.nodes, "--retest"), nodes, before, options.policy, request.delivered
         )
         for suspect in these:
             if suspect.drained is not None and not _asks(level, suspect.drained.check):
                 which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
                 why = f"{suspect.node} was drained for {suspect.drained.check}, which it does not ask"
-                raise NearfarError(f"--level {asked.level}: {why}; levels that do: {which}")
-        beside = _idle(asked.beside, {suspect.node for suspect in these}, nodes)
-        partition = asked.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
+                raise NearfarError(f"--level {request.level}: {why}; levels that do: {which}")
+        beside = _idle(request.beside, {suspect.node for suspect in these}, nodes)
+        partition = request.partition or _partition([nodes[name] for name in (*(s.node for s in these), *beside)])
 
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
-            return _sweep(asked.level, partition, names, reservation, order, tell)
+            return _sweep(request.level, partition, names, reservation, options, tell)
 
-        return quarantine.retest(these, order.policy, slurm, journal, measure, beside)
+        return quarantine.retest(these, options.policy, slurm, log, measure, beside)
 
 
 def _asks(level: Level, check: str) -> bool:
@@ -102,8 +104,8 @@ def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, Nod
 def _partition(nodes: Sequence[NodeState]) -> str:
     common = set(nodes[0].partitions).intersection(*(node.partitions for node in nodes))
     if len(common) != 1:
-        shown = ", ".join(sorted(common)) or "none has them all"
-        raise NearfarError(f"--retest: which partition ({shown})? --partition P")
+        which = ", ".join(sorted(common)) or "none has them all"
+        raise NearfarError(f"--retest: which partition ({which})? --partition P")
     return common.pop()
 
 
@@ -112,19 +114,19 @@ def _sweep(
     partition: str,
     names: Sequence[str],
     reservation: str,
-    order: ActOptions,
+    options: ActOptions,
     tell: Callable[[str], None],
 ) -> Sequence[CheckRun]:
-    assert order.results is not None
+    assert options.results is not None
     sweep = time.strftime("%Y%m%dT%H%M%S-retest", time.gmtime())
     command = [
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
-        f"--reservation={reservation}", f"--level={level}", f"--results={order.results}", f"--name={sweep}",
+        f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
     ]  # fmt: skip
     done = process.run(command, _longest(level), on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
-    found = of_sweep(order.results, sweep, order.policy.system, order.policy.trusted, time.time())
+    found = of_sweep(options.results, sweep, options.policy.system, options.policy.trusted, time.time())
     for line in found.refused:
         tell(line)
     return found.runs

@@ -31,7 +31,7 @@ from .options import ActOptions
 @dataclass(frozen=True)
 class ActView:
     """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
-    for each node whose clock is off; ``unheard``: one for each other system whose hard evidence no policy speaks of.
+    for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of.
     ``recent``: from when on all results were read."""
 
     nodes: dict[str, NodeState]
@@ -41,29 +41,33 @@ class ActView:
     runs: Sequence[CheckRun]
     now: float
     clocks: Sequence[str] = ()
-    unheard: Sequence[str] = ()
+    other_systems: Sequence[str] = ()
     recent: float = 0.0
 
 
-def look(order: ActOptions, slurm: Slurm, now: float | None = None, asked: str | None = None) -> ActView:
-    """Read everything and decide; nothing is written, and no rights are needed. ``asked``: a node of which all is wanted.
+def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str | None = None) -> ActView:
+    """Read everything and decide; nothing is written, and no rights are needed. ``node``: one of which all is wanted.
 
     Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
     """
     now = time.time() if now is None else now
-    entries = ActLog(order.state).entries()
+    entries = ActLog(options.state).entries()
     if entries and entries[-1].at > now + CLOCKS:
-        raise CouldNotJudge(f"{order.state}: the log's last line is later than this host's clock; set the clock first")
+        raise CouldNotJudge(
+            f"{options.state}: the log's last line is later than this host's clock; set the clock first"
+        )
     nodes = slurm.nodes()
-    before = reconciled(summarize(entries, order.policy.system), SlurmView(nodes, slurm.started))
-    window = _window(order, nodes, before, entries[-1].at if entries else now, now, asked)
-    found = gather(order.results, order.health, order.policy.system, order.policy.trusted, now, window)
-    decisions = decide(found.runs, nodes, order.policy, before, now)
-    unheard = tuple(_unheard(found.others, nodes))
-    return ActView(nodes, before, found.refused, decisions, found.runs, now, found.clocks, unheard, window.recent)
+    before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
+    times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node)
+    found = gather(options.results, options.health, options.policy.system, options.policy.trusted, now, times)
+    decisions = decide(found.runs, nodes, options.policy, before, now)
+    other_systems = tuple(_evidence_of_other_systems(found.others, nodes))
+    return ActView(nodes, before, found.refused, decisions, found.runs, now, found.clocks, other_systems, times.recent)
 
 
-def _unheard(others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeState]) -> Iterator[str]:
+def _evidence_of_other_systems(
+    others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeState]
+) -> Iterator[str]:
     """A line for each other system with hard evidence on nodes of this Slurm, unless its own file has an ``act``."""
     files_ = site_files("systems", site_directories())
     for system in sorted({system for system, node, _ in others if node in nodes}):
@@ -75,16 +79,21 @@ def _unheard(others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeS
         yield f"{node_names.fold(these)}: hard evidence {of}, which nothing is done about: {why}"
 
 
-def _window(
-    order: ActOptions, nodes: Mapping[str, NodeState], before: LogSummary, logged: float, now: float, asked: str | None
+def _time_range(
+    options: ActOptions,
+    nodes: Mapping[str, NodeState],
+    before: LogSummary,
+    logged: float,
+    now: float,
+    asked_for: str | None,
 ) -> TimeRange:
     """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
     nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
-    policy = order.policy
+    policy = options.policy
     oldest = now - policy.max_age - policy.confirm_within
     open_ = [one.found_by.known for these in before.evidence.values() for one in these]
     ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
-    whole = {*ours, *before.drained, *before.evidence, *([asked] if asked else [])}
-    last = LastRead(order.state).of(order)
+    whole = {*ours, *before.drained, *before.evidence, *([asked_for] if asked_for else [])}
+    last = LastRead(options.state).of(options)
     recent = min(oldest, logged) if last is None or last > now else min(last, now - policy.max_age) - CLOCKS
     return TimeRange(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)

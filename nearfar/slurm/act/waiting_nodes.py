@@ -36,7 +36,7 @@ def repaired(hard: HardEvidence) -> bool:
 def _closed(name: str, drained: OurDrain, past: LogSummary, hard: HardEvidence) -> bool:
     """Whether a repair and a full passing run have closed the evidence of a drain."""
     ours = reasons.find(drained.reason)
-    runs = {run for node, run, *_ in past.closed if node == name} | {each.found_by.run for each in hard.closed}
+    runs = {each.found_by.run for each in (*past.closed_evidence.get(name, ()), *hard.closed)}
     return ours is not None and ours.run in runs
 
 

@@ -59,33 +59,33 @@ class Slurm:
         for every other failure.
         """
         words = [word for word in command if not word.startswith("-")]
-        shown = " ".join(words[:3] if len(words) > 1 else command)
+        name = " ".join(words[:3] if len(words) > 1 else command)
         if process.find_program(command[0], self.environ.get("PATH")) is None:
             raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
         answer = process.run(command, self.limit, env=self.environ)
-        said = answer.last_line or answer.stdout.strip().split("\n")[-1]
+        text = answer.last_line or answer.stdout.strip().split("\n")[-1]
         if answer.timed_out:
             raise CouldNotJudge(
-                f"{shown}: no answer within {self.limit:.0f} s; is slurmctld well? nothing was concluded"
+                f"{name}: no answer within {self.limit:.0f} s; is slurmctld well? nothing was concluded"
             )
         if answer.returncode:
             if any(words in answer.stderr + answer.stdout for words in _FORBIDDEN):
                 raise NearfarError(
-                    f"{shown}: {said}: this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
+                    f"{name}: {text}: this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
                 )
             misused = next((line.strip() for line in answer.stderr.splitlines() if _MISUSED.search(line)), None)
             if misused is not None:
                 raise WrongOption(misused)
-            raise CouldNotJudge(f"{shown}: {said or f'exit code {answer.returncode}'}")
+            raise CouldNotJudge(f"{name}: {text or f'exit code {answer.returncode}'}")
         return answer.stdout
 
     def version(self) -> tuple[int, int]:
         """Slurm's version as (22, 5). Raises ``NearfarError`` for one older than 22.05."""
         if self._version is None:
-            said = self.call("scontrol", "--version")
-            match = re.search(r"(\d+)\.(\d+)", said)
+            text = self.call("scontrol", "--version")
+            match = re.search(r"(\d+)\.(\d+)", text)
             if match is None:
-                raise CouldNotJudge(f"scontrol --version says '{said.strip()[:60]}', not a version")
+                raise CouldNotJudge(f"scontrol --version says '{text.strip()[:60]}', not a version")
             self._version = int(match[1]), int(match[2])
             if self._version < OLDEST:
                 raise NearfarError(f"Slurm {match[0]} is too old: 22.05 or later is needed")

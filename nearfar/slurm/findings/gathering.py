@@ -49,9 +49,9 @@ class TimeRange:
 
 
 def gather(
-    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, window: TimeRange
+    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, times: TimeRange
 ) -> Gathered:
-    """All believed check runs of a system within a window.
+    """All believed check runs of a system within a times.
 
     ``users``: whose results count; health findings count as root's alone. Raises ``CouldNotJudge`` for a directory that
     cannot be listed, or in whose place others can put another: what is in it is not known then.
@@ -60,7 +60,7 @@ def gather(
     refused: list[str] = []
     others: set[tuple[str, str, str]] = set()
     if results is not None:
-        found, problems = _results(results, system, users, now, window, others)
+        found, problems = _results(results, system, users, now, times, others)
         runs, refused = runs + found, refused + problems
     if health is not None:
         found, problems = _health(health, system, now, others)
@@ -119,27 +119,27 @@ class _Believed:
 
 
 def _results(
-    folder: Path, system: str, users: frozenset[int], now: float, window: TimeRange, others: set[tuple[str, str, str]],
+    folder: Path, system: str, users: frozenset[int], now: float, times: TimeRange, others: set[tuple[str, str, str]],
     sweep: str | None = None,
 ) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
     _listed(folder)
     trust = Trust(folder, users)
-    trust.way()
+    trust.check_parents()
     trust.directory(folder)
     believed = _Believed(trust, system, now, others)
     older = []
     for place in result.folders(folder, sweep):
         came = _came(place)
-        if came >= window.recent:
+        if came >= times.recent:
             believed.read(place)
-        elif came >= window.oldest:
+        elif came >= times.oldest:
             older.append(place)
-    whole = {*window.whole, *believed.failing}
+    whole = {*times.whole, *believed.failing}
     for place in older:
         if place.parent.name in whole:
             believed.read(place)
     runs, refused = believed.all()
-    between, problems = _pairs(folder, trust, system, now, window.oldest, sweep)
+    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep)
     return [*runs, *between], [*refused, *problems]
 
 
@@ -222,7 +222,7 @@ def _health(
     """The looks of a system's nodes, however old: hard evidence stands until it is closed."""
     _listed(folder)
     trust = Trust(folder, frozenset({0}))
-    trust.way()
+    trust.check_parents()
     trust.directory(folder)
     found, refused = health_finding.all_of(folder, trust)
     runs = []

@@ -67,7 +67,7 @@ def that_drains(hard: HardEvidence, policy: Policy) -> HardEvidence:
 def _new(runs: Sequence[CheckRun], name: str, done: Sequence[Intervention], past: LogSummary) -> Iterator[Evidence]:
     """What the log does not hold. A health check finds the same every few minutes: it is new only when somebody has been there
     since, or something else was found."""
-    known = {one.key for one in past.evidence.get(name, ())} | past.closed
+    known = {one.key for one in (*past.evidence.get(name, ()), *past.closed_evidence.get(name, ()))}
     # A drain's line from before evidence had lines of its own names no part.
     nameless = {one.key[:3] for one in past.evidence.get(name, ()) if not one.finding.what}
     last_found: dict[tuple[object, ...], float] = {}

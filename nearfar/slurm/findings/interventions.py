@@ -24,9 +24,9 @@ def interventions(
     name: str, runs: Sequence[CheckRun], state: NodeState, past: LogSummary, now: float
 ) -> Iterator[Intervention]:  # fmt: skip
     """What was done about a node, by Slurm's record of it and the log."""
-    drained, others = past.drained.get(name), past.others.get(name)
+    drained, others = past.drained.get(name), past.drained_by_others.get(name)
     if drained is not None and not state.out and not past.retested(name):
-        until = min(past.resumed.get(name, now), _resumed(drained.at, runs, state))
+        until = min(past.resumed_by_others.get(name, now), _resumed(drained.at, runs, state))
         yield Intervention(
             drained.at, until, True, f"somebody has resumed it since it was drained on {utc_text(drained.at)}"
         )
@@ -50,7 +50,7 @@ def _resumed(drained: float, runs: Sequence[CheckRun], state: NodeState) -> floa
 def resumed_by_others(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
     """Nodes drained by us that are in use though we have not resumed them: what the log does not say yet."""
     for name in past.drained:
-        if name in nodes and not nodes[name].out and name not in past.resumed and not past.retested(name):
+        if name in nodes and not nodes[name].out and name not in past.resumed_by_others and not past.retested(name):
             yield name
 
 
@@ -61,7 +61,12 @@ def drained_by_others(
     again, somebody has resumed them."""
     for name, evidence in open_.items():
         state, known = nodes.get(name), max((each.found_by.known for each in evidence), default=0.0)
-        if state is not None and state.drain and _drained_by_others(state) and known > past.others.get(name, 0.0):
+        if (
+            state is not None
+            and state.drain
+            and _drained_by_others(state)
+            and known > past.drained_by_others.get(name, 0.0)
+        ):
             yield name
 
 

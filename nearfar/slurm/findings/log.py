@@ -52,7 +52,7 @@ class ActLog:
         self._append(Entry(begun.action, outcome, at, begun.id, begun.node, more))
 
     def note(self, action: str, at: float, node: str | None = None, **more: Any) -> Entry:
-        """Write down what needs nothing of Slurm: a finding, a latch, a person's word."""
+        """Write down what needs nothing of Slurm: a finding, a stop of drains, a person's word."""
         entry = Entry(action, "done", at, secrets.token_hex(4), node, more)
         self._append(entry)
         return entry
@@ -80,7 +80,7 @@ class ActLog:
             why = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CouldNotJudge(
                 f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: nodes drained "
-                f"earlier then wait for a person, the latch is open, and what a person has closed counts again"
+                f"earlier then wait for a person, drains are allowed, and what a person has closed counts again"
             ) from None
 
     def _append(self, entry: Entry) -> None:

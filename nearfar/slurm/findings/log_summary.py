@@ -32,35 +32,34 @@ class OurDrain:
     hard: bool | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class LogSummary:
-    """What the log says. ``since``: FAILs of speed of a node from before then have been acted on or were voided by a person.
+    """What the log says, by node. ``since``: FAILs of speed from before then have been acted on or were voided by a person.
 
     ``drained``: drains of ours that are known to have been done and not taken back by us; ``begun``: those begun last, of which
-    the end is not known. ``drains``: (node, time) of the drains that count against the caps; ``cleared``: when a person said
-    that the node was seen to, where that was after its drain. ``quarantines``: retests that did not end, by reservation, with
-    what each node is to be drained with again.
+    the end is not known. ``drains``: (node, time) of the drains that count against the caps; ``stopped``: why no more may
+    follow until a person allows them. ``cleared``: when a person said that the node was seen to, where that was after its drain.
+    ``quarantines``: retests that did not end, by reservation, with what each node is to be drained with again.
 
-    ``evidence``: hard evidence that is open, by node; ``closed``: the keys of what is not; ``answered``: what was known until
-    then is closed too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``others``: when somebody else
-    drained a node last; ``resumed``: when one that was drained by us was first seen in use. ``was``: evidence that is closed;
-    ``seen``: when one that was drained by us was seen so by a later call, so that slurmctld has kept it.
+    ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
+    too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
+    it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
+    drained by us was seen so by a later call, so that slurmctld has kept it.
     """
 
-    since: Mapping[str, float] = field(default_factory=dict)
-    drained: Mapping[str, OurDrain] = field(default_factory=dict)
-    drains: tuple[tuple[str, float], ...] = ()
-    cleared: Mapping[str, float] = field(default_factory=dict)
-    latched: str | None = None
-    quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    begun: Mapping[str, OurDrain] = field(default_factory=dict)
-    evidence: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
-    closed: frozenset[tuple[str, str, str, str, str | None]] = frozenset()
-    answered: Mapping[tuple[str, ...], float] = field(default_factory=dict)
-    others: Mapping[str, float] = field(default_factory=dict)
-    resumed: Mapping[str, float] = field(default_factory=dict)
-    was: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
-    seen: Mapping[str, float] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)
+    drained: dict[str, OurDrain] = field(default_factory=dict)
+    drains: list[tuple[str, float]] = field(default_factory=list)
+    cleared: dict[str, float] = field(default_factory=dict)
+    stopped: str | None = None
+    quarantines: dict[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    begun: dict[str, OurDrain] = field(default_factory=dict)
+    evidence: dict[str, list[Evidence]] = field(default_factory=dict)
+    closed_evidence: dict[str, list[Evidence]] = field(default_factory=dict)
+    answered: dict[tuple[str, ...], float] = field(default_factory=dict)
+    drained_by_others: dict[str, float] = field(default_factory=dict)
+    resumed_by_others: dict[str, float] = field(default_factory=dict)
+    drain_seen: dict[str, float] = field(default_factory=dict)
 
     def retested(self, node: str) -> bool:
         """Whether a retest of a node has not ended: who resumed it was this program."""
@@ -73,13 +72,14 @@ def summarize(entries: Sequence[Entry], system: str | None = None) -> LogSummary
     A drain counts against the caps as soon as it was begun, unless it was refused; a node counts as
     drained or resumed only when that is known to have been done, and evidence as closed only by what closes it."""
     outcomes = {entry.id: entry.outcome for entry in entries}
-    reader, read = _LogReader(), set()
+    summary, read = LogSummary(), set()
     for entry in _in_order(entries):
         others = system is not None and entry.action == "evidence" and entry.more.get("system", system) != system
         if entry.id not in read and outcomes[entry.id] != "refused" and not others:
-            reader.read(entry, outcomes[entry.id] == "done")
+            _read(summary, entry, outcomes[entry.id] == "done")
         read.add(entry.id)
-    return reader.past()
+    summary.evidence = {node: found for node, found in summary.evidence.items() if found}
+    return summary
 
 
 def _in_order(entries: Sequence[Entry]) -> list[Entry]:
@@ -91,107 +91,84 @@ def _in_order(entries: Sequence[Entry]) -> list[Entry]:
     return found[::-1]
 
 
-class _LogReader:
-    """The state after the lines read so far."""
+def _read(summary: LogSummary, entry: Entry, done: bool) -> None:
+    """Take over a line. A stop of drains is called ``latch`` in the log."""
+    if entry.action == "latch":
+        summary.stopped = str(entry.more.get("why", "the cap was reached"))
+    elif entry.action == "reset_latch":
+        summary.stopped, summary.drains = None, []
+    elif entry.action == "quarantine":
+        summary.quarantines[entry.more["reservation"]] = entry.more["nodes"]
+    elif entry.action == "quarantine_over":
+        # All are drained or have passed; the reservation may be left.
+        summary.quarantines[entry.more["reservation"]] = {}
+    elif entry.action == "quarantine_end":
+        summary.quarantines.pop(entry.more["reservation"], None)
+    elif entry.node is not None:
+        _read_of_node(summary, entry.node, entry, done)
 
-    def __init__(self) -> None:
-        self._since: dict[str, float] = {}
-        self._drained: dict[str, OurDrain] = {}
-        self._begun: dict[str, OurDrain] = {}
-        self._cleared: dict[str, float] = {}
-        self._drains: list[tuple[str, float]] = []
-        self._latched: str | None = None
-        self._quarantines: dict[str, dict[str, dict[str, Any]]] = {}
-        self._evidence: dict[str, list[Evidence]] = {}
-        self._was: dict[str, list[Evidence]] = {}
-        self._answered: dict[tuple[str, ...], float] = {}
-        self._others: dict[str, float] = {}
-        self._resumed: dict[str, float] = {}
-        self._seen: dict[str, float] = {}
 
-    def past(self) -> LogSummary:
-        """What was read, as a value."""
-        return LogSummary(
-            since=self._since, drained=self._drained, drains=tuple(self._drains), cleared=self._cleared, latched=self._latched,
-            quarantines=self._quarantines, begun=self._begun,
-            evidence={node: tuple(found) for node, found in self._evidence.items() if found},
-            closed=frozenset(one.key for these in self._was.values() for one in these), answered=self._answered,
-            others=self._others, resumed=self._resumed, was={node: tuple(these) for node, these in self._was.items()},
-            seen=self._seen,
-        )  # fmt: skip
-
-    def read(self, entry: Entry, done: bool) -> None:
-        if entry.action == "latch":
-            self._latched = str(entry.more.get("why", "the cap was reached"))
-        elif entry.action == "reset_latch":
-            self._latched, self._drains = None, []
-        elif entry.action == "quarantine":
-            self._quarantines[entry.more["reservation"]] = entry.more["nodes"]
-        elif entry.action == "quarantine_over":
-            # All are drained or have passed; the reservation may be left.
-            self._quarantines[entry.more["reservation"]] = {}
-        elif entry.action == "quarantine_end":
-            self._quarantines.pop(entry.more["reservation"], None)
-        elif entry.node is not None:
-            self._of_node(entry.node, entry, done)
-
-    def _of_node(self, node: str, entry: Entry, done: bool) -> None:
-        if entry.action in _DRAINS:
-            self._drain(node, entry, done)
-        elif entry.action in _RELEASES:
-            self._since[node] = entry.at
-            if done:
-                self._drained.pop(node, None)
-                self._begun.pop(node, None)
-        elif entry.action == "clear":
-            self._since[node] = self._cleared[node] = self._answered[(node,)] = entry.at
-            self._was.setdefault(node, []).extend(self._evidence.pop(node, []))
-            if entry.more.get("reason"):
-                self._drained[node] = _drained(entry)  # one that this log did not know
-                self._begun.pop(node, None)
-        elif entry.action == "evidence":
-            self._evidence.setdefault(node, []).append(_recorded(node, entry))
-        elif entry.action == "closed":
-            self._close(node, entry)
-        elif entry.action == "drained_by_others":
-            self._others[node] = float(entry.more.get("since", entry.at))
-        elif entry.action == "resumed_by_others":
-            self._resumed[node] = entry.at
-        elif entry.action == "drain_seen":
-            self._seen[node] = entry.at
-
-    def _drain(self, node: str, entry: Entry, done: bool) -> None:
-        if entry.action == "drain":
-            # One that was begun before and never confirmed is the same drain, tried again.
-            again = self._begun.get(node)
-            self._drains = [each for each in self._drains if again is None or each != (node, again.at)]
-            self._drains.append((node, entry.at))
+def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
+    if entry.action in _DRAINS:
+        _drain(summary, node, entry, done)
+    elif entry.action in _RELEASES:
+        summary.since[node] = entry.at
         if done:
-            self._drained[node] = _drained(entry)
-            self._since[node] = entry.at
-            for kept in (self._begun, self._cleared, self._resumed, self._seen):
-                kept.pop(node, None)
-        else:
-            self._begun[node] = _drained(entry)
-        self._remember(node, entry)
+            summary.drained.pop(node, None)
+            summary.begun.pop(node, None)
+    elif entry.action == "clear":
+        summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = entry.at
+        summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
+        if entry.more.get("reason"):
+            summary.drained[node] = _drained(entry)  # one that this log did not know
+            summary.begun.pop(node, None)
+    elif entry.action == "evidence":
+        summary.evidence.setdefault(node, []).append(_recorded(node, entry))
+    elif entry.action == "closed":
+        _close(summary, node, entry)
+    elif entry.action == "drained_by_others":
+        summary.drained_by_others[node] = float(entry.more.get("since", entry.at))
+    elif entry.action == "resumed_by_others":
+        summary.resumed_by_others[node] = entry.at
+    elif entry.action == "drain_seen":
+        summary.drain_seen[node] = entry.at
 
-    def _remember(self, node: str, entry: Entry) -> None:
-        """A log from before evidence had lines of its own has it only as a drain's."""
-        if not entry.more.get("hard"):
-            return
-        run, check = str(entry.more.get("run", "")), str(entry.more.get("check"))
-        known = (*self._evidence.get(node, ()), *self._was.get(node, ()))
-        if (run, check) not in [(one.found_by.run, one.found_by.check) for one in known]:
-            self._evidence.setdefault(node, []).append(_recorded(node, entry))
 
-    def _close(self, node: str, entry: Entry) -> None:
-        these = set(entry.more.get("evidence", ()))
-        for one in self._evidence.get(node, []):
-            if one.id in these:
-                self._was.setdefault(node, []).append(one)
-                if one.found_by.check == HEALTH:  # of which the log has not every look
-                    self._answered[answered_key(node, one)] = float(entry.more.get("until", entry.at))
-        self._evidence[node] = [one for one in self._evidence.get(node, []) if one.id not in these]
+def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
+    if entry.action == "drain":
+        # One that was begun before and never confirmed is the same drain, tried again.
+        again = summary.begun.get(node)
+        summary.drains = [each for each in summary.drains if again is None or each != (node, again.at)]
+        summary.drains.append((node, entry.at))
+    if done:
+        summary.drained[node] = _drained(entry)
+        summary.since[node] = entry.at
+        summary.begun.pop(node, None)
+        for times in (summary.cleared, summary.resumed_by_others, summary.drain_seen):
+            times.pop(node, None)
+    else:
+        summary.begun[node] = _drained(entry)
+    _evidence_of_drain(summary, node, entry)
+
+
+def _evidence_of_drain(summary: LogSummary, node: str, entry: Entry) -> None:
+    """A log from before evidence had lines of its own has it only as a drain's."""
+    if not entry.more.get("hard"):
+        return
+    run, check = str(entry.more.get("run", "")), str(entry.more.get("check"))
+    known = (*summary.evidence.get(node, ()), *summary.closed_evidence.get(node, ()))
+    if (run, check) not in [(one.found_by.run, one.found_by.check) for one in known]:
+        summary.evidence.setdefault(node, []).append(_recorded(node, entry))
+
+
+def _close(summary: LogSummary, node: str, entry: Entry) -> None:
+    ids = set(entry.more.get("evidence", ()))
+    for one in summary.evidence.get(node, []):
+        if one.id in ids:
+            summary.closed_evidence.setdefault(node, []).append(one)
+            if one.found_by.check == HEALTH:  # of which the log has not every look
+                summary.answered[answered_key(node, one)] = float(entry.more.get("until", entry.at))
+    summary.evidence[node] = [one for one in summary.evidence.get(node, []) if one.id not in ids]
 
 
 def answered_key(node: str, one: Evidence) -> tuple[str, ...]:

@@ -126,9 +126,9 @@ def _subject(finding: ResultFinding) -> list[str]:
 def _apart(value: float, limit: float) -> tuple[str, str]:
     """Both figures with three digits, or with as many as it takes to tell them apart."""
     for digits in range(3, 18):
-        shown = _digits(value, digits), _digits(limit, digits)
-        if float(shown[0]) != float(shown[1]):
-            return shown
+        both = _digits(value, digits), _digits(limit, digits)
+        if float(both[0]) != float(both[1]):
+            return both
     return repr(value), repr(limit)
 
 

@@ -22,7 +22,7 @@ class SlurmView:
     controller_started: Callable[[], float | None]
 
 
-def reconciled(before: LogSummary, shown: SlurmView) -> LogSummary:
+def reconciled(before: LogSummary, slurm: SlurmView) -> LogSummary:
     """The past, with drains of which the log does not know the end reconciled by what the nodes show.
 
     One that was begun counts as done where the node shows it; where it does not, its evidence is still to be acted on. The same
@@ -31,14 +31,16 @@ def reconciled(before: LogSummary, shown: SlurmView) -> LogSummary:
     """
     drained, since = dict(before.drained), dict(before.since)
     for node, begun in before.begun.items():
-        state = shown.nodes.get(node)
+        state = slurm.nodes.get(node)
         # Its reason, in use or not: from Slurm 25 on a node that was resumed since keeps it.
         if state is not None and _carries(state, begun):
             drained[node] = begun
             since[node] = max(since.get(node, begun.at), begun.at)
-    in_use = [node for node in drained if node in shown.nodes and not shown.nodes[node].out and node not in before.seen]
-    doubtful = [node for node in in_use if not _carries(shown.nodes[node], drained[node])]
-    started = shown.controller_started() if doubtful else None
+    in_use = [
+        node for node in drained if node in slurm.nodes and not slurm.nodes[node].out and node not in before.drain_seen
+    ]
+    doubtful = [node for node in in_use if not _carries(slurm.nodes[node], drained[node])]
+    started = slurm.controller_started() if doubtful else None
     for node in doubtful:
         if started is not None and started >= drained[node].at - 1:
             if since.get(node) == drained[node].at:
@@ -54,7 +56,7 @@ def drains_seen(nodes: Mapping[str, NodeState], before: LogSummary, now: float) 
         if (
             state is not None
             and state.drain
-            and node not in before.seen
+            and node not in before.drain_seen
             and now - drain.at > SAVED
             and _carries(state, drain)
         ):

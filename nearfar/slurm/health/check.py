@@ -54,30 +54,30 @@ class HealthOptions:
         object.__setattr__(self, "results", None if self.results is None else Path(self.results))
 
 
-def run(order: HealthOptions) -> dict[str, Any] | None:
+def run(options: HealthOptions) -> dict[str, Any] | None:
     """Look at this node and write what was seen to ``<output>/<node>.json``, and a FAIL where it is kept; the finding, or None
     where another look was under way. Raises ``NearfarError`` where root would rely on what others can change, or where it
     cannot write."""
-    with _own_surroundings(order):
+    with _own_surroundings(options):
         node = _node_name()
-        _refuse(order)
-        held = _lock(order.output / f".{node}.lock")
+        _refuse(options)
+        held = _lock(options.output / f".{node}.lock")
         if held is None:
             return None
         try:
-            return _written(order, node)
+            return _written(options, node)
         finally:
             os.close(held)
 
 
 @contextmanager
-def _own_surroundings(order: HealthOptions) -> Iterator[None]:
+def _own_surroundings(options: HealthOptions) -> Iterator[None]:
     """A PATH, which slurmd does not give, files that others read, and an end: a file system that does not answer would hold
     this process too."""
     mask, path = os.umask(0o022), os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{order.tools}:{_PATH}" if order.tools else _PATH
+    os.environ["PATH"] = f"{options.tools}:{_PATH}" if options.tools else _PATH
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(int(order.limit) + 4)
+    signal.alarm(int(options.limit) + 4)
     try:
         yield
     finally:
@@ -86,28 +86,28 @@ def _own_surroundings(order: HealthOptions) -> Iterator[None]:
         os.umask(mask)
 
 
-def _written(order: HealthOptions, node: str) -> dict[str, Any]:
+def _written(options: HealthOptions, node: str) -> dict[str, Any]:
     from . import kept_looks
 
     began = time.monotonic()
-    seen = _within(order, node)
+    seen = _within(options, node)
     finding = {
         "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "boot": _boot(),
         "seconds": round(time.monotonic() - began, 3), "verdict": _worst(seen["findings"]), **seen,
     }  # fmt: skip
     try:
-        kept_looks.store(order.output, finding, _ELSEWHERE)
+        kept_looks.store(options.output, finding, _ELSEWHERE)
     except NearfarError:
         print(_headline(finding))  # for slurmd's log: it is nowhere else
         raise
     return finding
 
 
-def program(order: HealthOptions) -> int:
+def program(options: HealthOptions) -> int:
     """What a script for ``HealthCheckProgram`` calls: run, say it in a line, and return the exit code."""
     try:
-        finding = run(order)
+        finding = run(options)
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code
@@ -116,8 +116,8 @@ def program(order: HealthOptions) -> int:
 
 
 def _headline(finding: dict[str, Any]) -> str:
-    said = "; ".join(f["words"] for f in finding["findings"])
-    return f"{finding['node']}: {finding['verdict']}{': ' + said if said else ''}"
+    text = "; ".join(f["words"] for f in finding["findings"])
+    return f"{finding['node']}: {finding['verdict']}{': ' + text if text else ''}"
 
 
 def _node_name() -> str:
@@ -129,19 +129,19 @@ def _node_name() -> str:
     return name
 
 
-def _refuse(order: HealthOptions) -> None:
+def _refuse(options: HealthOptions) -> None:
     """As root: nothing that others can change. As another user: an output directory of this user's own."""
     users = frozenset({0, os.geteuid()})
     if os.geteuid() == 0:
-        _make(order.output)
+        _make(options.output)
         root_safe.interpreter(users)
         root_safe.package(users)
         from nearfar.base import site_directories
 
         for directory in site_directories():
             root_safe.refuse_tree(directory, users, "the site's directory")
-        root_safe.refuse([Path(p) for p in order.tools.split(":") if p], users, "the directory of hwloc's programs")
-    root_safe.refuse([order.output], users, "the output directory")
+        root_safe.refuse([Path(p) for p in options.tools.split(":") if p], users, "the directory of hwloc's programs")
+    root_safe.refuse([options.output], users, "the output directory")
 
 
 def _make(output: Path) -> None:
@@ -167,16 +167,16 @@ def _lock(path: Path) -> int | None:
     return handle
 
 
-def _within(order: HealthOptions, node: str) -> dict[str, Any]:
+def _within(options: HealthOptions, node: str) -> dict[str, Any]:
     """What a child sees until the limit; afterwards only that it did not end, and what it was doing."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(order, node, writing)
+        _child(options, node, writing)
     os.close(writing)
-    lines = _lines(reading, time.monotonic() + order.limit)
+    lines = _lines(reading, time.monotonic() + options.limit)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     with suppress(ProcessLookupError):
@@ -186,20 +186,20 @@ def _within(order: HealthOptions, node: str) -> dict[str, Any]:
         seen: dict[str, Any] = json.loads(lines[-1])
         return seen
     doing = lines[-1] if lines else "it began"
-    return _seen_nothing(order, f"the look did not end within {order.limit:g} s: it hung while {doing}")
+    return _seen_nothing(options, f"the look did not end within {options.limit:g} s: it hung while {doing}")
 
 
-def _seen_nothing(order: HealthOptions, words: str) -> dict[str, Any]:
+def _seen_nothing(options: HealthOptions, words: str) -> dict[str, Any]:
     finding = {"what": "look", "verdict": "INDETERMINATE", "hard": False, "words": words}
-    return {"system": order.system, "partition": order.partition, "findings": [finding], "last": None}
+    return {"system": options.system, "partition": options.partition, "findings": [finding], "last": None}
 
 
-def _child(order: HealthOptions, node: str, writing: int) -> NoReturn:
+def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
     """The look itself: a step a line, then what was seen as JSON. Ends the process whatever happens."""
     try:
         os.setsid()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(int(order.limit) + 2)  # should the parent be gone
+        signal.alarm(int(options.limit) + 2)  # should the parent be gone
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         tell = os.fdopen(writing, "w", encoding="utf-8")
 
@@ -210,11 +210,11 @@ def _child(order: HealthOptions, node: str, writing: int) -> NoReturn:
         from .look import look
 
         try:
-            seen = look(node, order.system, order.partition, order.results, say)
+            seen = look(node, options.system, options.partition, options.results, say)
             found = [{"what": f.item, "verdict": f.verdict, "hard": f.hard, "words": f.reason} for f in seen.findings]
             answer = {**asdict(seen), "findings": found}
         except Exception as error:  # a fault of ours must not leave an older finding in place
-            answer = _seen_nothing(order, f"the look failed: {type(error).__name__}: {error}")
+            answer = _seen_nothing(options, f"the look failed: {type(error).__name__}: {error}")
         say(json.dumps(answer, ensure_ascii=False))
     finally:
         os._exit(0)

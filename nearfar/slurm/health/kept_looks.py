@@ -36,10 +36,10 @@ def store(output: Path, finding: Mapping[str, Any], elsewhere: str, most: int = 
     """
     newest, folder = output / f"{finding['node']}.json", output / KEPT / str(finding["node"])
     before, found = _read(newest), _fails(finding)
-    said = _fails(before)
-    if said and said != found and not before.get("kept"):
+    last = _fails(before)
+    if last and last != found and not before.get("kept"):
         _keep(folder, {**before, "kept": True}, elsewhere, most)
-    if found and (said != found or not any(_fails(_read(path)) == found for path in _files(folder))):
+    if found and (last != found or not any(_fails(_read(path)) == found for path in _files(folder))):
         finding = {**finding, "kept": True}
         _keep(folder, finding, elsewhere, most)
     files.write_atomically(newest, _text(finding), elsewhere)
@@ -73,10 +73,10 @@ def _make_room(folder: Path, most: int) -> None:
     later = set()
     repeated = []
     for path in reversed(kept):
-        said = _fails(_read(path))
-        if said and said in later:
+        fails = _fails(_read(path))
+        if fails and fails in later:
             repeated.append(path)
-        later.add(said)
+        later.add(fails)
     for path in repeated[::-1][:too_many]:
         with suppress(OSError):
             path.unlink()

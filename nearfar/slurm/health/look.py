@@ -11,8 +11,8 @@ from typing import Any
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
 from nearfar.topology import Node
 
-#: Says what is being done now, so that a look that hangs can tell where.
-Tell = Callable[[str], None]
+#: Called with what is being done now, so that a look that hangs can say where.
+Report = Callable[[str], None]
 #: How many sweeps back the last run of this node is looked for.
 _SWEEPS = 30
 
@@ -38,24 +38,24 @@ class _Last:
     node: Node | None
 
 
-def look(node: str, system: str | None, partition: str | None, results: Path | None, tell: Tell) -> Look:
+def look(node: str, system: str | None, partition: str | None, results: Path | None, report: Report) -> Look:
     """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open.
 
     Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
     """
-    tell("the last run's result is read")
+    report("the last run's result is read")
     last = None if results is None else _last(results, node)
     about = None if last is None else {"run": last.run, "ended": last.ended, "verdict": last.verdict}
-    tell("the node's parts are read")
+    report("the node's parts are read")
     from nearfar.topology import inventory
 
     try:
         observed = inventory.observe()
     except NearfarError as error:
         return Look(system, partition, (Finding("node", "INDETERMINATE", str(error)),), about)
-    tell("the site's files are read")
+    report("the site's files are read")
     claimed, chosen, findings = _against_site(observed, node, system, partition, last)
-    tell("the GPUs' memory is asked about")
+    report("the GPUs' memory is asked about")
     findings = [*findings, *_memory(observed), *_driver(observed), *_against_last(observed, last)]
     return Look(claimed, chosen, tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)), about)
 

@@ -75,67 +75,69 @@ class InstalledFile:
         self.path.chmod(self.mode)
 
 
-def rendered(orders: InstallOptions) -> list[InstalledFile]:
-    """The files of an order. Raises ``NearfarError`` for words that systemd, cron or Slurm would take otherwise."""
-    _check(orders)
-    values = _values(orders)
+def rendered(options: InstallOptions) -> list[InstalledFile]:
+    """The files of an installation. Raises ``NearfarError`` for words that systemd, cron or Slurm would take otherwise."""
+    _check(options)
+    values = _values(options)
     found = []
-    if "timer" in orders.what:
-        found.append(_script(orders, "nightly", "nightly", values))
+    if "timer" in options.what:
+        found.append(_script(options, "nightly", "nightly", values))
         units = ("nearfar-nightly.service", "nearfar-nightly.timer")
         places = [(unit, f"{_UNITS}/{unit}") for unit in units]
-        if orders.timer == "cron":
+        if options.timer == "cron":
             places = [("nearfar-nightly.cron", "etc/cron.d/nearfar-nightly")]
-        found += [InstalledFile(orders.root / place, templates.render(name, values), 0o644) for name, place in places]
-    if "health" in orders.what:
+        found += [InstalledFile(options.root / place, templates.render(name, values), 0o644) for name, place in places]
+    if "health" in options.what:
         # Its modules come from the checkout alone, whatever the environment says.
         bare = {name: value for name, value in values["environment"].items() if name == "NEARFAR_SITE"}
-        found.append(_script(orders, "health", "health-check", {**values, "environment": bare}))
-        found.append(_script(orders, "epilog.example", "epilog.example", values))
-    conf = orders.root / str(orders.folder).lstrip("/") / "slurm.conf.example"
+        found.append(_script(options, "health", "health-check", {**values, "environment": bare}))
+        found.append(_script(options, "epilog.example", "epilog.example", values))
+    conf = options.root / str(options.folder).lstrip("/") / "slurm.conf.example"
     return [*found, InstalledFile(conf, templates.render("slurm.conf.example", values), 0o644)]
 
 
-def _script(orders: InstallOptions, template: str, name: str, values: Mapping[str, Any]) -> InstalledFile:
-    place = orders.root / str(orders.folder).lstrip("/") / name
+def _script(options: InstallOptions, template: str, name: str, values: Mapping[str, Any]) -> InstalledFile:
+    place = options.root / str(options.folder).lstrip("/") / name
     return InstalledFile(place, templates.render(template, values), 0o755)
 
 
-def _check(orders: InstallOptions) -> None:
-    if not _USER.fullmatch(orders.user):
-        raise NearfarError(f"--user {orders.user}: not the name of a user")
-    if not _AT.fullmatch(orders.at):
-        raise NearfarError(f"--at {orders.at}: expected HH:MM, as 02:30")
-    for what, path in (("--folder", orders.folder), ("the Python of this checkout", Path(sys.executable))):
+def _check(options: InstallOptions) -> None:
+    if not _USER.fullmatch(options.user):
+        raise NearfarError(f"--user {options.user}: not the name of a user")
+    if not _AT.fullmatch(options.at):
+        raise NearfarError(f"--at {options.at}: expected HH:MM, as 02:30")
+    for what, path in (("--folder", options.folder), ("the Python of this checkout", Path(sys.executable))):
         if not _PLAIN.fullmatch(str(path)):
             raise NearfarError(
                 f"{what}: {path}: an absolute path of letters, digits and ._/+- alone, for systemd and cron"
             )
 
 
-def _values(orders: InstallOptions) -> dict[str, Any]:
+def _values(options: InstallOptions) -> dict[str, Any]:
     """What the templates know."""
     kept = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
     words = [
-        f"--partition={orders.partition}",
-        f"--results={orders.results}",
-        f"--deadline={orders.hours:g}",
-        *orders.words,
+        f"--partition={options.partition}",
+        f"--results={options.results}",
+        f"--deadline={options.hours:g}",
+        *options.words,
     ]
-    order = {"output": str(orders.health_output), "results": str(orders.results)}
+    health = {"output": str(options.health_output), "results": str(options.results)}
     return {
-        "partition": orders.partition, "user": orders.user, "timer": orders.timer, "at": orders.at, "hours": orders.hours,
-        "folder": str(orders.folder), "python": sys.executable, "checkout": str(files.CHECKOUT), "words": words,
-        "environment": {**kept, "PYTHONPATH": str(files.CHECKOUT)}, "order": order, "limit": int(LIMIT),
-        "timeout": orders.version >= (26, 5), "version": "{}.{:02}".format(*orders.version),
+        "partition": options.partition, "user": options.user, "timer": options.timer, "at": options.at, "hours": options.hours,
+        "folder": str(options.folder), "python": sys.executable, "checkout": str(files.CHECKOUT), "words": words,
+        "environment": {**kept, "PYTHONPATH": str(files.CHECKOUT)}, "options": health,
+        "order": health,  # as sites' own templates may still call it
+        "limit": int(LIMIT),
+        "timeout": options.version >= (26, 5), "version": "{}.{:02}".format(*options.version),
     }  # fmt: skip
 
 
-def next_steps(orders: InstallOptions) -> list[str]:
+def next_steps(options: InstallOptions) -> list[str]:
     """What is left to do by hand."""
     steps = []
-    if "timer" in orders.what and orders.timer == "systemd":
+    if "timer" in options.what and options.timer == "systemd":
         steps.append("systemctl daemon-reload && systemctl enable --now nearfar-nightly.timer")
-    if "health" in orders.what:
-        steps.append(f"{orders.folder}/slurm.conf.example has the lines for slurm.conf")
+    if "health" in options.what:
+        steps.append(f"{options.folder}/slurm.conf.example has the lines for slurm.conf")
     return steps

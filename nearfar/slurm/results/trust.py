@@ -23,7 +23,7 @@ class Trust:
     root: Path
     users: Collection[int]
 
-    def way(self) -> None:
+    def check_parents(self) -> None:
         """Raise ``CouldNotJudge``, in a line that names the place, where others than these users, this one and root can change a
         directory above the root or a link on the way to it: they could put another in the root's place. What is not there yet
         nobody can have changed.

@@ -4,9 +4,9 @@ Needs: base, question, site, run, history, report, mpi, slurm.controller, slurm.
 """
 
 from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, state_file, sweep_directory
-from .job_loop import Pace
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
+from .pace import Pace
 from .slurmctld import Controller
 from .state_file import Sweep, SweepJob, SweepOptions
 

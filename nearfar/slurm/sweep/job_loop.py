@@ -17,27 +17,13 @@ from nearfar.slurm.results import result
 
 from .job_script import SCRIPT, output, submission
 from .node_selection import gpus, occupation, refusal
+from .pace import Pace
 from .progress import SweepProgress
 from .slurmctld import ENDED, Controller, JobState, passing
 from .state_file import Sweep, SweepJob
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds: between two submissions, two looks at the results directory, two questions to slurmctld (the interval grows from
-    the first to the last while nothing changes), two readings of all nodes' states, two saves. ``result_wait``: how long a
-    result may take from the end of its job to this host's sight (NFS keeps attributes for a minute)."""
-
-    submit: float = 0.2
-    poll: float = 0.5
-    query_first: float = 1.0
-    query_last: float = 6.0
-    nodes: float = 30.0
-    result_wait: float = 75.0
-    save: float = 2.0
 
 
 @dataclass

@@ -64,13 +64,13 @@ def _all_in(wanted: Sequence[str], known: Sequence[str], what: str, where: str) 
 def gres(node: NodeState) -> str:
     """All of a node's GRES as sbatch's ``--gres`` takes them; empty where it has none."""
     listed = node.fields.get("Gres", "")
-    asked = []
+    found = []
     # gpu:h100:8(S:0-1),nvme:2: commas also stand within the parentheses.
     for entry in re.split(r",(?![^()]*\))", listed):
         words = re.sub(r"\(.*", "", entry).split(":")
         if words[0] and not entry.startswith("(null)") and words[0] not in _SHARED and words[-1] != "0":
-            asked.append(":".join(word for word in words if word != "no_consume"))
-    return ",".join(asked)
+            found.append(":".join(word for word in words if word != "no_consume"))
+    return ",".join(found)
 
 
 def gpus(listed: str) -> int:

@@ -17,9 +17,9 @@ from nearfar.mpi.osu import INSTALL
 from nearfar.slurm.results import Pair, joined
 
 from . import job_loop, pairing, state_file, sweep_directory
-from .job_loop import Pace
 from .levels import LEVELS, PAIR, PING_PONG
 from .outcome import Outcome, outcomes
+from .pace import Pace
 from .pairing import NodeVerdict
 from .slurmctld import Controller
 from .state_file import Sweep, jobs_for

@@ -62,14 +62,14 @@ class Controller:
     def __init__(self, slurm: Slurm, clock: Callable[[], float] = time.monotonic) -> None:
         self._slurm = slurm
         self._clock = clock
-        self._asked: deque[float] = deque(maxlen=QUERIES)
+        self._queried: deque[float] = deque(maxlen=QUERIES)
 
     def may_ask(self) -> bool:
         """Whether one more question stays within the minute's."""
-        return len(self._asked) < QUERIES or self._clock() - self._asked[0] > MINUTE
+        return len(self._queried) < QUERIES or self._clock() - self._queried[0] > MINUTE
 
     def _ask(self, *command: str) -> str:
-        self._asked.append(self._clock())
+        self._queried.append(self._clock())
         return self._slurm.call(*command)
 
     def partition(self, name: str) -> NodeGroup:
@@ -98,7 +98,7 @@ class Controller:
 
     def nodes(self) -> dict[str, NodeState]:
         """All nodes by name."""
-        self._asked.append(self._clock())
+        self._queried.append(self._clock())
         return self._slurm.nodes()
 
     def jobs(self, name: str) -> list[JobState]:
@@ -108,10 +108,10 @@ class Controller:
 
     def submit(self, options: Sequence[str], script: str, *arguments: str) -> int:
         """Submit a script; returns the job's number. No question: submissions have a pace of their own."""
-        said = self._slurm.call("sbatch", "--parsable", *options, script, *arguments)
-        match = re.match(r"(\d+)(?:;|$)", said.strip().splitlines()[-1] if said.strip() else "")
+        answer = self._slurm.call("sbatch", "--parsable", *options, script, *arguments)
+        match = re.match(r"(\d+)(?:;|$)", answer.strip().splitlines()[-1] if answer.strip() else "")
         if match is None:
-            raise CouldNotJudge(f"sbatch: said '{said.strip()[:80]}', not a job's number")
+            raise CouldNotJudge(f"sbatch: said '{answer.strip()[:80]}', not a job's number")
         return int(match[1])
 
     def refuse_misused(self, options: Sequence[str]) -> None:
