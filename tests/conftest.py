@@ -19,6 +19,10 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 # What these tests measure with is pretended: they wait for no other run on this machine, and no other for them.
 os.environ["NEARFAR_NODE_PART"] = f"tests-{os.getpid()}"
 
+# They start nearfar hundreds of times: without its compiled modules most of each start is spent on compiling.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    sys.dont_write_bytecode = False
+
 
 # How long an example takes says nothing: the tests share this machine's cores.
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ def room_of(file: Path) -> str:
     return ".".join(file.relative_to(PACKAGE).parent.parts) if file.is_relative_to(PACKAGE) else ""
 
 
+@cache
 def rooms() -> list[str]:
     """Every folder of the package."""
     return sorted(room_of(file) for file in PACKAGE.rglob("*/__init__.py"))
