@@ -56,7 +56,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class WholeFiles(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "gpu" if file.endswith("_gpu.py") else file  # GPUs are measured by one worker at a time
+            if file.endswith("_gpu.py"):
+                return "gpu"  # GPUs are measured by one worker at a time
+            return "guest" if file.startswith("tests/guest/") else file  # its files share guests
 
     config.option.loadscopereorder = False
     return WholeFiles(config, log)
