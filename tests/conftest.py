@@ -23,7 +23,6 @@ os.environ["NEARFAR_NODE_PART"] = f"tests-{os.getpid()}"
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.dont_write_bytecode = False
 
-
 # How long an example takes says nothing: the tests share this machine's cores.
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
@@ -49,6 +48,7 @@ def why_no_spack() -> str | None:
     return None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once."""
     from xdist.scheduler import LoadScopeScheduling
