@@ -19,6 +19,9 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 # What these tests measure with is pretended: they wait for no other run on this machine, and no other for them.
 os.environ["NEARFAR_NODE_PART"] = f"tests-{os.getpid()}"
 
+# They start nearfar hundreds of times: without its compiled modules most of each start is spent on compiling.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    sys.dont_write_bytecode = False
 
 # How long an example takes says nothing: the tests share this machine's cores.
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,6 +48,7 @@ def why_no_spack() -> str | None:
     return None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once."""
     from xdist.scheduler import LoadScopeScheduling
@@ -52,7 +56,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class WholeFiles(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "gpu" if file.endswith("_gpu.py") else file  # GPUs are measured by one worker at a time
+            if file.endswith("_gpu.py"):
+                return "gpu"  # GPUs are measured by one worker at a time
+            return "guest" if file.startswith("tests/guest/") else file  # its files share guests
 
     config.option.loadscopereorder = False
     return WholeFiles(config, log)

@@ -77,7 +77,7 @@ def reframe(folder: Path, *options: str, **environment: str) -> subprocess.Compl
     return subprocess.run(
         [*command, "-c", str(CHECKOUT / "checks"), "--exec-policy=serial", "--nocolor", *options], cwd=folder, text=True,
         env={**os.environ, "NEARFAR_STATE": str(folder), "NEARFAR_RUN_DIR": str(folder / "run"), **environment},
-        capture_output=True, timeout=120,
+        capture_output=True, timeout=600,
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def runs(
             "NEARFAR_PROGRAMS": str(program.parent),
         }  # fmt: skip
         words = [sys.executable, "-m", "nearfar", "validate", "--quick", "--system", "mine"]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, cwd=place)
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=600, cwd=place)
         found[case] = done, place / case / "reports" / "latest"
     yield found
 

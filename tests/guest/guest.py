@@ -52,7 +52,7 @@ class Guest:
     files: dict[str, Path] = field(default_factory=dict)
     devices: list[str] = field(default_factory=list)
 
-    def run(self, commands: list[str], folder: Path, seconds: float = 60) -> dict[str, tuple[int, str]]:
+    def run(self, commands: list[str], folder: Path, seconds: float = 300) -> dict[str, tuple[int, str]]:
         """Boot, run each shell command, power off: command → (exit status, its standard output and error).
 
         Raises ``NoGuest`` where QEMU, busybox or a kernel is missing, AssertionError when the guest does not come to

@@ -120,7 +120,7 @@ class PrivateSlurm:
     def run(self, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
         """Run one of Slurm's commands, or a script that calls them."""
         return subprocess.run(
-            command, env={**self.environment, **environment}, capture_output=True, text=True, timeout=60
+            command, env={**self.environment, **environment}, capture_output=True, text=True, timeout=300
         )
 
     def batch(self, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -163,7 +163,7 @@ class PrivateSlurm:
         return [pid for pid in _processes() if _read(pid, "comm") == b"slurmstepd\n" and mark in _read(pid, "environ")]
 
     def _wait(self, ready: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not ready():
             ended = [daemon.args for daemon in self.daemons if daemon.poll() is not None]
             logs = "\n".join(path.read_text(errors="replace")[-800:] for path in self.folder.glob("*.out"))

@@ -1,0 +1,68 @@
+"""The guests: each boots once, for all that is asked of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from . import wrappers
+from .guest import Guest, NoGuest, NumaNode
+
+LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
+STREAM = "nearfar-stream --json --budget 10 c0:n1/triad"
+#: Started on CPU 2 alone, as a launcher binds a rank.
+RANK_PLACES = "taskset 0x4 rank_places_test"
+#: A PCIe root of its own on NUMA node 1, with a network card behind it.
+CARD = ["-device", "pxb-pcie,id=root1,bus_nr=64,numa_node=1"]
+CARD += ["-device", "pcie-root-port,id=port1,bus=root1,chassis=1", "-device", "e1000e,bus=port1"]
+
+Outcomes = dict[str, tuple[int, str]]
+
+
+def boot(
+    build_folder: Path, folder: Path, nodes: list[NumaNode], commands: list[str], more: dict[str, Path] | None = None
+) -> Outcomes:
+    """Run the commands in a guest of two packages, with ``more`` files; skips, with the reason, where no guest can be had."""
+    files = {
+        f"bin/{name}": build_folder / "bin" / name
+        for name in ("placement_test", "rank_places_test", "nearfar-stream", "nearfar-copy")
+    }
+    lstopo = [path for path in map(Path, ("/usr/bin/lstopo-no-graphics", "/usr/bin/lstopo")) if path.exists()]
+    if not lstopo:
+        pytest.skip("lstopo is not in /usr/bin")
+    files["bin/lstopo"] = lstopo[0].resolve()
+    for plugin in Path("/usr/lib").glob("*/hwloc/hwloc_pci.so"):
+        files[f"lib/hwloc/{plugin.name}"] = plugin
+    files.update(more or {})
+    guest = Guest(nodes, 2, {path: file for path, file in files.items() if file.exists()}, CARD)
+    try:
+        return guest.run(commands, folder)
+    except NoGuest as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """A guest of two packages with one NUMA node each; CPUs 0-1 and 2-3."""
+    nodes = [NumaNode("0-1", 512), NumaNode("2-3", 512)]
+    commands = [
+        LSTOPO,
+        "placement_test",
+        "taskset 0x4 placement_test",
+        RANK_PLACES,
+        "nearfar-stream --list",
+        "nearfar-copy --list",
+        STREAM,
+        *wrappers.COMMANDS,
+    ]
+    folder = tmp_path_factory.mktemp("two_nodes")
+    return boot(build_folder, folder, nodes, commands, wrappers.files(folder))
+
+
+@pytest.fixture(scope="session")
+def four_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """Four NUMA nodes: 0 and 1 as usual, 2 without memory, 3 without CPUs."""
+    nodes = [NumaNode("0", 192), NumaNode("1", 192), NumaNode("2-3", 0), NumaNode("", 192)]
+    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list"]
+    return boot(build_folder, tmp_path_factory.mktemp("four_nodes"), nodes, commands)
