@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from nearfar.base import NearfarError
+from nearfar.cells import join_class
 from nearfar.measurement import RATIO, Document, Rate, Result, SubjectMetric
 
 from . import disturbances
@@ -112,12 +113,13 @@ def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tuple[
         right = found.get((case.right, quantity, label)) if case.right is not None else None
         if case.right is None or right is None or right.value <= 0:
             continue
-        path_class = f"{case.placement}_{OVER[RIGHT[case.placement]]}"
+        over = OVER[RIGHT[case.placement]]
+        path_class = join_class(case.placement, over)
         ci = None
         if wrong.ci and right.ci and right.ci[0] > 0:
             ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
         yield replace(
-            wrong, name=f"{path_class}.{wrong.question}", path_class=path_class, value=wrong.value / right.value,
+            wrong, name=f"{path_class}.{wrong.question}", derived=over, value=wrong.value / right.value,
             unit="1", quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
             words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
             rows=_rows(path_class, case, quantity, label, mpi),
