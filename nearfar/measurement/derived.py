@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nearfar.cells import Cell, Flow, exchange_of, metric_name, parse
+from nearfar.cells import Cell, Flow, exchange_of, join_class, metric_name, parse
 
 from .document import Result
 from .metric import RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TASK, Metric
@@ -19,11 +19,11 @@ def far_over_near(figures: Sequence[Metric]) -> list[Metric]:
         key = _load_key(figure)
         # A near cell driven from its own NUMA node stands before one that is driven from elsewhere.
         own = all(flow.driver is None for flow in figure.cell.flows)
-        if key is not None and figure.path_class == "near" and (own or key not in near):
+        if key is not None and figure.class_in_name == "near" and (own or key not in near):
             near[key] = figure
     ratios = []
     for far in figures:
-        beside = near.get(_load_key(far)) if far.path_class in ("off_socket", "on_socket") else None
+        beside = near.get(_load_key(far)) if far.class_in_name in ("off_socket", "on_socket") else None
         if beside is not None and beside.value > 0:
             ratios.append(_over(far, beside, "over_near"))
     return ratios
@@ -142,13 +142,12 @@ def _derived(
     source: Metric, what: str, value: float, quantity: str, flow: Flow | None = None, total: bool = False
 ) -> Metric:
     """A figure that is made of a cell's rates; it keeps what is known of them but their interval, samples and ceiling."""
-    path_class = f"{source.path_class}_{what}"
     return replace(
         source,
-        name=metric_name(path_class, source.cell, flow, total),
+        name=metric_name(join_class(source.path_class, what), source.cell, flow, total),
         flow=flow,
         total=total,
-        path_class=path_class,
+        derived=what,
         value=value,
         unit={RATIO: RATIO_UNIT, SIZE: SIZE_UNIT}.get(quantity, source.unit),
         ci=None,

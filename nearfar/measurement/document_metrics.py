@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nearfar.cells import Cell, Flow, cell_class, metric_name
+from nearfar.cells import Cell, Flow, cell_class, join_class, metric_name
 from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
@@ -25,8 +25,8 @@ def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
     for result in results:
         if result.cell is not None:
             # Of one path there are rates and several times: these have their names behind the class.
-            what = "" if result.quantity in ("copy", "stream") else f"_{result.quantity.replace('.', '_')}"
-            found += _of_result(result, result.cell, f"{cell_class(node, result.cell)}{what}", node)
+            what = "" if result.quantity in ("copy", "stream") else result.quantity.replace(".", "_")
+            found += _of_result(result, result.cell, what, node)
     return [
         *found,
         *derived.far_over_near(found),
@@ -47,10 +47,12 @@ def _largest(results: Iterable[Result]) -> list[Result]:
     return list(chosen.values())
 
 
-def _of_result(result: Result, cell: Cell, path_class: str, node: Node) -> list[Metric]:
+def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Metric]:
+    path_class = cell_class(node, cell)
+
     def metric(rate: Rate, flow: Flow | None, ceiling: float | None, total: bool = False) -> Metric:
         return Metric(
-            name=metric_name(path_class, cell, flow, total),
+            name=metric_name(join_class(path_class, derived), cell, flow, total),
             cell=cell,
             flow=flow,
             total=total,
@@ -70,6 +72,7 @@ def _of_result(result: Result, cell: Cell, path_class: str, node: Node) -> list[
             n=rate.n,
             samples=rate.samples,
             bytes=result.bytes,
+            derived=derived,
         )
 
     if cell.lone:

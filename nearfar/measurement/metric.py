@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nearfar.cells import Cell, Flow
+from nearfar.cells import Cell, Flow, join_class
 
 #: The quantity and unit of figures that are one rate over another.
 RATIO = "ratio"
@@ -23,8 +23,8 @@ class Metric:
     """One figure of a document.
 
     ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
-    cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``path_class`` of a derived
-    figure has what it is behind the class (``off_socket_over_near``). ``beside`` and ``remeasured`` are the result's;
+    cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``derived`` is what it
+    is beside a measured rate (``over_near``, ``latency_copy``; empty for a rate). ``beside`` and ``remeasured`` are the result's;
     ``samples`` are its ``n`` samples, ``least`` and ``most`` their extremes, where they are known; ``bytes`` is the size of a
     transfer. A derived figure has ``n`` and ``bytes`` of the one that it is made of, and no samples.
     """
@@ -49,6 +49,12 @@ class Metric:
     n: int | None = None
     samples: tuple[float, ...] = ()
     bytes: int | None = None
+    derived: str = ""
+
+    @property
+    def class_in_name(self) -> str:
+        """The class as names and rows have it: ``off_socket_over_near``."""
+        return join_class(self.path_class, self.derived)
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,10 @@ class SubjectMetric:
     """One figure of something that is no cell: an MPI benchmark, a kernel.
 
     ``subject`` is the document's text, ``words`` what a technician reads, ``path_class`` what tells right placement from
-    wrong; ``question`` what is asked of it, as it stands behind the class in the name. ``rows`` are the references' rows that may
-    speak of it, the most precise first (empty: its name alone). ``value``, ``ci``, ``ceiling``, ``least`` and ``most`` (the extremes
-    of its ``n`` samples) are in ``unit``. ``contended``: its ranks shared their cores with others.
+    wrong; ``question`` what is asked of it, as it stands behind the class in the name; ``derived`` as of ``Metric``.
+    ``rows`` are the references' rows that may speak of it, the most precise first (empty: its name alone). ``value``, ``ci``,
+    ``ceiling``, ``least`` and ``most`` (the extremes of its ``n`` samples) are in ``unit``. ``contended``: its ranks shared their
+    cores with others.
     """
 
     name: str
@@ -80,6 +87,7 @@ class SubjectMetric:
     bytes: int | None = None
     question: str = ""
     contended: bool = False
+    derived: str = ""
 
 
 #: Any figure that is judged.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.cells import Cell, Flow, exchange_of, split_class
+from nearfar.cells import Cell, Flow, exchange_of
 from nearfar.measurement import Metric
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.topology import Gpu, Link, Node, behind_nvswitch
@@ -68,7 +68,7 @@ def least_ratio(metric: Metric, node: Node) -> float | None:
     gpu = node.gpu(metric.cell.flows[0].gpus[0]) if metric.cell.flows[0].gpus else None
     if gpu is None or gpu.link.kind == "c2c" or not knows_memory(metric.cell, node):
         return None
-    return LEAST_RATIO.get(metric.path_class)
+    return LEAST_RATIO.get(metric.class_in_name)
 
 
 def host_load(cell: Cell) -> str | None:
@@ -107,7 +107,7 @@ def nominal_link(gpu: Gpu) -> Link:
 
 def expectation(metric: Metric, node: Node) -> Expectation | None:
     """What the nominal link lets one expect of a metric; None where no ceiling or no floor is known."""
-    if metric.unit != "GB/s" or split_class(metric.path_class)[1]:
+    if metric.unit != "GB/s" or metric.derived:
         return None
     load = host_load(metric.cell)
     if load is None:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, Finding, good, passes, worst
-from nearfar.cells import Cell, Flow, Skip, split_class
+from nearfar.cells import Cell, Flow, Skip
 from nearfar.measurement import (
     CELL_QUANTITIES,
     EXPECTED_SKIPS,
@@ -308,10 +308,9 @@ def _judge_metric(
         asked = question_of(metric.cell, flow, metric.total)
     moved = subject if flow is None else str(flow)
     gpus = document_facts.gpus_of(moved)
-    path_class, derived = split_class(metric.path_class)
     return JudgedMetric(
-        name=metric.name, quantity=metric.quantity, subject=subject, flow=flow, bytes=metric.bytes, path_class=path_class,
-        question=asked, derived=derived or None, gpus=gpus, engine=document_facts.engine_of(metric.quantity, moved),
+        name=metric.name, quantity=metric.quantity, subject=subject, flow=flow, bytes=metric.bytes, path_class=metric.path_class,
+        question=asked, derived=metric.derived or None, gpus=gpus, engine=document_facts.engine_of(metric.quantity, moved),
         value=metric.value, unit=metric.unit, interval=metric.ci, n=metric.n, least=metric.least, most=metric.most,
         samples=() if isinstance(metric, SubjectMetric) else metric.samples, converged=metric.converged, verified=metric.verified,
         limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,

@@ -93,7 +93,7 @@ def fault(metric: AnyMetric, node: Node | None = None) -> str | None:
         limits = _of_kind(metric.quantity, metric.unit, metric.subject, None, metric.name, node)
     else:
         flow = None if metric.flow is None else str(metric.flow)
-        limits = _of_kind(metric.quantity, metric.unit, str(metric.cell), flow, metric.path_class, node)
+        limits = _of_kind(metric.quantity, metric.unit, str(metric.cell), flow, metric.class_in_name, node)
     return None if limits is None else _words(metric.value, metric.unit, limits)
 
 

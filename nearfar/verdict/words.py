@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty, split_class
+from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.verdict.references import Reference, figure
 
@@ -16,10 +16,9 @@ def describe(metric: AnyMetric) -> str:
         words += f" beside {', '.join(map(pretty, metric.beside))}"
     if metric.remeasured:
         words += ", measured again alone"
-    path_class, what = split_class(metric.path_class)
-    if what == "over_near":
-        return f"{words}: {path_class.replace('_', ' ')} over near"
-    return f"{words}: {_DERIVED_WORDS[what]}" if what else words
+    if metric.derived == "over_near":
+        return f"{words}: {metric.path_class.replace('_', ' ')} over near"
+    return f"{words}: {_DERIVED_WORDS[metric.derived]}" if metric.derived else words
 
 
 #: What a figure that is made of others says of its cell.

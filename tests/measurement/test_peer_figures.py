@@ -59,7 +59,7 @@ def figures(made: Document, node: Node = H200) -> dict[str, Metric]:
     for name, metric in found.items():
         parts = parse_metric_name(name)
         assert (parts.path_class, parts.cell, parts.flow, parts.total) == (
-            metric.path_class, metric.cell, metric.flow, metric.total,
+            metric.class_in_name, metric.cell, metric.flow, metric.total,
         )  # fmt: skip
     return found
 

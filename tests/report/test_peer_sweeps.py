@@ -59,7 +59,7 @@ def metrics(run: Path, check: str) -> dict[str, Any]:
     document = measurement.load(run / "h200-03" / check / "document.json")
     found = measurement.metrics(document)
     for metric in found:
-        assert parse_metric_name(metric.name).path_class == metric.path_class
+        assert parse_metric_name(metric.name).path_class == metric.class_in_name
     assert len({metric.name for metric in found}) == len(found)
     return {metric.name: metric for metric in found}
 

@@ -30,7 +30,7 @@ CEILING_H2D = 58.4
 def metric(
     cell: str, value: float, path_class: str = "near", flow: str | None = None, total: bool = False, **more: Any
 ) -> Metric:
-    from nearfar.cells import metric_name
+    from nearfar.cells import metric_name, split_class
 
     parsed = parse(cell)
     one = None if flow is None else parse(flow).flows[0]
@@ -44,7 +44,8 @@ def metric(
         "limited_by": (),
     }
     return Metric(
-        name=metric_name(path_class, parsed, one, total), cell=parsed, flow=one, total=total, path_class=path_class, value=value,
+        name=metric_name(path_class, parsed, one, total), cell=parsed, flow=one, total=total,
+        **dict(zip(("path_class", "derived"), split_class(path_class))), value=value,
         unit=unit, quantity=quantity, **{**defaults, **more},
     )  # fmt: skip
 

@@ -243,8 +243,8 @@ def _newest_mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
-    unit, row = str(figure["unit"]), figure["rows"][-1]
-    if unit not in RATES and unit not in LESS_IS_BETTER and not row.split(".")[0].endswith(_OF_A_RATIO):
+    unit = str(figure["unit"])
+    if unit not in RATES and unit not in LESS_IS_BETTER and not str(figure["class"]).endswith(_OF_A_RATIO):
         return "made of others, which are tuned instead"
     if "+" in str(figure["gpu_model"] or ""):
         return "of GPUs of two models"

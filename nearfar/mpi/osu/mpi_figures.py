@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from nearfar.base import NearfarError
+from nearfar.cells import join_class
 from nearfar.measurement import RATIO, Document, Rate, Result, SubjectMetric
 
 from . import disturbances
@@ -53,7 +54,7 @@ def figures(document: Document) -> list[SubjectMetric]:
             found[case, quantity, label] = _figure(
                 case, quantity, label, result, result.rate, words, result.subject in shared
             )
-    return [*found.values(), *_ratios(found)]
+    return [*found.values(), *_ratios(found, words)]
 
 
 def _chosen(quantity: str, curve: Mapping[int, Result]) -> Iterable[tuple[str, Result]]:
@@ -75,8 +76,8 @@ def _figure(
     return SubjectMetric(
         f"{case.placement}.{asked}", str(case), f"{_words(case, quantity)}, {_label_words(label)}", case.placement, rate.median,
         rate.unit, quantity, ci=rate.ci, converged=result.converged, verified=result.verified,
-        rows=_rows(case, quantity, label, mpi), least=rate.least, most=rate.most, n=rate.n, bytes=result.bytes, question=asked,
-        contended=contended,
+        rows=_rows(case.placement, case, quantity, label, mpi), least=rate.least, most=rate.most, n=rate.n, bytes=result.bytes,
+        question=asked, contended=contended,
     )  # fmt: skip
 
 
@@ -99,29 +100,29 @@ def is_message_rate(question: str) -> bool:
     return ".messages." in question
 
 
-def _rows(case: MpiCase, quantity: str, label: str, mpi: tuple[str, str]) -> tuple[str, ...]:
+def _rows(path_class: str, case: MpiCase, quantity: str, label: str, mpi: tuple[str, str]) -> tuple[str, ...]:
     """The references' rows: of this MPI's version, of this MPI, of any; each for this device, then for any."""
-    name, anywhere = (f"{case.placement}.{_question(one, quantity, label)}" for one in (case, replace(case, device="")))
+    name, anywhere = (f"{path_class}.{_question(one, quantity, label)}" for one in (case, replace(case, device="")))
     implementation, version = mpi[0], re.sub(r"[^A-Za-z0-9]", "_", mpi[1])
     before = ([f"{implementation}_{version}.", f"{implementation}."] if implementation else []) + [""]
     return tuple(dict.fromkeys(f"{prefix}{row}" for prefix in before for row in (name, anywhere)))
 
 
-def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric]) -> Iterable[SubjectMetric]:
+def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tuple[str, str]) -> Iterable[SubjectMetric]:
     for (case, quantity, label), wrong in found.items():
         right = found.get((case.right, quantity, label)) if case.right is not None else None
         if case.right is None or right is None or right.value <= 0:
             continue
-        path_class = f"{case.placement}_{OVER[RIGHT[case.placement]]}"
-        mpi_rows = [row.rpartition(f"{case.placement}.") for row in wrong.rows]
+        over = OVER[RIGHT[case.placement]]
+        path_class = join_class(case.placement, over)
         ci = None
         if wrong.ci and right.ci and right.ci[0] > 0:
             ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
         yield replace(
-            wrong, name=f"{path_class}.{wrong.question}", path_class=path_class, value=wrong.value / right.value,
+            wrong, name=f"{path_class}.{wrong.question}", derived=over, value=wrong.value / right.value,
             unit="1", quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
             words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
-            rows=tuple(f"{before}{path_class}.{after}" for before, _, after in mpi_rows),
+            rows=_rows(path_class, case, quantity, label, mpi),
         )  # fmt: skip
 
 

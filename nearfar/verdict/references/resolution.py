@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of, split_class
+from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
@@ -47,7 +47,7 @@ def row_keys(metric: AnyMetric) -> list[str]:
     """
     if isinstance(metric, SubjectMetric):
         return list(metric.rows) or [metric.name]
-    keys, cell, path_class = [metric.name], metric.cell, metric.path_class
+    keys, cell, path_class = [metric.name], metric.cell, metric.class_in_name
     asked, exchange = question_of(cell, metric.flow, metric.total), exchange_of(cell)
     if cell.lone or _load(cell) == "both":
         keys.append(f"{path_class}.{asked}")
@@ -130,9 +130,9 @@ def model_of(metric: AnyMetric, node: Node) -> str | None:
 
 
 def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Reference | None:
-    if metric.path_class in link_limits.LEAST_RATIO:
+    if metric.class_in_name in link_limits.LEAST_RATIO:
         return _ratio(metric, link_limits.least_ratio(metric, node), node_type)
-    if split_class(metric.path_class)[1] == "task_over_fair":
+    if metric.derived == "task_over_fair":
         words = f"at least {figure(STARVED, metric.unit)} (prediction: {FAIR_WORDS})"
         return Reference(1.0, None, None, metric.unit, "prediction", FAIR_WORDS, STARVED, words)
     expected = link_limits.expectation(metric, node)
