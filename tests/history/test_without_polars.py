@@ -96,8 +96,8 @@ def test_a_room_that_asks_for_rows_gets_a_users_error(stub: Path, tmp_path: Path
     kept = history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}), tmp_path / "history")
     done = python(
         stub, "-c",
-        "from nearfar import history\nfrom nearfar.base import NearfarError\n"
-        "try:\n    history.OwnPast().of({'system': 'redwood', 'node': 'gpu001'}, {}, {})\n"
+        "from types import SimpleNamespace\nfrom nearfar import history\nfrom nearfar.base import NearfarError\n"
+        "try:\n    history.OwnPast().of(SimpleNamespace(system='redwood', node='gpu001'), {})\n"
         "except NearfarError as error:\n    print(error)",
         NEARFAR_HISTORY=str(kept),
     )  # fmt: skip

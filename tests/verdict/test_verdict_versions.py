@@ -14,9 +14,8 @@ import pytest
 from nearfar import report
 from nearfar.base import NearfarError, conforms, site_file
 from nearfar.history import record
-from nearfar.history.store import History, Question
-from nearfar.slurm.results import Trust, publish_result, result
-from nearfar.slurm.results.publish_result import RunInfo
+from nearfar.history.store import History, RowFilter
+from nearfar.slurm.results import RunInfo, Trust, publish_result, result
 from nearfar.verdict import verdict_file
 from tests.data.runs import small, synthetic
 
@@ -43,7 +42,7 @@ def page(run: Path) -> dict[str, str]:
 def rows(run: Path) -> list[dict[str, Any]]:
     told: list[str] = []
     history = History(record(run, run.parent / "history", told.append), told.append)
-    found = history.rows(Question()).drop("source", "recorded").to_dicts()
+    found = history.rows(RowFilter()).drop("source", "recorded").to_dicts()
     assert told == []
     return found
 
@@ -51,7 +50,12 @@ def rows(run: Path) -> list[dict[str, Any]]:
 def node_result(run: Path) -> list[Any]:
     """What a sweep believes of the node, without the places."""
     place = result.place(run.parent / "results", "s1", "n1", 1)
-    publish_result.leave(run, place, RunInfo("n1", "n1", "nightly", "s1", *TIMES, None), "0a1b2c3d")
+    publish_result.leave(
+        run,
+        place,
+        RunInfo(nodes=("n1",), hostname="n1", level="nightly", sweep="s1", started=TIMES[0], ended=TIMES[1]),
+        "0a1b2c3d",
+    )
     read = result.read(place, Trust(run.parent / "results", frozenset({place.stat().st_uid})))
     return [
         (read.verdict, read.reason),
