@@ -24,7 +24,9 @@ from nearfar.run import expected_cases, validation
 from nearfar.run.expected_cases import ExpectedCase
 from nearfar.site import systems
 from nearfar.topology import inventory
+from nearfar.verdict import Verdict
 from tests.checks.test_checks import programs
+from tests.support.verdicts import judged as judged_whole
 
 SITE = """\
 system: fake
@@ -227,7 +229,7 @@ def test_drift_is_named(checkout: Path) -> None:
     done = validate(checkout, "--system", "fake", "--check", "topology_check")
     assert done.returncode == 1, done.stdout + done.stderr
     verdicts = expected_cases.verdicts((checkout.parent / "state/reports/latest").resolve())
-    assert any(f["item"] == "gpus" and f["hard"] for f in verdicts[0]["findings"])
+    assert any(finding.item == "gpus" and finding.hard for finding in verdicts[0].findings)
 
 
 def test_programs_that_cannot_be_built(checkout: Path) -> None:
@@ -358,8 +360,8 @@ def case(check: str, modelled: bool = False) -> ExpectedCase:
     return ExpectedCase(check, "s", "p", "e", modelled, None, "f.py:1")
 
 
-def judged(check: str, verdict: str) -> dict[str, str]:
-    return {"check": check, "system": "s", "partition": "p", "environ": "e", "verdict": verdict}
+def judged(check: str, verdict: str) -> Verdict:
+    return judged_whole(check, system="s", partition="p", environ="e", verdict=verdict)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +379,7 @@ def judged(check: str, verdict: str) -> dict[str, str]:
         ([case("a"), case("b")], [judged("a", NOT_JUDGED), judged("b", NOT_JUDGED)], False, NOT_JUDGED),
     ],
 )
-def test_merging(cases: list[ExpectedCase], found: list[dict[str, str]], missing: bool, verdict: str) -> None:
+def test_merging(cases: list[ExpectedCase], found: list[Verdict], missing: bool, verdict: str) -> None:
     assert validation.merged(cases, found, missing) == verdict
     if any(not each.modelled for each in cases):
         sweeps = "INDETERMINATE" if verdict == NOT_JUDGED else verdict
