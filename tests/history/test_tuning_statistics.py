@@ -192,8 +192,9 @@ def test_a_lone_limit_that_a_lost_lane_would_pass_is_refused() -> None:
 def test_rows_are_never_tighter_than_their_limits(value: float, slack: float, less_is_better: bool) -> None:
     middle = float(f"{value:.4g}")
     bound = middle * (1 + slack) if less_is_better else middle * (1 - slack)
-    row = limits.row(TunedLimit(middle, bound, "parametric", 3.0, 40), "GB/s", less_is_better)
-    written = row[2] if less_is_better else row[1]
+    limit = TunedLimit(middle, bound, "parametric", 3.0, 40)
+    row = limits.row(("host_device_check", None, "sole.h2d"), limit, "GB/s", less_is_better)
+    written = row.upper if less_is_better else row.lower
     assert isinstance(written, float)
     again = middle * (1 + written)
     assert again >= bound * (1 - 1e-7) if less_is_better else again <= bound * (1 + 1e-7)

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearfar.verdict.references import figure
+from nearfar.verdict.references import ReferenceRow, RowPlace, figure
 
 from . import modes, tolerance
 from .samples import SLACK, Pool
@@ -160,9 +160,9 @@ def _listed(words: Sequence[str]) -> str:
     return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
 
-def row(found: TunedLimit, unit: str, less_is_better: bool) -> list[float | str | None]:
-    """``[value, lower, upper, unit]`` of a reference file; the bound is never tighter for its rounding."""
+def row(place: RowPlace, found: TunedLimit, unit: str, less_is_better: bool) -> ReferenceRow:
+    """The row of a reference file; the bound is never tighter for its rounding."""
     part = round(found.bound / found.value - 1, 9)
     if less_is_better:
-        return [found.value, None, max(0.0, math.ceil(part * 1e4) / 1e4), unit]
-    return [found.value, max(-1.0, min(0.0, math.floor(part * 1e4) / 1e4)), None, unit]
+        return ReferenceRow(*place, found.value, None, max(0.0, math.ceil(part * 1e4) / 1e4), unit)
+    return ReferenceRow(*place, found.value, max(-1.0, min(0.0, math.floor(part * 1e4) / 1e4)), None, unit)

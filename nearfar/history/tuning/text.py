@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nearfar.verdict.references import place_key
+
 from .proposal import Proposal, places_by_reason
-from .reference_text import key_of
 from .samples import ChosenSamples
 
 
@@ -96,8 +97,8 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "stands_before": str(made.today.shadowed) if made.diff and made.today.shadowed is not None else None,
         "applied": applied and bool(made.diff), "diff": made.diff,
         "figures": chosen.figures, "runs": list(chosen.runs), "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
-        "tuned": {key_of(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
-        "refused": {key_of(place): why for place, why in made.refused.items()},
-        "kept": {key_of(place): why for place, why in made.kept.items()},
+        "tuned": {place_key(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
+        "refused": {place_key(place): why for place, why in made.refused.items()},
+        "kept": {place_key(place): why for place, why in made.kept.items()},
         "budget": {**vars(made.budget), "alarms": made.budget.alarms, "confirmed": made.budget.confirmed},
     }  # fmt: skip

@@ -10,6 +10,7 @@ from nearfar.measurement import Metric
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.topology import Link, Node
+from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
 from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio
@@ -36,28 +37,29 @@ class PhysicalLimit(NamedTuple):
 
 def complaints(table: ReferenceTable) -> Iterator[Complaint]:
     """Of each row at most one: what is most wrong with its value."""
-    for row, (value, lower, _, unit) in table.rows.items():
-        figures = (table.figures or {}).get(without_mpi(row)) or []
+    for row in table.rows.values():
+        figures = (table.figures or {}).get(without_mpi(row.name)) or []
         about = [(metric, node) for metric, node in figures if isinstance(metric, Metric)]
-        fault = _of_row(value, lower, unit, row, about)
+        fault = _of_row(row, about)
         if fault is not None:
             yield table.complaint(*fault, row)
 
 
-def _of_row(value: float, lower: float | None, unit: str, row: str, about: _About) -> UnitFault | None:
-    if unit == "1":
-        return of_ratio(value, row)
-    if unit == "us":
-        return of_latency(value) if "_latency_" in row.partition(".")[0] or row.endswith(".8B") else None
-    if unit != "GB/s":
+def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
+    if row.unit == "1":
+        return of_ratio(row.value, row.name)
+    if row.unit == "us":
+        small = row.question.startswith("latency") or row.figure.endswith(".8B")
+        return of_latency(row.value) if small else None
+    if row.unit != "GB/s":
         return None
-    if ".osu_" in row:
-        return of_mpi(value)
-    if row.partition(".")[0] in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about):
-        return of_memory(value)
+    if ".osu_" in row.name:
+        return of_mpi(row.value)
+    if row.path_class in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about):
+        return of_memory(row.value)
     limits = [limit for metric, node in about if (limit := _limit(metric, node))]
-    above = above_link(value, max(limits, key=lambda limit: limit.line)) if limits else None
-    return above or _below_link(value, lower, about)
+    above = above_link(row.value, max(limits, key=lambda limit: limit.line)) if limits else None
+    return above or _below_link(row.value, row.lower, about)
 
 
 def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:

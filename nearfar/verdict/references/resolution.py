@@ -110,10 +110,10 @@ def _from_files(
         if kind == "modelled" and file.origin != "published":
             continue
         row = file.row(check, model, row_keys(metric))
-        if row is not None and row[3] != metric.unit:
-            raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row[3]}'", check)
+        if row is not None and row.unit != metric.unit:
+            raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row.unit}'", check)
         if row is not None:
-            return file.reference(row, stamp, file.place(check, model, row_keys(metric)))
+            return file.reference(row, stamp)
     return None
 
 
