@@ -21,6 +21,7 @@ from .files import (
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
 from .site_file import SiteFile, SiteFileError, Step, nearest, schema, site_directories, site_files, validator
+from .tables import columns
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "SiteFileError",
     "Step",
     "cannot_write",
+    "columns",
     "copy_tree",
     "files",
     "find_program",

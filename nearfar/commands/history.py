@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from nearfar import history
-from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, nearest
+from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, nearest
 from nearfar.history import History, Question, Series, series, text
 
 _EPILOG = """\
@@ -37,6 +37,7 @@ _HOW_MUCH = (
     pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
     (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
 )  # fmt: skip
+_HOW_MUCH_HEADS = ("first", "last", "figures that failed")
 #: Lines of a table, unless all are asked for.
 MOST_LINES = 40
 _SCHEMA = "nearfar-history/1"
@@ -186,6 +187,11 @@ def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "first": text.time(row["first"]), "last": text.time(row["last"])} for row in rows]
 
 
+def _how_much(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    first, last = (f"{row[key]:%Y-%m-%d %H:%M}" for key in ("first", "last"))
+    return first, last, f"{row['fails']} of {row['figures']:,}"
+
+
 def _systems(args: argparse.Namespace, store: History, question: Question) -> int:
     """Of several systems how much there is of each."""
     found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_HOW_MUCH)
@@ -195,12 +201,10 @@ def _systems(args: argparse.Namespace, store: History, question: Question) -> in
     if args.json:
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": _as_json(rows)}, indent=1))
         return EXIT_GOOD
-    width = max(len("system"), *(len(row["system"]) for row in rows))
     print(f"{len(rows)} system{'s' if len(rows) > 1 else ''} in {store.directory}; --system NAME shows one's nodes")
-    print(f"{'system':<{width}}  nodes  runs  first             last              figures that failed")
-    for row in rows:
-        print(f"{row['system']:<{width}}  {row['nodes']:5d}  {row['runs']:4d}  {row['first']:%Y-%m-%d %H:%M}  "
-              f"{row['last']:%Y-%m-%d %H:%M}  {row['fails']} of {row['figures']:,}")  # fmt: skip
+    heads = ("system", "nodes", "runs", *_HOW_MUCH_HEADS)
+    lines = [(row["system"], str(row["nodes"]), str(row["runs"]), *_how_much(row)) for row in rows]
+    print("\n".join(columns([heads, *lines], right=[1, 2])))
     return EXIT_GOOD
 
 
@@ -212,15 +216,13 @@ def _overview(args: argparse.Namespace, store: History, question: Question) -> i
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "system": question.system,
                           "nodes": _as_json(found.to_dicts())}, indent=1))  # fmt: skip
         return EXIT_GOOD
-    width = max(len("node"), *(len(node) for node in found["node"]))
     print(
         f"{question.system}: {found['figures'].sum():,} figures of {len(found)} node{'s' if len(found) > 1 else ''} in {store.directory}"
     )
-    print(f"{'node':<{width}}  runs  metrics  first             last              figures that failed")
+    heads = ("node", "runs", "metrics", *_HOW_MUCH_HEADS)
     rows = found.sort("fails", "last", descending=[True, False]).to_dicts()
-    for row in rows if args.all else rows[:MOST_LINES]:
-        print(f"{row['node']:<{width}}  {row['runs']:4d}  {row['metrics']:7d}  {row['first']:%Y-%m-%d %H:%M}  "
-              f"{row['last']:%Y-%m-%d %H:%M}  {row['fails']} of {row['figures']:,}")  # fmt: skip
+    lines = [(row["node"], str(row["runs"]), str(row["metrics"]), *_how_much(row)) for row in rows]
+    print("\n".join(columns([heads, *(lines if args.all else lines[:MOST_LINES])], right=[1, 2])))
     if not args.all and len(rows) > MOST_LINES:
         print(f"… and {len(rows) - MOST_LINES} more (--all)")
     return EXIT_GOOD
