@@ -13,7 +13,17 @@ from typing import Any
 import polars as pl
 
 from nearfar import history
-from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, nearest
+from nearfar.base import (
+    EXIT_GOOD,
+    CouldNotJudge,
+    NearfarError,
+    columns,
+    day_text,
+    minute_text,
+    nearest,
+    short_host_name,
+    utc_text,
+)
 from nearfar.history import History, Question, Series, series, text
 
 _EPILOG = """\
@@ -122,7 +132,7 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     if system not in systems:
         raise NearfarError(f"--system {system}: no history of it{nearest(system, systems)}")
     nodes = store.nodes(system)
-    node = None if args.node is None else args.node.partition(".")[0].lower()
+    node = None if args.node is None else short_host_name(args.node).lower()
     if node is not None and node not in nodes:
         raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
     return Question(system, None if node is None else (node,), args.check, args.metric, None, since)
@@ -133,7 +143,7 @@ def _since(words: str | None) -> datetime | None:
     try:
         return None if words is None else history.parse_since(words, now)
     except ValueError:
-        raise NearfarError(f"--since {words}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
+        raise NearfarError(f"--since {words}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
@@ -180,16 +190,15 @@ def _nothing(store: History, question: Question) -> NearfarError:
     if known.is_empty():
         return CouldNotJudge(f"no such figure of {', '.join(question.nodes or ())}; other nodes have it")
     last: datetime = max(known["started"])
-    return CouldNotJudge(f"no run since {question.since:%Y-%m-%d %H:%M}; the last was {last:%Y-%m-%d %H:%M}")
+    return CouldNotJudge(f"no run since {minute_text(question.since)}; the last was {minute_text(last)}")
 
 
 def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "first": text.time(row["first"]), "last": text.time(row["last"])} for row in rows]
+    return [{**row, "first": utc_text(row["first"]), "last": utc_text(row["last"])} for row in rows]
 
 
 def _how_much(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    first, last = (f"{row[key]:%Y-%m-%d %H:%M}" for key in ("first", "last"))
-    return first, last, f"{row['fails']} of {row['figures']:,}"
+    return minute_text(row["first"]), minute_text(row["last"]), f"{row['fails']} of {row['figures']:,}"
 
 
 def _systems(args: argparse.Namespace, store: History, question: Question) -> int:
@@ -243,6 +252,6 @@ def _notes(store: History, question: Question, found: Sequence[Series]) -> list[
         if gone:
             hint = _nearest(question.metric, sorted(later["metric"]))
             notes.append(
-                f"note: {question.metric} was last measured on {last:%Y-%m-%d}; {', '.join(checks)} has run since{hint}"
+                f"note: {question.metric} was last measured on {day_text(last)}; {', '.join(checks)} has run since{hint}"
             )
     return notes

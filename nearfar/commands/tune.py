@@ -20,7 +20,9 @@ from nearfar.base import (
     CouldNotJudge,
     NearfarError,
     SiteFile,
+    day_text,
     lock,
+    minute_text,
     nearest,
     site_directories,
     site_files,
@@ -191,7 +193,7 @@ def _question(args: argparse.Namespace, store: History) -> Question:
     try:
         since = None if args.since is None else history.parse_since(args.since, now)
     except ValueError:
-        raise NearfarError(f"--since {args.since}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
+        raise NearfarError(f"--since {args.since}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None
     nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")
     missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
     if missing:
@@ -212,7 +214,7 @@ def _known_runs(store: History, question: Question) -> list[str]:
         return list(found["run"])
     asked = f"no run of {question.system}"
     asked += "" if question.nodes is None else " on these nodes"
-    asked += "" if question.since is None else f" since {question.since:%Y-%m-%d %H:%M} UTC"
+    asked += "" if question.since is None else f" since {minute_text(question.since)} UTC"
     before = runs(Question(question.system, question.nodes))
     if before.is_empty():
         raise CouldNotJudge(
@@ -220,7 +222,7 @@ def _known_runs(store: History, question: Question) -> list[str]:
         )
     last = before["started"][-1]
     raise CouldNotJudge(
-        f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {last:%Y-%m-%d %H:%M}; "
+        f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {minute_text(last)}; "
         "give an earlier --since, or run nearfar validate again"
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge
+from nearfar.base import NOT_JUDGED, CouldNotJudge, day_text
 from nearfar.verdict import Baseline, plausibility
 
 from . import rows
@@ -109,7 +109,7 @@ def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str,
     runs = pairs.filter(way & software.fill_null(False) & _same_boards())
     last = runs.group_by("metric", maintain_order=True).agg(pl.col("value", "started").tail(RUNS))
     return {
-        str(metric): Baseline(tuple(values), f"{min(started):%Y-%m-%d}")
+        str(metric): Baseline(tuple(values), day_text(min(started)))
         for metric, values, started in last.select("metric", "value", "started").rows()
     }
 

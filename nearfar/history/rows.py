@@ -6,13 +6,13 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, short_host_name, utc_time
 from nearfar.cells import CellError, parse
 from nearfar.mpi.osu import disturbances
 
@@ -84,7 +84,7 @@ def _refuse_another_node(folder: Path, verdict: Mapping[str, Any], document: Map
 
 def short_name(hostname: str) -> str:
     """A node as the history calls it: without its domain."""
-    return hostname.partition(".")[0].lower()
+    return short_host_name(hostname).lower()
 
 
 def _common(verdict: Mapping[str, Any], document: Mapping[str, Any], observed: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _mpi(document: Mapping[str, Any], software: Mapping[str, Any]) -> Any:
 def time_of(text: Any, path: Path) -> datetime:
     """A document's UTC time. Raises ``CouldNotJudge`` with its ``path`` for anything else."""
     try:
-        return datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+        return utc_time(str(text))
     except ValueError:
         raise CouldNotJudge(f"{path}: '{text}' is no time; expected one such as 2026-11-20T09:00:00Z") from None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, day_time
 
 from .places import COMPACTED, VERSION, word
 from .schema import COLUMNS
@@ -223,4 +223,4 @@ def parse_since(text: str, now: datetime) -> datetime:
     span = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if span:
         return now - timedelta(hours=int(span.group(1)) * {"h": 1, "d": 24, "w": 168}[span.group(2)])
-    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=now.tzinfo)
+    return day_time(text)

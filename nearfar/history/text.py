@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from nearfar.base import columns
+from nearfar.base import columns, day_text, minute_text, utc_text
 from nearfar.verdict.references import figure
 
 from .series import Series, sparkline
@@ -19,7 +18,7 @@ def table(found: Sequence[Series], most: int | None) -> list[str]:
     title = ", ".join(next(iter(common[name])) for name in ("metric", "check", "node") if name not in keys)
     first, last = (pick(p.started for each in found for p in each.points) for pick in (min, max))
     units = f", {_unit(shown[0].unit)}" if len(common["unit"]) == 1 else ""
-    lines = [f"{f'{title}{units}: ' if title else ''}{first:%Y-%m-%d} to {last:%Y-%m-%d}, the worst first"]
+    lines = [f"{f'{title}{units}: ' if title else ''}{day_text(first)} to {day_text(last)}, the worst first"]
     rows = [(*keys, "runs", "median", "interval", "last", "verdict", "")]
     # Of one figure all lines have one scale; of several each has its own.
     every = [value for each in shown for value in each.values]
@@ -58,14 +57,8 @@ def runs(one: Series) -> list[str]:
     for point in one.points:
         interval = "" if point.low is None or point.high is None else (
             f"{figure(point.low, one.unit)} – {figure(point.high, one.unit)}")  # fmt: skip
-        started = f"{point.started:%Y-%m-%d %H:%M}"
-        rows.append((started, figure(point.value, one.unit), interval, point.verdict, point.run))
+        rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.verdict, point.run))
     return lines + columns(rows, right=[1])
-
-
-def time(moment: datetime) -> str:
-    """A moment as documents write it."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def as_json(found: Sequence[Series]) -> list[dict[str, object]]:
@@ -75,7 +68,7 @@ def as_json(found: Sequence[Series]) -> list[dict[str, object]]:
             "node": each.node, "check": each.check, "metric": each.metric, "unit": each.unit,
             "n": len(each.points), "median": each.median, "interval": list(each.interval), "last": each.last.value,
             "verdict": each.last.verdict, "clock_set_back": bool(each.last.epoch),
-            "points": [{**point._asdict(), "started": time(point.started)} for point in each.points],
+            "points": [{**point._asdict(), "started": utc_text(point.started)} for point in each.points],
         }
         for each in found
     ]  # fmt: skip

@@ -354,6 +354,6 @@ def test_requirements_have_upper_bounds() -> None:
 
 
 def test_this_python_has_what_is_needed() -> None:
-    assert [python_needs.complaint(need) for need in python_needs.requirements(test=False)] == [""] * 6
+    assert [python_needs.complaint(need) for need in python_needs.requirements(test=False)] == [""] * 8
     assert python_needs.complaint("no-such-package>=1") == "no-such-package is not installed"
     assert "is needed" in python_needs.complaint("PyYAML>=99")

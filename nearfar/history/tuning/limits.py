@@ -4,10 +4,10 @@ none."""
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nearfar.base import statistics
 from nearfar.verdict.references import ReferenceRow, RowPlace, figure
 
 from . import modes, tolerance
@@ -88,7 +88,7 @@ def _tolerated(
     if n < tolerance.LEAST_NODES:
         return middle, "slack", None
     k = tolerance.factor(n, coverage, confidence)
-    away = k * modes.PER_MAD * modes.deviation(nodes)
+    away = k * statistics.spread(nodes)
     return middle + away if above else middle - away, "parametric", k
 
 

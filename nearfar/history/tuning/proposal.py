@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nearfar.base import day_text
 from nearfar.model.prediction import NodeType
 from nearfar.verdict.references import ReferenceFile, ReferenceRow, RowPlace, fastest_links, figure, place_key
 
@@ -157,8 +158,8 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
     runs = list(chosen.runs[-reference_text.MOST_RUNS :])
     left = len(chosen.runs) - len(runs)
     return {
-        "date": f"{chosen.last:%Y-%m-%d}",
-        "first": f"{chosen.first:%Y-%m-%d}",
+        "date": day_text(chosen.last),
+        "first": day_text(chosen.first),
         "n": min(each["n"] for each in own),
         **({"provisional": True} if any(each.get("provisional") for each in own) else {}),
         "stamp": dict(chosen.stamp),

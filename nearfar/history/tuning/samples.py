@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from nearfar.base import statistics
 from nearfar.cells import CellError, parse
 from nearfar.history import LESS_IS_BETTER, History, Question
 from nearfar.verdict import row_fault

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nearfar.base import day_text
 from nearfar.verdict.references import place_key
 
 from .proposal import Proposal, places_by_reason
@@ -24,7 +25,7 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
     nodes = {node for pool in chosen.pools for node in pool.nodes}
     say(f"{chosen.figures:,} figures of {counted(len(nodes), 'node')} and {counted(len(chosen.runs), 'run')}, "
-         f"{chosen.first:%Y-%m-%d} to {chosen.last:%Y-%m-%d}, {stamp}")  # fmt: skip
+         f"{day_text(chosen.first)} to {day_text(chosen.last)}, {stamp}")  # fmt: skip
     say(f"left out: {left_out(chosen.left_out)}")
     for word, reasons in (("refused", made.refused), ("kept", made.kept)):
         for why, places in places_by_reason(reasons).items():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.topology import Node, format_cpu_list, node_to_document
 
 from . import fabric, installed, launch, support, table
@@ -261,7 +261,7 @@ class _Session:
         return {
             "schema": "nearfar-measurement/1", "kind": "measured",
             "program": {"name": "osu-micro-benchmarks", "version": version, "command": list(command)},
-            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+            "started": utc_text(started),
             "seconds": round(time.time() - started, 3),
             "node": node,
             "results": [result for found in ready for result in _results(found)],

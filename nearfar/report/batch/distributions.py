@@ -7,10 +7,9 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
 from typing import Any
 
-from nearfar.base import NOT_JUDGED
+from nearfar.base import NOT_JUDGED, statistics
 
 
 @dataclass
@@ -51,7 +50,7 @@ class Distribution:
     @cached_property
     def middle(self) -> float:
         """The median."""
-        return median(self.values)
+        return statistics.median(self.values)
 
     @property
     def nodes(self) -> int:

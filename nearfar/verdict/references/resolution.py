@@ -8,10 +8,10 @@ only.
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from nearfar.base import statistics
 from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of, split_class
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
@@ -25,8 +25,6 @@ from .reference_files import ReferenceFile, fastest_links
 LEAST_SIBLINGS = 3
 #: How far below its siblings a figure may lie: alone, and in windows; or three deviations, if more.
 SIBLING_SLACK = {True: 0.05, False: 0.10}
-#: Three times the standard deviation that a median absolute deviation stands for in normal data.
-_THREE_SIGMA_PER_MAD = 3 * 1.4826
 #: How far a measured ratio may lie from the predicted one where the package link limits.
 RATIO_SLACK = 0.15
 
@@ -216,8 +214,7 @@ def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
     if len(others) < LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)
-    deviation = statistics.median(abs(value - middle) for value in others)
-    slack = max(SIBLING_SLACK[_latched(metric)] * middle, _THREE_SIGMA_PER_MAD * deviation)
+    slack = max(SIBLING_SLACK[_latched(metric)] * middle, 3 * statistics.spread(others))
     note = f"median of {len(others)} like it in this node"
     words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)
