@@ -24,7 +24,7 @@ from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
 from .site_file import SiteFile, SiteFileError, Step, nearest, schema, site_directories, site_files, validator
 from .tables import columns
-from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
+from .times import day_text, day_time, minute_text, name_text, utc_text, utc_time
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
@@ -66,7 +66,6 @@ __all__ = [
     "reports_directory",
     "run",
     "schema",
-    "second_text",
     "short_host_name",
     "shown_verdict",
     "site_directories",
