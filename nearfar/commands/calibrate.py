@@ -17,9 +17,9 @@ from nearfar.model.calibration import (
     as_json,
     beside_others,
     calibrate,
+    estimate_text,
     measured_cells,
     node_type_of,
-    told,
 )
 from nearfar.model.prediction import NodeType, check_endpoints, load_node_type
 
@@ -123,7 +123,7 @@ def _text(calibration: Calibration, document: Document) -> Iterator[str]:
     rows = []
     for estimate in calibration.estimates.values():
         value = f"{estimate.value:.2f}" if estimate.value is not None else f"≥ {estimate.low:.2f}"
-        rows.append((estimate.name, value, told(estimate)))
+        rows.append((estimate.name, value, estimate_text(estimate)))
     yield from _indented(rows)
     for name, capacity in calibration.node_type.capacities.items():
         if capacity.value is not None and (capacity.read_weight, capacity.write_weight) != (1.0, 1.0):

@@ -82,7 +82,7 @@ def _below_link(value: float, lower: float | None, about: _About) -> UnitFault |
         return None
     narrow = min(expected, key=lambda each: each.ceiling)
     part = value / narrow.ceiling
-    carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.words.partition(', ')[0]})"
+    carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.explanation.partition(', ')[0]})"
     if part < OTHER_UNIT:
         why = meant(value, narrow.ceiling, _TOO_LITTLE) or "; it would accept a broken path"
         return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {carries}{why}")
@@ -104,7 +104,7 @@ def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
     link, way = _link(flow, node)
     payload = link_ceiling(link, way) or one
     many = round(metric.ceiling / one, 2)
-    words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_words(link)}"
+    words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_text(link)}"
     return PhysicalLimit(metric.ceiling, metric.ceiling * min(1.0, payload / one), words, link.kind)
 
 

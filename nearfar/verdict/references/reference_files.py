@@ -124,7 +124,7 @@ class ReferenceFile:
                 for row in self.table(check, model).values():
                     most = (rate or 0.0) * row.host_directions
                     if most and row.unit == "GB/s" and row.value > most:
-                        words = f"{row.value:g} GB/s is above the line rate of {link_limits.link_words(link)}, {most:.1f} GB/s"
+                        words = f"{row.value:g} GB/s is above the line rate of {link_limits.link_text(link)}, {most:.1f} GB/s"
                         raise self.file.error(f"{check}: {row.name}: {words}", *row.steps)
 
     def reference(self, row: ReferenceRow, stamp: Mapping[str, str]) -> Reference:

@@ -132,9 +132,9 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
     if expected is None:
         return None
     degraded = None if expected.floor is None else expected.ceiling * expected.floor
-    words = "" if degraded is None else f"at least {figure(degraded, metric.unit)} (prediction: {expected.words})"
+    words = "" if degraded is None else f"at least {figure(degraded, metric.unit)} (prediction: {expected.explanation})"
     return Reference(
-        expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.words, degraded, words
+        expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.explanation, degraded, words
     )
 
 
