@@ -27,11 +27,11 @@ _About = Sequence[tuple[Metric, Node]]
 
 
 class PhysicalLimit(NamedTuple):
-    """What a figure cannot exceed, GB/s: ``line`` with packet headers, ``payload`` without. ``words`` name the link."""
+    """What a figure cannot exceed, GB/s: ``line`` with packet headers, ``payload`` without. ``link`` names what carries it."""
 
     line: float
     payload: float
-    words: str
+    link: str
     kind: str
 
 
@@ -64,7 +64,7 @@ def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
 
 def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     """What is wrong with a rate above what its links can carry."""
-    said = f"{limit.words}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
+    said = f"{limit.link}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
     if value > limit.line:
         words = f"{value:g} GB/s is above the line rate of {said}{meant(value, limit.payload, _TOO_MUCH)}"
         return UnitFault(ERROR, "line-rate", words)
