@@ -60,14 +60,30 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     return top
 
 
+def _complete() -> None:
+    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; README.md says how that is switched on. Without
+    argcomplete nothing is said."""
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(parser(_chosen(os.environ["COMP_LINE"].split()[1:])))
+
+
+def _chosen(words: Sequence[str]) -> str | None:
+    """The command among the words of a command line."""
+    return next((word for word in words if not word.startswith("-")), None)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code. A user's error is one line, never a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    if {"_ARGCOMPLETE", "COMP_LINE"} <= set(os.environ):
+        _complete()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        parsed, rest = parser(chosen).parse_known_args(words)
+        parsed, rest = parser(_chosen(words)).parse_known_args(words)
         if rest:
             parsed.parser.error(f"unrecognized arguments: {' '.join(rest)}")  # with the command's own usage
         code: int = parsed.run(parsed)

@@ -1,6 +1,7 @@
 """What every other room stands on: users' errors and exit codes, the words of verdicts, children with time limits, files, YAML.
 
-``supervise`` is started by itself on a node (``python -m nearfar.base.supervise``) and is therefore not imported here.
+``supervise`` is started by itself on a node (``python -m nearfar.base.supervise``) and is therefore not imported here; nor is
+``statistics``, which takes its time to import.
 Needs: PyYAML; Jinja2, jsonschema and ClusterShell only where a site's file or a list of nodes is read.
 """
 
@@ -18,10 +19,13 @@ from .files import (
     state_directory,
     write_atomically,
 )
+from .host_names import short_host_name
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
 from .schema_check import conforms
 from .site_file import SiteFile, SiteFileError, Step, nearest, schema, site_directories, site_files, validator
+from .tables import columns
+from .times import day_text, day_time, minute_text, name_text, utc_text, utc_time
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
@@ -42,13 +46,18 @@ __all__ = [
     "SiteFileError",
     "Step",
     "cannot_write",
+    "columns",
     "conforms",
     "copy_tree",
+    "day_text",
+    "day_time",
     "files",
     "find_program",
     "good",
     "lock",
     "make_directory",
+    "minute_text",
+    "name_text",
     "nearest",
     "node_lists",
     "node_lock",
@@ -59,12 +68,16 @@ __all__ = [
     "reports_directory",
     "run",
     "schema",
+    "short_host_name",
     "shown_verdict",
     "site_directories",
     "site_file",
     "site_files",
     "state_directory",
+    "statistics",
     "supervise",
+    "utc_text",
+    "utc_time",
     "validator",
     "worst",
     "write_atomically",

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import CouldNotJudge
+from .times import name_text
 
 #: The checkout: the directory that holds the package, the checks and the site files.
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -171,7 +172,7 @@ def new_run_directory(system: str, started: float | None = None) -> Path:
     """Make ``reports/<system>/<YYYYmmddTHHMMSS>`` (UTC); a second run in the same second gets a suffix, never the
     same folder."""
     base = make_directory(reports_directory() / system)
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(started))
+    stamp = name_text(started)
     for name in [stamp, *(f"{stamp}-{n}" for n in range(2, 1000))]:
         try:
             (base / name).mkdir()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, NearfarError, site_directories
+from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
 from nearfar.binding import FORMS, SIDES, Layout, Placement, explain, place, render, wrong_side
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.site import systems
@@ -155,5 +155,4 @@ def _table(placements: Sequence[Placement]) -> list[str]:
                 (p.path or "-") + (", shared" if p.shared else ""),
             ]
         )
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return columns(rows)

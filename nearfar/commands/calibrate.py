@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, site_directories
+from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, site_directories
 from nearfar.measurement import Document, load, merge
 from nearfar.model.calibration import (
     Calibration,
@@ -17,9 +17,9 @@ from nearfar.model.calibration import (
     as_json,
     beside_others,
     calibrate,
+    estimate_text,
     measured_cells,
     node_type_of,
-    told,
 )
 from nearfar.model.prediction import NodeType, check_endpoints, load_node_type
 
@@ -123,8 +123,8 @@ def _text(calibration: Calibration, document: Document) -> Iterator[str]:
     rows = []
     for estimate in calibration.estimates.values():
         value = f"{estimate.value:.2f}" if estimate.value is not None else f"≥ {estimate.low:.2f}"
-        rows.append((estimate.name, value, told(estimate)))
-    yield from _columns(rows)
+        rows.append((estimate.name, value, estimate_text(estimate)))
+    yield from _indented(rows)
     for name, capacity in calibration.node_type.capacities.items():
         if capacity.value is not None and (capacity.read_weight, capacity.write_weight) != (1.0, 1.0):
             yield f"{name}: a byte read weighs {capacity.read_weight:.3f}, a byte written {capacity.write_weight:.3f}"
@@ -139,7 +139,7 @@ def _text(calibration: Calibration, document: Document) -> Iterator[str]:
         if several:
             yield ""
             yield f"{title} (measured, predicted, deviation, how unequally the flows share, limited by)"
-            yield from _columns([_row(one) for one in several])
+            yield from _indented([_row(one) for one in several])
         if calibrates and len(several) < len(found):
             worst = max((abs(one.deviation or 0.0) for one in found if one.measured.cell.lone), default=0.0)
             yield f"{len(found) - len(several)} single flows: residuals up to {worst:.2%}"
@@ -171,10 +171,8 @@ def _row(one: Comparison) -> tuple[str, ...]:
     return cell, f"{one.measured.total:.2f}", f"{sum(one.predicted):.2f}", f"{one.deviation:+.1%}", shares, limits
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        yield "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths)).rstrip()
+def _indented(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    return (f"  {line}" for line in columns(rows))
 
 
 def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:

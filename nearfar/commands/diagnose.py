@@ -11,7 +11,7 @@ from typing import Any
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
 from nearfar.model.calibration import MeasuredCell, measured_cells
-from nearfar.model.diagnosis import ORIGINS, DegradedPart, Diagnosis, Gaps, as_json, cells_words, diagnose, gaps_of
+from nearfar.model.diagnosis import ORIGINS, DegradedPart, Diagnosis, Gaps, as_json, cells_text, diagnose, gaps_of
 from nearfar.model.prediction import NodeType
 
 from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
@@ -116,10 +116,10 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     if document.aggressors:
         about += f", measured beside {', '.join(document.aggressors)}"
     origins = "".join(f"; {count} with {ORIGINS[origin]}" for origin, count in diagnosis.origins.items())
-    yield f"{document.source}{about}: {cells_words(diagnosis.compared)} compared{origins.replace(';', ':', 1)}"
+    yield f"{document.source}{about}: {cells_text(diagnosis.compared)} compared{origins.replace(';', ':', 1)}"
     yield from gaps.lines
     if diagnosis.left_out:
-        yield f"{cells_words(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
+        yield f"{cells_text(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
     explained = len(diagnosis.bad) - len(diagnosis.unexplained)
     if not diagnosis.degraded:
         yield _nothing(diagnosis, gaps) or "nothing is slow"
@@ -127,11 +127,11 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     if diagnosis.undecided:
         yield _undecided(diagnosis)
     elif not diagnosis.sets:
-        yield f"no single part explains this, nor two: {cells_words(len(diagnosis.bad))} slow"
+        yield f"no single part explains this, nor two: {cells_text(len(diagnosis.bad))} slow"
     else:
         yield from _set(diagnosis.sets[0])
         slow = len(diagnosis.bad)
-        yield f"  explains {explained} of {cells_words(slow)} that {'is' if slow == 1 else 'are'} slow"
+        yield f"  explains {explained} of {cells_text(slow)} that {'is' if slow == 1 else 'are'} slow"
         for rival in diagnosis.sets[1:]:
             yield "or, as likely (these cells do not tell them apart):"
             yield from _set(rival)
@@ -143,7 +143,7 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
 
 def _undecided(diagnosis: Diagnosis) -> str:
     slow = len(diagnosis.bad)
-    falls = f"{cells_words(slow)} {'falls' if slow == 1 else 'fall'} short of siblings and no part explains it"
+    falls = f"{cells_text(slow)} {'falls' if slow == 1 else 'fall'} short of siblings and no part explains it"
     return f"{falls}: GPUs may differ by design; {_DECIDES}"
 
 
@@ -158,4 +158,4 @@ def _set(blames: tuple[DegradedPart, ...]) -> Iterator[str]:
     for blame in blames:
         now = ", ".join(f"{name} {value:.1f} of {blame.healthy[name]:.1f} GB/s" for name, value in blame.now.items())
         factor = f"{blame.factor:.3f} ({blame.low:.3f} to {blame.high:.3f})"
-        yield f"{blame.part.name} is degraded to {factor} of healthy: {blame.part.words}; now {now}"
+        yield f"{blame.part.name} is degraded to {factor} of healthy: {blame.part.description}; now {now}"

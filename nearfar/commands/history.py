@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import history
-from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, nearest
+from nearfar.base import (
+    EXIT_GOOD,
+    CouldNotJudge,
+    NearfarError,
+    columns,
+    day_text,
+    minute_text,
+    nearest,
+    short_host_name,
+    utc_text,
+)
 from nearfar.history import History, RowFilter, Series, pl, series, text
 
 _EPILOG = """\
@@ -30,6 +40,7 @@ nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/refer
 
 exit codes: 0 shown, 2 wrong use (a name that nothing has) or no polars, 3 no history of what is asked, or it cannot be read
 """
+_HOW_MUCH_HEADS = ("first", "last", "figures that failed")
 #: Lines of a table, unless all are asked for.
 MOST_LINES = 40
 _SCHEMA = "nearfar-history/1"
@@ -115,7 +126,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if system not in systems:
         raise NearfarError(f"--system {system}: no history of it{nearest(system, systems)}")
     nodes = store.nodes(system)
-    node = None if args.node is None else args.node.partition(".")[0].lower()
+    node = None if args.node is None else short_host_name(args.node).lower()
     if node is not None and node not in nodes:
         raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
     return RowFilter(system, None if node is None else (node,), args.check, args.metric, None, since)
@@ -126,7 +137,7 @@ def _since(words: str | None) -> datetime | None:
     try:
         return None if words is None else history.parse_since(words, now)
     except ValueError:
-        raise NearfarError(f"--since {words}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
+        raise NearfarError(f"--since {words}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
@@ -173,14 +184,18 @@ def _nothing(store: History, question: RowFilter) -> NearfarError:
     if known.is_empty():
         return CouldNotJudge(f"no such figure of {', '.join(question.nodes or ())}; other nodes have it")
     last: datetime = max(known["started"])
-    return CouldNotJudge(f"no run since {question.since:%Y-%m-%d %H:%M}; the last was {last:%Y-%m-%d %H:%M}")
+    return CouldNotJudge(f"no run since {minute_text(question.since)}; the last was {minute_text(last)}")
 
 
 def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "first": text.time(row["first"]), "last": text.time(row["last"])} for row in rows]
+    return [{**row, "first": utc_text(row["first"]), "last": utc_text(row["last"])} for row in rows]
 
 
-def _how_much() -> tuple[pl.Expr, ...]:
+def _how_much(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return minute_text(row["first"]), minute_text(row["last"]), f"{row['fails']} of {row['figures']:,}"
+
+
+def _aggregates() -> tuple[pl.Expr, ...]:
     """Of some rows: runs, when, and how many figures failed."""
     return (
         pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
@@ -190,39 +205,35 @@ def _how_much() -> tuple[pl.Expr, ...]:
 
 def _systems(args: argparse.Namespace, store: History, question: RowFilter) -> int:
     """Of several systems how much there is of each."""
-    found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_how_much())
+    found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_aggregates())
     if found.is_empty():
         raise _nothing(store, question)
     rows = found.to_dicts()
     if args.json:
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": _as_json(rows)}, indent=1))
         return EXIT_GOOD
-    width = max(len("system"), *(len(row["system"]) for row in rows))
     print(f"{len(rows)} system{'s' if len(rows) > 1 else ''} in {store.directory}; --system NAME shows one's nodes")
-    print(f"{'system':<{width}}  nodes  runs  first             last              figures that failed")
-    for row in rows:
-        print(f"{row['system']:<{width}}  {row['nodes']:5d}  {row['runs']:4d}  {row['first']:%Y-%m-%d %H:%M}  "
-              f"{row['last']:%Y-%m-%d %H:%M}  {row['fails']} of {row['figures']:,}")  # fmt: skip
+    heads = ("system", "nodes", "runs", *_HOW_MUCH_HEADS)
+    lines = [(row["system"], str(row["nodes"]), str(row["runs"]), *_how_much(row)) for row in rows]
+    print("\n".join(columns([heads, *lines], right=[1, 2])))
     return EXIT_GOOD
 
 
 def _overview(args: argparse.Namespace, store: History, question: RowFilter) -> int:
-    found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_how_much())
+    found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_aggregates())
     if found.is_empty():
         raise _nothing(store, question)
     if args.json:
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "system": question.system,
                           "nodes": _as_json(found.to_dicts())}, indent=1))  # fmt: skip
         return EXIT_GOOD
-    width = max(len("node"), *(len(node) for node in found["node"]))
     print(
         f"{question.system}: {found['figures'].sum():,} figures of {len(found)} node{'s' if len(found) > 1 else ''} in {store.directory}"
     )
-    print(f"{'node':<{width}}  runs  metrics  first             last              figures that failed")
+    heads = ("node", "runs", "metrics", *_HOW_MUCH_HEADS)
     rows = found.sort("fails", "last", descending=[True, False]).to_dicts()
-    for row in rows if args.all else rows[:MOST_LINES]:
-        print(f"{row['node']:<{width}}  {row['runs']:4d}  {row['metrics']:7d}  {row['first']:%Y-%m-%d %H:%M}  "
-              f"{row['last']:%Y-%m-%d %H:%M}  {row['fails']} of {row['figures']:,}")  # fmt: skip
+    lines = [(row["node"], str(row["runs"]), str(row["metrics"]), *_how_much(row)) for row in rows]
+    print("\n".join(columns([heads, *(lines if args.all else lines[:MOST_LINES])], right=[1, 2])))
     if not args.all and len(rows) > MOST_LINES:
         print(f"… and {len(rows) - MOST_LINES} more (--all)")
     return EXIT_GOOD
@@ -243,6 +254,6 @@ def _notes(store: History, question: RowFilter, found: Sequence[Series]) -> list
         if gone:
             hint = _nearest(question.metric, sorted(later["metric"]))
             notes.append(
-                f"note: {question.metric} was last measured on {last:%Y-%m-%d}; {', '.join(checks)} has run since{hint}"
+                f"note: {question.metric} was last measured on {day_text(last)}; {', '.join(checks)} has run since{hint}"
             )
     return notes

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, columns, node_lock
 from nearfar.measurement import EXPECTED_SKIPS, dump, loads
 from nearfar.mpi.osu import (
     BENCHMARKS,
@@ -116,10 +116,9 @@ def _exit_code(found: dict[str, Any]) -> int:
 def _table(text: str) -> str:
     document = loads(text)
     metrics = figures(document)
-    width = max((len(metric.name) for metric in metrics), default=0)
     mpi, version = document.raw["node"].get("software", {}).get("mpi"), document.raw["program"]["version"]
     lines = [f"{mpi or 'no MPI'}, OSU {version or 'was not run'}"]
-    lines += [f"{metric.name:<{width}}  {metric.value:12.3f} {metric.unit}" for metric in metrics]
+    lines += columns([(metric.name, f"{metric.value:.3f}", metric.unit) for metric in metrics], right=[1])
     lines += [f"{finding.item}: {finding.reason}" for finding in disturbances.findings(document)]
     lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)
     return "".join(f"{line.rstrip()}\n" for line in lines)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from nearfar.base import EXIT_GOOD, NearfarError, site_directories
+from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
 from nearfar.measurement import dump
 from nearfar.model.diagnosis import parts_of
@@ -98,11 +98,7 @@ def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
     if not rows:
         print("no cells" if node_type.node.gpus else "no cells: the node type has no GPUs")
         return
-    width = max(len(row[0]) for row in rows)
-    rates = max(len(row[1]) for row in rows)
-    print(f"{'flow':<{width}}  {'GB/s':>{rates}}  limited by")
-    for flow, rate, limits in rows:
-        print(f"{flow:<{width}}  {rate:>{rates}}  {limits}".rstrip())
+    print("\n".join(columns([("flow", "GB/s", "limited by"), *rows], right=[1])))
     for name, source in unknown.items():
         print(f"{name} is not known: {source}")
 

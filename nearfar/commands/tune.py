@@ -18,7 +18,9 @@ from nearfar.base import (
     CouldNotJudge,
     NearfarError,
     SiteFile,
+    day_text,
     lock,
+    minute_text,
     nearest,
     site_directories,
     site_files,
@@ -190,7 +192,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     try:
         since = None if args.since is None else history.parse_since(args.since, now)
     except ValueError:
-        raise NearfarError(f"--since {args.since}: expected a day such as {now:%Y-%m-%d}, or 24h, 30d, 12w") from None
+        raise NearfarError(f"--since {args.since}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None
     nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")
     missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
     if missing:
@@ -211,7 +213,7 @@ def _known_runs(store: History, question: RowFilter) -> list[str]:
         return list(found["run"])
     asked = f"no run of {question.system}"
     asked += "" if question.nodes is None else " on these nodes"
-    asked += "" if question.since is None else f" since {question.since:%Y-%m-%d %H:%M} UTC"
+    asked += "" if question.since is None else f" since {minute_text(question.since)} UTC"
     before = runs(RowFilter(question.system, question.nodes))
     if before.is_empty():
         raise CouldNotJudge(
@@ -219,7 +221,7 @@ def _known_runs(store: History, question: RowFilter) -> list[str]:
         )
     last = before["started"][-1]
     raise CouldNotJudge(
-        f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {last:%Y-%m-%d %H:%M}; "
+        f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {minute_text(last)}; "
         "give an earlier --since, or run nearfar validate again"
     )
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge
+from nearfar.base import NOT_JUDGED, CouldNotJudge, day_text
 from nearfar.verdict import Baseline, Verdict, plausibility
 
 from . import rows
@@ -106,7 +106,7 @@ def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str,
     runs = pairs.filter(way & software.fill_null(False) & _same_boards())
     last = runs.group_by("metric", maintain_order=True).agg(pl.col("value", "started").tail(RUNS))
     return {
-        str(metric): Baseline(tuple(values), f"{min(started):%Y-%m-%d}")
+        str(metric): Baseline(tuple(values), day_text(min(started)))
         for metric, values, started in last.select("metric", "value", "started").rows()
     }
 

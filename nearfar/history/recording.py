@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, write_atomically
+from nearfar.base import CouldNotJudge, name_text, write_atomically
 
 from . import rows
 from .lazy_polars import pl
@@ -79,7 +79,7 @@ def _write(history: Path, found: list[dict[str, Any]]) -> None:
     first = min(found, key=lambda row: row["started"])
     digest = sha256("".join(sorted({row["source"] for row in found})).encode()).hexdigest()[:12]
     system = history / VERSION / f"system={word(first['system'])}"
-    name = f"{word(first['node'])}.{first['started']:%Y%m%dT%H%M%S}.{digest}.parquet"
+    name = f"{word(first['node'])}.{name_text(first['started'])}.{digest}.parquet"
     path = system / f"month={first['started']:%Y-%m}" / name
     if path.exists():
         return

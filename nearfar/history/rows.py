@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, NearfarError, short_host_name, utc_time
 from nearfar.verdict import JudgedMetric, MeasuredGpu, Verdict, verdict_file
 
 _STAMP = ("driver", "cuda", "mps", "kernel")
@@ -66,7 +66,7 @@ def _refuse_another_node(folder: Path, verdict: Verdict) -> None:
 
 def short_name(hostname: str) -> str:
     """A node as the history calls it: without its domain."""
-    return hostname.partition(".")[0].lower()
+    return short_host_name(hostname).lower()
 
 
 def _common(verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _common(verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Any]:
 def time_of(text: Any, path: Path) -> datetime:
     """A document's UTC time. Raises ``CouldNotJudge`` with its ``path`` for anything else."""
     try:
-        return datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+        return utc_time(str(text))
     except ValueError:
         raise CouldNotJudge(f"{path}: '{text}' is no time; expected one such as 2026-11-20T09:00:00Z") from None
 

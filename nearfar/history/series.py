@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import comb
 from typing import NamedTuple
 
-from nearfar.base import ORDER
+from nearfar.base import ORDER, statistics
 
 from .lazy_polars import pl
 
@@ -56,7 +54,7 @@ class Series:
     @property
     def interval(self) -> tuple[float, float]:
         """An interval of at least 95 % for the median; the extremes of fewer than six runs."""
-        return median_interval(self.values)
+        return statistics.median_interval(self.values) or (min(self.values), max(self.values))
 
     @property
     def last(self) -> Point:
@@ -83,17 +81,6 @@ def from_rows(rows: pl.DataFrame) -> list[Series]:
 def worst_first(found: Iterable[Series]) -> list[Series]:
     """By their medians, of one figure on many nodes: the least rate, the longest time first."""
     return sorted(found, key=lambda each: -each.median if each.unit in LESS_IS_BETTER else each.median)
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The order statistics that hold the median with at least 95 %; the extremes where there are fewer than six."""
-    ordered, n = sorted(values), len(values)
-    outside, skipped = 0.0, 0
-    while skipped < (n - 1) // 2 and outside + comb(n, skipped) / 2**n <= 0.025:
-        outside += comb(n, skipped) / 2**n
-        skipped += 1
-    first = max(0, skipped - 1)
-    return ordered[first], ordered[n - 1 - first]
 
 
 def sparkline(values: Sequence[float], least: float, most: float, width: int = 30) -> str:

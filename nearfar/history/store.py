@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, day_time
 
 from .lazy_polars import pl
 from .places import COMPACTED, VERSION, word
@@ -225,4 +225,4 @@ def parse_since(text: str, now: datetime) -> datetime:
     span = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if span:
         return now - timedelta(hours=int(span.group(1)) * {"h": 1, "d": 24, "w": 168}[span.group(2)])
-    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=now.tzinfo)
+    return day_time(text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
+from nearfar.base import columns, day_text, minute_text, utc_text
 from nearfar.verdict.references import figure
 
 from .series import Series, sparkline
@@ -18,22 +18,19 @@ def table(found: Sequence[Series], most: int | None) -> list[str]:
     title = ", ".join(next(iter(common[name])) for name in ("metric", "check", "node") if name not in keys)
     first, last = (pick(p.started for each in found for p in each.points) for pick in (min, max))
     units = f", {_unit(shown[0].unit)}" if len(common["unit"]) == 1 else ""
-    lines = [f"{f'{title}{units}: ' if title else ''}{first:%Y-%m-%d} to {last:%Y-%m-%d}, the worst first"]
-    widths = [max(len(key), *(len(_key(each, key)) for each in shown)) for key in keys]
-    heads = "  ".join(f"{key:<{width}}" for key, width in zip(keys, widths))
-    lines.append(f"{heads}  runs   median  interval             last  verdict")
+    lines = [f"{f'{title}{units}: ' if title else ''}{day_text(first)} to {day_text(last)}, the worst first"]
+    rows = [(*keys, "runs", "median", "interval", "last", "verdict", "")]
     # Of one figure all lines have one scale; of several each has its own.
     every = [value for each in shown for value in each.values]
     scale = (min(every), max(every)) if len(common["metric"]) == 1 and len(shown) > 1 else None
     for each in shown:
-        cells = "  ".join(f"{_key(each, key):<{width}}" for key, width in zip(keys, widths))
         low, high = each.interval
-        between = f"{figure(low, each.unit)} – {figure(high, each.unit)}"
-        line = sparkline(each.values, *(scale or _scale(each)))
-        lines.append(
-            f"{cells}  {len(each.points):4d}  {figure(each.median, each.unit):>7}  {between:<17}  "
-            f"{figure(each.last.value, each.unit):>7}  {each.last.verdict:<10}  {line}"
-        )
+        rows.append((
+            *(str(getattr(each, key)) for key in keys), str(len(each.points)), figure(each.median, each.unit),
+            f"{figure(low, each.unit)} – {figure(high, each.unit)}", figure(each.last.value, each.unit),
+            each.last.verdict, sparkline(each.values, *(scale or _scale(each))),
+        ))  # fmt: skip
+    lines += columns(rows, right=[len(keys), len(keys) + 1, len(keys) + 3])
     if len(found) > len(shown):
         lines.append(f"… and {len(found) - len(shown)} more (--all)")
     return lines
@@ -42,10 +39,6 @@ def table(found: Sequence[Series], most: int | None) -> list[str]:
 def _scale(one: Series) -> tuple[float, float]:
     """From the least to the most, and wide enough that mere noise stays flat."""
     return min(*one.values, 0.97 * one.median), max(*one.values, 1.01 * one.median)
-
-
-def _key(each: Series, key: str) -> str:
-    return str(getattr(each, key))
 
 
 def _unit(unit: str) -> str:
@@ -60,18 +53,12 @@ def runs(one: Series) -> list[str]:
         f"{figure(low, one.unit)} to {figure(high, one.unit)}, {len(one.points)} run{'s' if len(one.points) > 1 else ''}",
         sparkline(one.values, *_scale(one), 60),
     ]
+    rows = []
     for point in one.points:
         interval = "" if point.low is None or point.high is None else (
             f"{figure(point.low, one.unit)} – {figure(point.high, one.unit)}")  # fmt: skip
-        lines.append(
-            f"{point.started:%Y-%m-%d %H:%M}  {figure(point.value, one.unit):>7}  {interval:<17}  {point.verdict:<13}  {point.run}"
-        )
-    return lines
-
-
-def time(moment: datetime) -> str:
-    """A moment as documents write it."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+        rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.verdict, point.run))
+    return lines + columns(rows, right=[1])
 
 
 def as_json(found: Sequence[Series]) -> list[dict[str, object]]:
@@ -81,7 +68,7 @@ def as_json(found: Sequence[Series]) -> list[dict[str, object]]:
             "node": each.node, "check": each.check, "metric": each.metric, "unit": each.unit,
             "n": len(each.points), "median": each.median, "interval": list(each.interval), "last": each.last.value,
             "verdict": each.last.verdict, "clock_set_back": bool(each.last.epoch),
-            "points": [{**point._asdict(), "started": time(point.started)} for point in each.points],
+            "points": [{**point._asdict(), "started": utc_text(point.started)} for point in each.points],
         }
         for each in found
     ]  # fmt: skip

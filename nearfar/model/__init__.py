@@ -7,9 +7,9 @@ Needs: base, topology, cells, measurement.
 from __future__ import annotations
 
 from . import link_limits
-from .link_limits import link_words
+from .link_limits import link_text
 
 __all__ = [
     "link_limits",
-    "link_words",
+    "link_text",
 ]

@@ -48,7 +48,7 @@ class Expectation:
     ceiling: float
     floor: float | None
     broken: float
-    words: str
+    explanation: str
 
 
 def knows_memory(cell: Cell, node: Node) -> bool:
@@ -125,13 +125,13 @@ def expectation(metric: Metric, node: Node) -> Expectation | None:
     alone, shared = floors
     off_socket = metric.path_class in ("off_socket", "unknown")
     floor = alone if load == "lone" and not any(flow.sm for flow in flows) else shared
-    ways = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
+    loads = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
     return Expectation(
         ceiling=sum(known),
         floor=None if off_socket else floor,
         broken=BROKEN_OFF_SOCKET if off_socket else BROKEN,
-        words=f"{link_words(link)} carries {sum(known):.1f} GB/s of payload"
-        + (", the package link is not described" if off_socket else f", {floor:g} of it is expected {ways}"),
+        explanation=f"{link_text(link)} carries {sum(known):.1f} GB/s of payload"
+        + (", the package link is not described" if off_socket else f", {floor:g} of it is expected {loads}"),
     )
 
 
@@ -150,9 +150,9 @@ def _of_peers(metric: Metric, node: Node) -> Expectation | None:
         return None
     floor = floors[2] if any(flow.sm for flow in flows) else floors[0] if load == "lone" else floors[1]
     ceiling *= 2 if metric.total else 1
-    ways = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
-    words = f"{link_words(link)} carries {ceiling:.1f} GB/s of payload, {floor:g} of it is expected {ways}"
-    return Expectation(ceiling=ceiling, floor=floor, broken=BROKEN, words=words)
+    loads = "both directions" if metric.total else {"lone": "alone", "both": "with both directions at once"}[load]
+    words = f"{link_text(link)} carries {ceiling:.1f} GB/s of payload, {floor:g} of it is expected {loads}"
+    return Expectation(ceiling=ceiling, floor=floor, broken=BROKEN, explanation=words)
 
 
 def _of_exchange(metric: Metric, node: Node) -> Expectation | None:
@@ -170,16 +170,16 @@ def _of_exchange(metric: Metric, node: Node) -> Expectation | None:
     if exchange.hub is not None:
         if exchange.hub not in behind_nvswitch(node) or not metric.total:
             return None
-        words = f"GPU {exchange.hub}'s lanes to the switch, {link_words(link)}, carry {ceiling:.1f} GB/s of payload"
+        words = f"GPU {exchange.hub}'s lanes to the switch, {link_text(link)}, carry {ceiling:.1f} GB/s of payload"
     else:
         together = len(metric.cell.flows) if metric.total else 1
         ceiling *= together
-        words = f"{'' if together == 1 else f'{together} × '}{link_words(link)} carries {ceiling:.1f} GB/s of payload"
+        words = f"{'' if together == 1 else f'{together} × '}{link_text(link)} carries {ceiling:.1f} GB/s of payload"
     words += f", {floors[1]:g} of it is expected of many at once"
-    return Expectation(ceiling=ceiling, floor=floors[1], broken=BROKEN, words=words)
+    return Expectation(ceiling=ceiling, floor=floors[1], broken=BROKEN, explanation=words)
 
 
-def link_words(link: Link) -> str:
+def link_text(link: Link) -> str:
     """A link as people name it: ``PCIe 5.0 x16``, ``NVLink 2 x2``."""
     if link.kind == "pcie":
         return f"PCIe {link.gen}.0 x{link.width}" if link.gen and link.width else "PCIe"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nearfar.base import ORDER, shown_verdict
+from nearfar.base import ORDER, columns, shown_verdict
 from nearfar.report.figures import coverage, plural
 from nearfar.verdict import RunDirectory
 
@@ -18,22 +18,16 @@ def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, s
     """How much was judged, verdict and figures of each check, the worst reasons, what explains them (by node folder), what
     is modelled, and where the page is."""
 
-    def paint(word: str, width: int = 0) -> str:
-        padded = f"{word:<{width}}"
-        return f"\033[1;{_COLOURS[word]}m{padded}\033[0m" if colour and word in _COLOURS else padded
+    def paint(word: str) -> str:
+        return f"\033[1;{_COLOURS[word]}m{word}\033[0m" if colour and word in _COLOURS else word
 
     checks = [(shown_verdict(check.word, node.modelled), node, check) for node in run.nodes for check in node.checks]
-    width = max((len(word) for word, _, _ in checks), default=4)
-    names = max((len(short_name(check.name)) for _, _, check in checks), default=0)
     several = len({node.name for _, node, _ in checks}) > 1
-    places = max((len(node.name) for _, node, _ in checks), default=0)
-    lines = []
+    rows = []
     for word, node, check in checks:
-        where = f"{_plain(node.name):<{places}}  " if several else ""
-        lines.append(
-            f"{paint(word, width)}  {where}{short_name(check.name):<{names}}  {_plain(check_line(check, node))}"
-        )
-
+        where = [_plain(node.name)] if several else []
+        rows.append([paint(word), *where, short_name(check.name), _plain(check_line(check, node))])
+    lines = columns(rows)
     notice = modelled_notice(run)
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
     tail[:0] = _answers(run, explained or {}, several)

@@ -28,6 +28,7 @@ from nearfar.base import (
     node_lock,
     passes,
     process,
+    utc_text,
     worst,
 )
 from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, questions, reframe_file
@@ -267,7 +268,7 @@ def _account(
     summary = {
         "schema": "nearfar-run/1",
         "system": about["system"],
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "started": utc_text(started),
         "seconds": round(seconds, 3),
         "command": about["command"],
         "hostname": about["hostname"],

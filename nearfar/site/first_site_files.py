@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, write_atomically
+from nearfar.base import NearfarError, day_text, write_atomically
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 #: As the schema of system files has it.
@@ -79,7 +78,7 @@ def _system(name: str, node: Node) -> str:
     return f"""{_unreviewed(name, node)}
 system: {name}
 description: {_text(f"{product or host}, {len(node.gpus)} GPUs")}
-source: {_text(f"observed on {host}, {_today()}")}
+source: {_text(f"observed on {host}, {day_text()}")}
 
 # Which hosts are this system's: all that have the firmware's product name, or by name (hosts: ["node[001-120]"]), which
 # comes first. A virtual machine's product name is shared by many others: name the hosts.
@@ -153,7 +152,7 @@ def _node_type(name: str, node: Node) -> str:
     return f"""{_unreviewed(name, node)}
 node_type: {name}
 description: {_text(node.product or node.hostname)}
-source: {_text(f"observed on {node.hostname}, {_today()}")}
+source: {_text(f"observed on {node.hostname}, {day_text()}")}
 xml: {name}.xml
 {"".join(sections)}
 # What flows share, where it is known, as in the published node types: g0.h2d, n0.memory, p0-p1 …
@@ -162,7 +161,7 @@ capacities: {{}}
 
 
 def _unreviewed(name: str, node: Node) -> str:
-    return _UNREVIEWED.format(name=name, host=node.hostname, date=_today())
+    return _UNREVIEWED.format(name=name, host=node.hostname, date=day_text())
 
 
 def _nominal(link: Link) -> Link:
@@ -183,7 +182,3 @@ def _same(node: Node, value_of: Callable[[Gpu], Any]) -> Any:
 def _text(words: str) -> str:
     """A YAML string; braces of Jinja2 in a machine's own words must stay words."""
     return json.dumps(words.replace("{", "(").replace("}", ")"), ensure_ascii=False)
-
-
-def _today() -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime())

@@ -83,10 +83,10 @@ def rows(
     found: dict[Cell | str, KnownPath] = {}
     for metric in figures:
         for file in files:
-            place = file.place(check_of(metric), model_of(metric, node), row_keys(metric))
-            if place is not None:
+            row = file.row(check_of(metric), model_of(metric, node), row_keys(metric))
+            if row is not None:
                 subject = metric.subject if isinstance(metric, SubjectMetric) else metric.cell
-                found.setdefault(subject, KnownPath(f"{file.file.path}:{file.file.line(*place)} has a value for it"))
+                found.setdefault(subject, KnownPath(f"{row.file}:{row.line} has a value for it"))
     return found
 
 

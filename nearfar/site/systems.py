@@ -22,6 +22,7 @@ from nearfar.base import (
     nearest,
     node_set,
     refuse_too_many,
+    short_host_name,
     site_directories,
     site_files,
 )
@@ -201,7 +202,7 @@ def claims(hostname: str, product: str | None, systems: Mapping[str, System]) ->
 
     Raises ``NearfarError`` when two files claim it in the same way.
     """
-    short = hostname.split(".")[0]
+    short = short_host_name(hostname)
     by_name = [s for s in systems.values() if any(h in node_set(p) for p in s.hosts for h in (hostname, short))]
     by_product = [s for s in systems.values() if product and s.product == product]
     for found, what in ((by_name, f"host {hostname}"), (by_product, f"product '{product}'")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from nearfar.base import columns
 
 from .bitmaps import format_cpu_list
 from .parts import Gpu, Link, Nic, Node, NumaNode
@@ -85,7 +85,7 @@ def _numa_line(node: Node, numa: NumaNode) -> str:
 def _devices(node: Node, numa: int | None, package: int | None) -> list[str]:
     rows = [_gpu_row(gpu) for gpu in node.gpus if (gpu.numa_node, gpu.package) == (numa, package)]
     rows += [_nic_row(nic) for nic in node.nics if (nic.numa_node, nic.package) == (numa, package)]
-    return _columns(rows)
+    return columns(rows)
 
 
 def _gpu_row(gpu: Gpu) -> list[str]:
@@ -113,7 +113,7 @@ def _host_table(node: Node) -> list[str]:
     rows = [["", *(f"g{gpu.index}" for gpu in node.gpus)]]
     for numa in node.host_numa_nodes:
         rows.append([f"n{numa.index}", *(host_class(node, numa.index, gpu.index) for gpu in node.gpus)])
-    return _columns(rows)
+    return columns(rows)
 
 
 def _device_table(node: Node) -> list[str]:
@@ -123,7 +123,7 @@ def _device_table(node: Node) -> list[str]:
     for gpu in node.gpus:
         peers = ["-" if gpu == other else peer_class(node, gpu.index, other.index) for other in node.gpus]
         rows.append([f"g{gpu.index}", *peers, *(nic_class(node, gpu.index, nic.name) for nic in node.nics)])
-    return _columns(rows)
+    return columns(rows)
 
 
 def _distance_table(node: Node) -> list[str]:
@@ -133,9 +133,4 @@ def _distance_table(node: Node) -> list[str]:
         return []
     rows = [["", *(f"n{index}" for index in known)]]
     rows += [[f"n{a}", *(str(node.distances.get((a, b), "")) for b in known)] for a in known]
-    return _columns(rows)
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return columns(rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
 
+from nearfar.base import statistics
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric
 from nearfar.verdict.references import figure
 
@@ -14,7 +14,6 @@ FEWEST = 5
 SLACK = {"lone": 0.03, "windowed": 0.06, "other": 0.10}
 #: And in multiples of what it usually varies by (a robust standard deviation).
 SPREADS = 5.0
-_ROBUST = 1.4826
 _RATES = ("GB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 _TIMES = ("us", "ns", "ms", "s")
 
@@ -34,8 +33,7 @@ class Baseline:
     @property
     def spread(self) -> float:
         """What runs differ by: 1.4826 times the median distance from the median, as a standard deviation."""
-        middle = self.median
-        return _ROBUST * statistics.median(abs(value - middle) for value in self.values)
+        return statistics.spread(self.values)
 
     def words(self, unit: str) -> str:
         """``55.3 before (5 runs since 2026-11-01)``."""

@@ -15,11 +15,12 @@ def findings(
     used = {reference.file for reference in references.values() if reference is not None}
     found = []
     for file in files:
-        rows = file.file.data.get(check)
-        if file.origin != "tuned" or not rows or not references or str(file.file.path) in used:
+        tables = file.tables.get(check, {})
+        names = tables.get(None, tables)
+        if file.origin != "tuned" or not names or not references or str(file.file.path) in used:
             continue
         line = file.file.line(check)
-        has = ", ".join(str(key) for key in rows if key != "$index")
+        has = ", ".join(map(str, names))
         node = f"; this node's GPUs are {', '.join(models)}" if models else "; no GPU of this node has a known model"
         words = f"{file.file.path}:{line}: not one row of {check} fits a figure (it has {has}{node})"
         found.append(Finding("references", "INDETERMINATE", words))

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,16 @@ def test_every_command_says_in_a_sentence_what_it_does(command: str) -> None:
 def test_help_names_every_command() -> None:
     shown = nearfar("--help").stdout
     assert all(re.search(rf"\n    {command}\s", shown) for command in cli.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "line, offered", [("nearfar pre", "predict"), ("nearfar predict --no", "--node"), ("nearfar slurm he", "health")]
+)
+def test_the_shell_is_told_what_may_follow(line: str, offered: str, tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete")
+    said = tmp_path / "said"
+    nearfar(_ARGCOMPLETE="1", COMP_LINE=line, COMP_POINT=str(len(line)), _ARGCOMPLETE_STDOUT_FILENAME=str(said))
+    assert offered in said.read_text().replace("\013", " ").split()
 
 
 @pytest.mark.parametrize("words", [(), ("no-such-command",), ("validate", "--no-such-option"), ("schema", "nothing")])

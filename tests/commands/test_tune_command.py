@@ -122,9 +122,9 @@ def test_what_is_written_is_read_as_it_was_meant(world: World) -> None:
     assert tuned["command"] == "nearfar tune --system redwood"
     for key, limit in made["tuned"].items():
         check, *model, name = key.split("/")
-        place = file.place(check, model[0] if model else None, [name])
-        assert "/".join(place or ()) == key
-        reference = file.reference(file.row(check, MODEL, [name]) or [], tuned["stamp"], place)
+        row = file.row(check, MODEL, [name])
+        assert row is not None and row.place == (check, model[0] if model else None, name)
+        reference = file.reference(row, tuned["stamp"])
         assert reference.value == limit["value"] and reference.lowest == pytest.approx(limit["bound"], rel=2e-4)
         assert reference.note == "tuned 2026-11-03, n = 10, parametric, provisional"
     assert "host_memory_check/local.triad" in made["tuned"], "a check without GPUs has no index"
@@ -321,8 +321,8 @@ def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) ->
     assert (own["date"], own["n"]) == ("2026-11-01", 10)
     assert after["provenance"]["tuned"]["date"] == "2026-11-03"
     file = ReferenceFile(world.file, known_checks())
-    note = file.reference([1.0, None, None, "GB/s"], {}, ("host_memory_check", "local.triad")).note
-    assert note.startswith("tuned 2026-11-01, n = 10")
+    row = file.row("host_memory_check", None, ["local.triad"])
+    assert row is not None and file.reference(row, {}).note.startswith("tuned 2026-11-01, n = 10")
 
 
 def test_published_files_and_templates_are_not_touched(world: World) -> None:

@@ -111,6 +111,6 @@ def test_a_sweep_without_references_has_no_answer_and_gives_them(tmp_path: Path)
     }  # fmt: skip
     assert first["verdict"] == "INDETERMINATE" and "nearfar tune --system mine makes them" in first["reason"]
     done = site.say(["tune", "--system", "mine", "--apply"])
-    assert done.returncode == 0 and "local.triad: [20, -0.1, null, GB/s]" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "local.triad: [20.0, -0.1, null, GB/s]" in done.stdout, done.stdout + done.stderr
     second = swept("second")
     assert (second["verdict"], second["reason"]) == ("PASS", None), second["checks"]

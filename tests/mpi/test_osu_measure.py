@@ -15,7 +15,6 @@ from nearfar.mpi.osu import bindings, disturbances, installed
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.mpi.osu.measuring import Interrupted, Options, measure
 from nearfar.mpi.osu.mpi_figures import figures
-from nearfar.mpi.osu.samples import interval
 from nearfar.mpi.osu.subjects import parse
 from tests.conftest import CHECKOUT
 from tests.mpi.test_osu_subjects import KEENELAND, node
@@ -215,11 +214,6 @@ def test_one_benchmark_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, value)
     raw = measure(KEENELAND, [parse("osu_bw/H-H/same_numa_node")], Options(), ["nearfar", "osu"])
     assert "there is an osu_latency, and no osu_bw" in raw["skipped"][0]["reason"]
-
-
-@pytest.mark.parametrize("n, expected", [(3, None), (5, None), (6, [1, 6]), (9, [2, 8])])
-def test_an_interval_needs_six_runs(n: int, expected: list[int] | None) -> None:
-    assert interval([float(value) for value in range(1, n + 1)]) == expected
 
 
 def test_in_a_job_of_two_nodes_the_ranks_of_one_stay_together(run: Any) -> None:

@@ -34,7 +34,7 @@ def test_every_slip_is_caught_at_its_line_and_nothing_else_is_said(name: str) ->
         for number, line in enumerate(path.read_text().splitlines(), 1):
             mark = _MARK.search(line)
             said = found.pop((path, number), [])
-            fits = [c for c in said if mark and c.level == mark[1] and mark[2] in c.words]
+            fits = [c for c in said if mark and c.level == mark[1] and mark[2] in c.message]
             if bool(mark) != bool(fits) or len(said) != len(fits):
                 missed.append(
                     f"{path.name}:{number}: marked {mark[0] if mark else 'nothing'}, said {[str(c) for c in said]}"
@@ -53,9 +53,11 @@ def test_files_and_folders_with_misspelt_names_are_told() -> None:
 def test_templates_that_do_not_render_are_told() -> None:
     said = {c.file.name: c for c in complaints(DATA / "slips" / "templates")}
     assert (said["slurm.sh.j2"].level, said["slurm.sh.j2"].line) == ("error", 3)
-    assert "'rank' is undefined" in said["openmpi.sh.j2"].words
-    assert said["slrum.sh.j2"].level == "warning" and "(did you mean 'bind/slurm.sh.j2'?)" in said["slrum.sh.j2"].words
-    assert said["page.html"].level == "error" and "endblock" in said["page.html"].words
+    assert "'rank' is undefined" in said["openmpi.sh.j2"].message
+    assert (
+        said["slrum.sh.j2"].level == "warning" and "(did you mean 'bind/slurm.sh.j2'?)" in said["slrum.sh.j2"].message
+    )
+    assert said["page.html"].level == "error" and "endblock" in said["page.html"].message
 
 
 def test_every_slip_is_explained() -> None:

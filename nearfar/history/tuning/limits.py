@@ -4,11 +4,11 @@ none."""
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearfar.verdict.references import figure
+from nearfar.base import statistics
+from nearfar.verdict.references import ReferenceRow, RowPlace, figure
 
 from . import modes, tolerance
 from .samples import SLACK, Pool
@@ -88,7 +88,7 @@ def _tolerated(
     if n < tolerance.LEAST_NODES:
         return middle, "slack", None
     k = tolerance.factor(n, coverage, confidence)
-    away = k * modes.PER_MAD * modes.deviation(nodes)
+    away = k * statistics.spread(nodes)
     return middle + away if above else middle - away, "parametric", k
 
 
@@ -160,9 +160,9 @@ def _listed(words: Sequence[str]) -> str:
     return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
 
-def row(found: TunedLimit, unit: str, less_is_better: bool) -> list[float | str | None]:
-    """``[value, lower, upper, unit]`` of a reference file; the bound is never tighter for its rounding."""
+def row(place: RowPlace, found: TunedLimit, unit: str, less_is_better: bool) -> ReferenceRow:
+    """The row of a reference file; the bound is never tighter for its rounding."""
     part = round(found.bound / found.value - 1, 9)
     if less_is_better:
-        return [found.value, None, max(0.0, math.ceil(part * 1e4) / 1e4), unit]
-    return [found.value, max(-1.0, min(0.0, math.floor(part * 1e4) / 1e4)), None, unit]
+        return ReferenceRow(*place, found.value, None, max(0.0, math.ceil(part * 1e4) / 1e4), unit)
+    return ReferenceRow(*place, found.value, max(-1.0, min(0.0, math.floor(part * 1e4) / 1e4)), None, unit)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from nearfar.base import statistics
 
 #: Fewer figures have no groups that could be told from chance.
 LEAST = 6
@@ -12,8 +13,6 @@ LEAST = 6
 LEAST_IN_GROUP, LEAST_PART = 2, 0.1
 #: Spread below this part of the median is the resolution of the measurement.
 _RESOLUTION = 0.0005
-#: What a median absolute deviation times this estimates is the standard deviation of normal data.
-PER_MAD = 1.4826
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,6 @@ def split(values: Sequence[float]) -> TwoGroups | None:
     at = max(range(least, n - least + 1), key=lambda i: ordered[i] - ordered[i - 1])
     gap = ordered[at] - ordered[at - 1]
     low, high = ordered[:at], ordered[at:]
-    within = (deviation(low) * len(low) + deviation(high) * len(high)) / n
-    spread = PER_MAD * max(within, _RESOLUTION * abs(statistics.median(ordered)))
+    within = (statistics.deviation(low) * len(low) + statistics.deviation(high) * len(high)) / n
+    spread = statistics.SIGMA_PER_MAD * max(within, _RESOLUTION * abs(statistics.median(ordered)))
     return TwoGroups(tuple(order[:at]), tuple(order[at:]), gap, gap / spread if spread else 0.0)
-
-
-def deviation(values: Sequence[float]) -> float:
-    """The median absolute deviation from the median."""
-    middle = statistics.median(values)
-    return statistics.median(abs(value - middle) for value in values)

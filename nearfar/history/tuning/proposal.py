@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from nearfar.base import day_text
 from nearfar.model.prediction import NodeType
-from nearfar.verdict.references import ReferenceFile, fastest_links, figure
+from nearfar.verdict.references import ReferenceFile, ReferenceRow, RowPlace, fastest_links, figure, place_key
 
 from . import limits, reference_text
 from .budget import Budget, budget
 from .limits import Refusal, TunedLimit
-from .reference_text import CurrentFile, Place, Row, key_of
+from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
 #: A median above what its link can carry by more is no rounding.
@@ -38,9 +39,9 @@ class Proposal:
 
     today: CurrentFile
     text: str
-    tuned: Mapping[Place, TunedLimit]
-    refused: Mapping[Place, str]
-    kept: Mapping[Place, str]
+    tuned: Mapping[RowPlace, TunedLimit]
+    refused: Mapping[RowPlace, str]
+    kept: Mapping[RowPlace, str]
     budget: Budget
 
     @property
@@ -61,15 +62,15 @@ def propose(
 ) -> Proposal:
     """A proposal for one file. ``published`` are the files of published values, which a tuned limit is no looser than."""
     places, refused = _places(chosen.pools, today)
-    tuned: dict[Place, TunedLimit] = {}
-    kept: dict[Place, str] = {}
-    rows: dict[Place, Row] = dict(today.rows)
+    tuned: dict[RowPlace, TunedLimit] = {}
+    kept: dict[RowPlace, str] = {}
+    rows = dict(today.rows)
     for place, pool in places.items():
         found = _impossible(pool) or limits.limit(pool, how.coverage, how.confidence)
         if isinstance(found, Refusal):
             refused[place] = found.why
             continue
-        row = limits.row(found, pool.unit, pool.less_is_better)
+        row = limits.row(place, found, pool.unit, pool.less_is_better)
         looser = None if how.allow_looser else _looser(row, _of_today(place, today, published))
         if looser is not None:
             kept[place] = looser
@@ -77,18 +78,18 @@ def propose(
         tuned[place], rows[place] = found, row
     text = today.text
     if tuned:
-        own = {place: _own(place, tuned, today) for place in rows}
-        text = reference_text.text(today.head, _about(chosen, own, how), rows, own)
+        rows = {place: replace(row, provenance=_own(row, tuned.get(place), today)) for place, row in rows.items()}
+        text = reference_text.text(today.head, _about(chosen, rows.values(), how), rows.values())
         for node_type in node_types:
             reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
     spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage, how.may_drain)
     return Proposal(today, text, tuned, refused, kept, spent)
 
 
-def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[Place, Pool], dict[Place, str]]:
+def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, Pool], dict[RowPlace, str]]:
     """The place of each pool, and why some have none."""
-    found: dict[Place, Pool] = {}
-    refused: dict[Place, str] = {}
+    found: dict[RowPlace, Pool] = {}
+    refused: dict[RowPlace, str] = {}
     for check in dict.fromkeys(pool.check for pool in pools):
         own = [pool for pool in pools if pool.check == check]
         before = {place[1] is not None for place in today.rows if place[0] == check}
@@ -124,55 +125,43 @@ def _impossible(pool: Pool) -> Refusal | None:
     )
 
 
-def _of_today(place: Place, today: CurrentFile, published: Sequence[ReferenceFile]) -> Row | None:
+def _of_today(place: RowPlace, today: CurrentFile, published: Sequence[ReferenceFile]) -> ReferenceRow | None:
     if place in today.rows:
         return today.rows[place]
-    check, model, key = place
-    return next((row for row in (file.row(check, model, [key]) for file in published) if row is not None), None)
+    check, model, name = place
+    return next((row for row in (file.row(check, model, [name]) for file in published) if row is not None), None)
 
 
-def _looser(new: Row, before: Row | None) -> str | None:
+def _looser(new: ReferenceRow, before: ReferenceRow | None) -> str | None:
     """That a row's bound is looser than today's, in words; None where it is not."""
     if before is None:
         return None
-    words = []
-    for position, sign in ((1, 1), (2, -1)):
-        now, then = _bound(new, position), _bound(before, position)
+    for now, then, sign in ((new.lowest, before.lowest, 1), (new.highest, before.highest, -1)):
         if now is not None and then is not None and sign * now < sign * then * (1 - sign * 1e-9):
-            words.append(f"{figure(now, str(new[3]))} would be looser than today's {figure(then, str(new[3]))}")
-    return words[0] if words else None
+            return f"{figure(now, new.unit)} would be looser than today's {figure(then, new.unit)}"
+    return None
 
 
-def _bound(row: Row, position: int) -> float | None:
-    value, part = row[0], row[position]
-    return None if part is None else float(value or 0) * (1 + float(part))
-
-
-def _own(place: Place, tuned: Mapping[Place, TunedLimit], today: CurrentFile) -> dict[str, Any]:
+def _own(row: ReferenceRow, found: TunedLimit | None, today: CurrentFile) -> dict[str, Any]:
     """What the provenance says of one row: of this tune, or of the one that it is from."""
-    if place not in tuned:
+    if found is None:
         whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
-        return {
-            **whole,
-            **({"provisional": True} if today.tuned.get("provisional") else {}),
-            **today.provenance.get(place, {}),
-        }
-    found = tuned[place]
-    own: dict[str, Any] = {"n": found.n, "method": found.method}
-    if found.k is not None:
-        own["k"] = found.k
-    return {**own, "provisional": found.provisional}
+        provisional = {"provisional": True} if today.tuned.get("provisional") else {}
+        return {**whole, **provisional, **row.provenance}
+    k = {} if found.k is None else {"k": found.k}
+    return {"n": found.n, "method": found.method, **k, "provisional": found.provisional}
 
 
-def _about(chosen: ChosenSamples, own: Mapping[Place, Mapping[str, Any]], how: TuneOptions) -> dict[str, Any]:
+def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions) -> dict[str, Any]:
     """What the provenance says of the file."""
+    own = [row.provenance for row in rows]
     runs = list(chosen.runs[-reference_text.MOST_RUNS :])
     left = len(chosen.runs) - len(runs)
     return {
-        "date": f"{chosen.last:%Y-%m-%d}",
-        "first": f"{chosen.first:%Y-%m-%d}",
-        "n": min(each["n"] for each in own.values()),
-        **({"provisional": True} if any(each.get("provisional") for each in own.values()) else {}),
+        "date": day_text(chosen.last),
+        "first": day_text(chosen.first),
+        "n": min(each["n"] for each in own),
+        **({"provisional": True} if any(each.get("provisional") for each in own) else {}),
         "stamp": dict(chosen.stamp),
         "coverage": how.coverage,
         "confidence": how.confidence,
@@ -181,9 +170,9 @@ def _about(chosen: ChosenSamples, own: Mapping[Place, Mapping[str, Any]], how: T
     }
 
 
-def places_by_reason(refused: Mapping[Place, str]) -> dict[str, list[str]]:
+def places_by_reason(refused: Mapping[RowPlace, str]) -> dict[str, list[str]]:
     """Places with the same reason together."""
     found: dict[str, list[str]] = {}
     for place, why in refused.items():
-        found.setdefault(why, []).append(key_of(place))
+        found.setdefault(why, []).append(place_key(place))
     return found

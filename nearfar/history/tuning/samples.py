@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from nearfar.base import statistics
 from nearfar.cells import CellError, parse
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
 from nearfar.verdict import row_fault

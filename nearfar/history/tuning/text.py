@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nearfar.base import day_text
+from nearfar.verdict.references import place_key
+
 from .proposal import Proposal, places_by_reason
-from .reference_text import key_of
 from .samples import ChosenSamples
 
 
@@ -23,7 +25,7 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
     nodes = {node for pool in chosen.pools for node in pool.nodes}
     say(f"{chosen.figures:,} figures of {counted(len(nodes), 'node')} and {counted(len(chosen.runs), 'run')}, "
-         f"{chosen.first:%Y-%m-%d} to {chosen.last:%Y-%m-%d}, {stamp}")  # fmt: skip
+         f"{day_text(chosen.first)} to {day_text(chosen.last)}, {stamp}")  # fmt: skip
     say(f"left out: {left_out(chosen.left_out)}")
     for word, reasons in (("refused", made.refused), ("kept", made.kept)):
         for why, places in places_by_reason(reasons).items():
@@ -96,8 +98,8 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "stands_before": str(made.today.shadowed) if made.diff and made.today.shadowed is not None else None,
         "applied": applied and bool(made.diff), "diff": made.diff,
         "figures": chosen.figures, "runs": list(chosen.runs), "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
-        "tuned": {key_of(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
-        "refused": {key_of(place): why for place, why in made.refused.items()},
-        "kept": {key_of(place): why for place, why in made.kept.items()},
+        "tuned": {place_key(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
+        "refused": {place_key(place): why for place, why in made.refused.items()},
+        "kept": {place_key(place): why for place, why in made.kept.items()},
         "budget": {**vars(made.budget), "alarms": made.budget.alarms, "confirmed": made.budget.confirmed},
     }  # fmt: skip

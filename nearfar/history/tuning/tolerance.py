@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import math
 import random
-import statistics
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from nearfar.base import NearfarError
-
-from .modes import PER_MAD, deviation
+from nearfar.base import NearfarError, statistics
 
 TABLE = Path(__file__).with_name("tolerance_factors.json")
 #: Fewer nodes have no spread to speak of: k would be above ten.
@@ -90,11 +88,11 @@ def _simulated(n: int, coverage: float, confidence: float) -> float:
 def simulate(n: int, coverages: Sequence[float], draws: int, source: random.Random) -> list[list[float]]:
     """For each coverage, sorted: the least k with which median − k·1.4826·MAD of ``n`` normal values has that part of the
     distribution above it, in each of ``draws`` draws. Their quantile at the confidence is the factor."""
-    quantiles = [statistics.NormalDist().inv_cdf(1 - coverage) for coverage in coverages]
+    quantiles = [NormalDist().inv_cdf(1 - coverage) for coverage in coverages]
     found: list[list[float]] = [[] for _ in coverages]
     for _ in range(draws):
         values = [source.gauss(0, 1) for _ in range(n)]
-        middle, spread = statistics.median(values), PER_MAD * deviation(values)
+        middle, spread = statistics.median(values), statistics.spread(values)
         for quantile, ratios in zip(quantiles, found):
             ratios.append((middle - quantile) / spread)
     return [sorted(ratios) for ratios in found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .inference import Estimate
 from .measured import MeasuredCell, beside_others, measured_cells
-from .node_calibration import Calibration, Comparison, calibrate, node_type_of, told
+from .node_calibration import Calibration, Comparison, calibrate, estimate_text, node_type_of
 from .objects import as_json
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "as_json",
     "beside_others",
     "calibrate",
+    "estimate_text",
     "measured_cells",
     "node_type_of",
-    "told",
 ]

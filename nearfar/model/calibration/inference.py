@@ -8,11 +8,10 @@ hold a flow back, it was seen full: an interval. Where several can and none was 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, statistics
 from nearfar.cells import Cell, Flow
 from nearfar.model.prediction import NodeType, line_rate
 

@@ -101,7 +101,7 @@ def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequenc
         elif estimate.value is not None:
             capacities[name] = replace(capacities[name], value=estimate.value, source=_SOURCE)
         else:
-            capacities[name] = replace(capacities[name], source=told(estimate))
+            capacities[name] = replace(capacities[name], source=estimate_text(estimate))
     undecided = {cell for estimate in estimates.values() if estimate.kind == CLASS for cell in estimate.cells}
     stream: dict[tuple[int, int], dict[str, float]] = {}
     for one in cells:
@@ -131,7 +131,7 @@ def _memory(blank: NodeType, index: int, estimates: dict[str, Estimate]) -> Capa
     value = streamed.value or streamed.low if streamed is not None else max(full.values(), default=None)
     if value is None:
         found = [e for what in (READ, WRITTEN) if (e := estimates.get(stem + what)) is not None]
-        return replace(capacity, source=told(max(found, key=lambda e: e.low)) if found else "not measured")
+        return replace(capacity, source=estimate_text(max(found, key=lambda e: e.low)) if found else "not measured")
 
     def weight(what: str) -> float:
         least = estimates.get(stem + what)
@@ -141,7 +141,7 @@ def _memory(blank: NodeType, index: int, estimates: dict[str, Estimate]) -> Capa
     return replace(capacity, value=value, source=_SOURCE, read_weight=weight(READ), write_weight=weight(WRITTEN))
 
 
-def told(estimate: Estimate) -> str:
+def estimate_text(estimate: Estimate) -> str:
     """What is known of a capacity, in words."""
     if estimate.kind == KNOWN:
         return f"{estimate.low:.2f} to {estimate.high:.2f} GB/s"

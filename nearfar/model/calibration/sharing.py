@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
+from nearfar.base import statistics
 from nearfar.cells import Cell
 from nearfar.model.prediction import NodeType, plain, predict
 

@@ -7,7 +7,7 @@ from .gaps import Gaps, gaps_of
 from .healthy import Healthy, from_itself, from_reference
 from .node_diagnosis import DegradedPart, Diagnosis, SlowCell, diagnose
 from .parts import Part, parts_of
-from .text import ORIGINS, as_json, cells_words, sentence
+from .text import ORIGINS, as_json, cells_text, sentence
 
 __all__ = [
     "ORIGINS",
@@ -18,7 +18,7 @@ __all__ = [
     "Part",
     "SlowCell",
     "as_json",
-    "cells_words",
+    "cells_text",
     "diagnose",
     "from_itself",
     "from_reference",

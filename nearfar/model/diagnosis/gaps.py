@@ -12,7 +12,7 @@ from nearfar.measurement import EXPECTED_SKIPS, SOFT_FAILURES, Document, Unmeasu
 from nearfar.model.calibration import MeasuredCell
 from nearfar.topology import Node
 
-from .text import cells_words
+from .text import cells_text
 
 #: So many cells are named in a line.
 _NAMED = 3
@@ -41,10 +41,10 @@ class Gaps:
         """Each kind of gap in a line, the worst first."""
         found = [f"{_counted(cells)} failed: {self._told(cells)}" for cells in _alike(self.failed)]
         if self.unverified:
-            found.append(f"{cells_words(len(self.unverified))} not intact on arrival: {_named(self.unverified)}")
+            found.append(f"{cells_text(len(self.unverified))} not intact on arrival: {_named(self.unverified)}")
         found += [f"{_counted(cells)} not measured: {self._told(cells)}" for cells in _alike(self.prevented)]
         if self.missing:
-            found.append(f"{cells_words(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")
+            found.append(f"{cells_text(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")
         return found
 
     def as_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _gpus(subject: str) -> set[int]:
 
 
 def _counted(alike: Sequence[Unmeasured]) -> str:
-    return cells_words(len(alike)) if alike[0].cell else "everything"
+    return cells_text(len(alike)) if alike[0].cell else "everything"
 
 
 def _named(cells: Sequence[str]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import stdev
 
+from nearfar.base import statistics
 from nearfar.cells import Cell, Flow, flow_class
 from nearfar.model.calibration import MeasuredCell
 from nearfar.model.prediction import NodeType, predict
@@ -17,9 +18,8 @@ RUN_TO_RUN = 0.005
 _MISFIT = 0.03
 #: So many figures of one kind are siblings.
 _LEAST_SIBLINGS = 3
-#: An interval of 95 % is this many standard deviations wide; a median absolute deviation this part of one.
+#: An interval of 95 % is this many standard deviations wide.
 _WIDTH = 3.92
-_PER_MAD = 1.4826
 _PER_SLACK = 3.0
 
 
@@ -64,7 +64,7 @@ def _of_runs(cell: Cell, runs: Sequence[MeasuredCell]) -> Healthy:
 def _between(values: Sequence[float], own: Sequence[float]) -> float:
     """The standard deviation of a figure's logarithm: of each run's own, and between runs."""
     logs = [math.log(value) for value in values]
-    return max(statistics.median(own), statistics.stdev(logs) if len(logs) > 1 else 0.0)
+    return max(statistics.median(own), stdev(logs) if len(logs) > 1 else 0.0)
 
 
 def from_reference(rates: Sequence[float], slacks: Sequence[float], total_slack: float) -> Healthy:
@@ -146,7 +146,7 @@ def _of_siblings(group: Sequence[tuple[float, float | None]], expected: float | 
     scaled = [rate / own for rate, own in group if own]
     values = scaled if expected and len(scaled) == len(group) else [rate for rate, _ in group]
     middle = statistics.median(values)
-    deviation = max(RUN_TO_RUN, _PER_MAD * statistics.median(abs(value - middle) for value in values) / middle)
+    deviation = max(RUN_TO_RUN, statistics.spread(values) / middle)
     return middle * expected if expected and values is scaled else middle, deviation
 
 

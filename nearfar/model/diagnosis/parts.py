@@ -19,11 +19,11 @@ _ONE_WAY = {"h2d": "from host to GPU {0}", "d2h": "from GPU {0} to host"}
 
 @dataclass(frozen=True)
 class Part:
-    """What breaks as one: ``capacities`` by name, all multiplied by one factor. ``words`` say what it is."""
+    """What breaks as one: ``capacities`` by name, all multiplied by one factor. ``description`` says what it is."""
 
     name: str
     capacities: tuple[str, ...]
-    words: str
+    description: str
 
 
 def parts_of(node_type: NodeType) -> list[Part]:

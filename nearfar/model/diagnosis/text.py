@@ -16,7 +16,7 @@ ORIGINS = {
 }
 
 
-def cells_words(count: int) -> str:
+def cells_text(count: int) -> str:
     """``1 cell``, ``2 cells``."""
     return f"{count} cell{'' if count == 1 else 's'}"
 
@@ -27,7 +27,7 @@ def sentence(diagnosis: Diagnosis) -> str:
     if not diagnosis.degraded:
         return "nothing is slow"
     if not diagnosis.sets:
-        return f"no single part explains this, nor two: {cells_words(slow)} slow"
+        return f"no single part explains this, nor two: {cells_text(slow)} slow"
     rivals = " or, as likely, ".join(_short(blames) for blames in diagnosis.sets)
     explained = slow - len(diagnosis.unexplained)
     return f"explained by {rivals}: {explained} of {slow} slow cell{'' if slow == 1 else 's'}"
@@ -52,7 +52,7 @@ def as_json(diagnosis: Diagnosis, kind: str, node_type: str, source: str) -> dic
             [
                 {
                     "part": blame.part.name,
-                    "words": blame.part.words,
+                    "words": blame.part.description,
                     "factor": blame.factor,
                     "interval": [blame.low, blame.high],
                     "capacities": dict(blame.now),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Any
 
 from nearfar import __version__
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, utc_text
 from nearfar.cells import Cell, Flow, Skip
 from nearfar.topology import node_to_document
 
@@ -49,7 +48,7 @@ def modelled_document(
         "schema": "nearfar-measurement/1",
         "kind": "modelled",
         "program": {"name": "nearfar predict", "version": __version__},
-        "started": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "started": utc_text(),
         "seconds": 0,
         "node_type": node_type.name,
         "node": node_to_document(node_type.node),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import utc_text
 from nearfar.topology import Node, format_cpu_list, node_to_document
 
 from . import table
@@ -68,7 +69,7 @@ def document(
     return {
         "schema": "nearfar-measurement/1", "kind": "measured",
         "program": {"name": "osu-micro-benchmarks", "version": version, "command": list(command)},
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "started": utc_text(started),
         "seconds": round(time.time() - started, 3),
         "node": described,
         "results": [result for found in ready for result in _results(found)],

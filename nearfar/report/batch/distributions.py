@@ -7,9 +7,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
 
-from nearfar.base import NOT_JUDGED
+from nearfar.base import NOT_JUDGED, statistics
 from nearfar.verdict import JudgedMetric, Verdict
 
 
@@ -51,7 +50,7 @@ class Distribution:
     @cached_property
     def middle(self) -> float:
         """The median."""
-        return median(self.values)
+        return statistics.median(self.values)
 
     @property
     def nodes(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nearfar.base import VERDICTS as ORDER
+from nearfar.base import VERDICTS
 from nearfar.question import check_rank
 
 from .distributions import Distributions
@@ -43,7 +43,7 @@ class Batch:
     @cached_property
     def counts(self) -> dict[str, int]:
         """How many nodes have each verdict, worst first."""
-        return {word: count for word in ORDER if (count := sum(node.verdict == word for node in self.nodes))}
+        return {word: count for word in VERDICTS if (count := sum(node.verdict == word for node in self.nodes))}
 
     @property
     def verdict(self) -> str:
@@ -74,4 +74,4 @@ def shared(nodes: Sequence[BatchNode], least: int = 2) -> list[Shared]:
         for check, what in dict.fromkeys(node.findings):
             groups.setdefault((node.verdict, check, what), []).append(node.name)
     found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) >= least]
-    return sorted(found, key=lambda one: (ORDER.index(one.verdict), -len(one.nodes), one.check, one.what))
+    return sorted(found, key=lambda one: (VERDICTS.index(one.verdict), -len(one.nodes), one.check, one.what))

@@ -156,7 +156,7 @@ def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[s
     for blames in diagnosis.sets:
         for blame in blames:
             now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
-            found.append(f"{blame.part.name}: {blame.part.words}; now {now}.")
+            found.append(f"{blame.part.name}: {blame.part.description}; now {now}.")
     origins = "; ".join(
         f"{plural(count, 'cell')} with {ORIGINS[origin]}" for origin, count in diagnosis.origins.items()
     )

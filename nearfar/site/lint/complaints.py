@@ -21,23 +21,29 @@ class Complaint:
     line: int
     level: str
     rule: str
-    words: str
+    message: str
     where: str = ""
 
     def __str__(self) -> str:
-        """``file:line: level: words``."""
-        return f"{self.file}:{self.line}{self.where}: {self.level}: {self.words}"
+        """``file:line: level: message``."""
+        return f"{self.file}:{self.line}{self.where}: {self.level}: {self.message}"
 
     def entry(self) -> dict[str, Any]:
         """As ``--json`` prints it."""
-        entry = {"file": str(self.file), "line": self.line, "level": self.level, "rule": self.rule, "words": self.words}
+        entry = {
+            "file": str(self.file),
+            "line": self.line,
+            "level": self.level,
+            "rule": self.rule,
+            "words": self.message,
+        }
         return {**entry, "rendered": True} if self.where else entry
 
 
-def at(file: SiteFile, level: str, rule: str, words: str, *steps: Step) -> Complaint:
+def at(file: SiteFile, level: str, rule: str, message: str, *steps: Step) -> Complaint:
     """A complaint about the part of a file that ``steps`` lead to."""
-    error = file.error(words, *steps)
-    return Complaint(file.path, error.line or 1, level, rule, words, error.where)
+    error = file.error(message, *steps)
+    return Complaint(file.path, error.line or 1, level, rule, message, error.where)
 
 
 def refused(error: SiteFileError, rule: str) -> Complaint:
@@ -48,7 +54,7 @@ def refused(error: SiteFileError, rule: str) -> Complaint:
 def sorted_once(complaints: Iterable[Complaint]) -> list[Complaint]:
     """By file, line and level, each once."""
     order = dict.fromkeys(complaints)
-    return sorted(order, key=lambda c: (str(c.file), c.line, LEVELS.index(c.level), c.words))
+    return sorted(order, key=lambda c: (str(c.file), c.line, LEVELS.index(c.level), c.message))
 
 
 def strict(complaints: Iterable[Complaint]) -> list[Complaint]:

@@ -86,7 +86,7 @@ def of_references(reading: SiteContents, checks: Mapping[str, Question], today: 
         tables = list(rows.tables(read.value, used, checks))
         yield from (each for each in tables if isinstance(each, Complaint))
         mine = [each for each in tables if isinstance(each, ReferenceTable)]
-        alive = {table.line(row) for table in mine for row in table.rows if not rows.dead(table, row)}
+        alive = {row.line for table in mine for row in table.rows.values() if not rows.dead(table, row)}
         for table in mine:
             yield from of_table(table, alive)
 

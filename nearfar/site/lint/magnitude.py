@@ -27,7 +27,7 @@ class UnitFault(NamedTuple):
 
     level: str
     rule: str
-    words: str
+    message: str
 
 
 def of_ratio(value: float, row: str) -> UnitFault | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nearfar.base import SiteFile, nearest, schema
-from nearfar.model import link_words
+from nearfar.model import link_text
 from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling
 from nearfar.topology import Link, Node, parse_hwloc_xml
 
@@ -67,7 +67,7 @@ def _of_links(file: SiteFile, node: Node) -> Iterator[tuple[str, str]]:
         described = node.gpu(gpu.index)
         line = None if described is None else line_rate(described.link)
         if described is not None and line is not None and gpu.link.speed is not None and gpu.link.speed > 1.05 * line:
-            words = f"{link_words(described.link)}, but the XML was captured with {gpu.link.speed:.3g} GB/s"
+            words = f"{link_text(described.link)}, but the XML was captured with {gpu.link.speed:.3g} GB/s"
             yield f"g{gpu.index}", f"links: g{gpu.index}: {words}: a link that trained low would pass"
 
 
@@ -87,4 +87,4 @@ def _of_capacity(capacity: Capacity, node: Node) -> tuple[str, str, str] | None:
     line, payload = line_rate(link), link_ceiling(link, "p2p" if fabric else "d2h" if way == "d2h" else "h2d")
     if line is None or payload is None:
         return None
-    return above_link(capacity.value, PhysicalLimit(line * ways, payload * ways, link_words(link), link.kind))
+    return above_link(capacity.value, PhysicalLimit(line * ways, payload * ways, link_text(link), link.kind))

@@ -11,6 +11,7 @@ from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.question import synthetic_documents
 from nearfar.topology import Link, Node
+from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
 from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio
@@ -26,43 +27,44 @@ _About = Sequence[tuple[Metric, Node]]
 
 
 class PhysicalLimit(NamedTuple):
-    """What a figure cannot exceed, GB/s: ``line`` with packet headers, ``payload`` without. ``words`` name the link."""
+    """What a figure cannot exceed, GB/s: ``line`` with packet headers, ``payload`` without. ``link`` names what carries it."""
 
     line: float
     payload: float
-    words: str
+    link: str
     kind: str
 
 
 def complaints(table: ReferenceTable) -> Iterator[Complaint]:
     """Of each row at most one: what is most wrong with its value."""
-    for row, (value, lower, _, unit) in table.rows.items():
-        figures = (table.figures or {}).get(without_mpi(row)) or []
+    for row in table.rows.values():
+        figures = (table.figures or {}).get(without_mpi(row.name)) or []
         about = [(metric, node) for metric, node in figures if isinstance(metric, Metric)]
-        fault = _of_row(value, lower, unit, row, about)
+        fault = _of_row(row, about)
         if fault is not None:
             yield table.complaint(*fault, row)
 
 
-def _of_row(value: float, lower: float | None, unit: str, row: str, about: _About) -> UnitFault | None:
-    if unit == "1":
-        return of_ratio(value, row)
-    if unit == "us":
-        return of_latency(value) if "_latency_" in row.partition(".")[0] or row.endswith(".8B") else None
-    if unit != "GB/s":
+def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
+    if row.unit == "1":
+        return of_ratio(row.value, row.name)
+    if row.unit == "us":
+        small = row.question.startswith("latency") or row.figure.endswith(".8B")
+        return of_latency(row.value) if small else None
+    if row.unit != "GB/s":
         return None
-    if ".osu_" in row:
-        return of_mpi(value)
-    if row.partition(".")[0] in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about):
-        return of_memory(value)
+    if ".osu_" in row.name:
+        return of_mpi(row.value)
+    if row.path_class in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about):
+        return of_memory(row.value)
     limits = [limit for metric, node in about if (limit := _limit(metric, node))]
-    above = above_link(value, max(limits, key=lambda limit: limit.line)) if limits else None
-    return above or _below_link(value, lower, about)
+    above = above_link(row.value, max(limits, key=lambda limit: limit.line)) if limits else None
+    return above or _below_link(row.value, row.lower, about)
 
 
 def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     """What is wrong with a rate above what its links can carry."""
-    said = f"{limit.words}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
+    said = f"{limit.link}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
     if value > limit.line:
         words = f"{value:g} GB/s is above the line rate of {said}{meant(value, limit.payload, _TOO_MUCH)}"
         return UnitFault(ERROR, "line-rate", words)
@@ -80,7 +82,7 @@ def _below_link(value: float, lower: float | None, about: _About) -> UnitFault |
         return None
     narrow = min(expected, key=lambda each: each.ceiling)
     part = value / narrow.ceiling
-    carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.words.partition(', ')[0]})"
+    carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.explanation.partition(', ')[0]})"
     if part < OTHER_UNIT:
         why = meant(value, narrow.ceiling, _TOO_LITTLE) or "; it would accept a broken path"
         return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {carries}{why}")
@@ -102,7 +104,7 @@ def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
     link, way = _link(flow, node)
     payload = link_ceiling(link, way) or one
     many = round(metric.ceiling / one, 2)
-    words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_words(link)}"
+    words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_text(link)}"
     return PhysicalLimit(metric.ceiling, metric.ceiling * min(1.0, payload / one), words, link.kind)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nearfar.base import nearest
-from nearfar.verdict.references import ReferenceFile
+from nearfar.verdict.references import ReferenceFile, place_key
 
 from .complaints import ERROR, WARNING, Complaint, at
 
@@ -39,8 +39,8 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
     stamp = tuned.get("stamp") or {}
     if not stamp:
         yield complaint(WARNING, "no stamp: with another driver nothing says that the values are stale", "tuned")
-    known = {"/".join((check, *steps)) for check, steps in _rows(file.data)}
-    for key in tuned.get("rows") or {}:
+    known = {place_key(row.place) for row in references.rows()}
+    for key in references.of_rows:
         if key not in known:
             yield complaint(WARNING, f"dead: the file has no such row{_only_close(key, known)}", "tuned", "rows", key)
     for key, version in stamp.items():
@@ -51,16 +51,6 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
         elif isinstance(version, float):
             words = f"{version} is a number, which loses closing zeros; put the version in quotes"
             yield complaint(WARNING, words, "tuned", "stamp", str(key))
-
-
-def _rows(data: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The check of every row with what leads to it: the GPU model where there is one, and the row's name."""
-    for check, content in data.items():
-        for key, below in content.items() if check != "provenance" else ():
-            if isinstance(below, Mapping):
-                yield from ((check, (key, row)) for row in below)
-            else:
-                yield check, (key,)
 
 
 def _only_close(key: str, known: Iterable[str]) -> str:

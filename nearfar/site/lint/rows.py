@@ -6,22 +6,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nearfar.base import NearfarError, nearest
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
 from nearfar.question import Question
 from nearfar.topology import Node
-from nearfar.verdict.references import ReferenceFile, model_of
+from nearfar.verdict.references import ReferenceFile, ReferenceRow, model_of
 
 from .complaints import ERROR, WARNING, Complaint, at
 from .grammar import MPIS, misspelt
 from .known_metrics import Rows, rows
 from .uses import FileUse
-
-#: ReFrame's key that makes the level below it one of GPU models.
-INDEX = "$index"
 
 
 @dataclass(frozen=True)
@@ -35,37 +31,27 @@ class ReferenceTable:
     references: ReferenceFile
     check: str
     model: str | None
-    rows: Mapping[str, Sequence[Any]]
+    rows: Mapping[str, ReferenceRow]
     figures: Mapping[str, Sequence[tuple[AnyMetric, Node]]] | None
     used_for: tuple[str, ...]
 
-    def steps(self, *row: str) -> tuple[str, ...]:
-        """The steps to the table in its file, or to one of its rows."""
-        return (self.check, *([self.model] if self.model is not None else []), *row)
-
-    def line(self, row: str) -> int:
-        """Where a row stands; one place for all checks that share it by an alias."""
-        return self.references.file.line(*self.steps(row))
-
-    def complaint(self, level: str, rule: str, words: str, *row: str) -> Complaint:
-        """A complaint about the table, or one of its rows."""
-        said = ": ".join([self.check, *row])
-        return at(self.references.file, level, rule, f"{said}: {words}", *self.steps(*row))
+    def complaint(self, level: str, rule: str, words: str, row: ReferenceRow) -> Complaint:
+        """A complaint about one of its rows."""
+        return at(self.references.file, level, rule, f"{self.check}: {row.name}: {words}", *row.steps)
 
 
 def tables(
     references: ReferenceFile, used: Sequence[FileUse], checks: Mapping[str, Question]
 ) -> Iterator[ReferenceTable | Complaint]:
     """Every table of a file that a node uses, and complaints of those that none does."""
-    for check, content in references.file.data.items():
-        if check == "provenance" or check not in checks:
+    for check, models in references.tables.items():
+        if check not in checks:
             continue
         asking = [use for use in used if _asks(checks[check], use)]
         if used and not asking:
             yield _never_asked(references, checks[check], used)
             continue
-        models = [key for key in content if key != INDEX] if INDEX in content else [None]
-        for model in models:
+        for model, here in models.items():
             fitting = [
                 use for use in asking if model is None or use.node is None or _fits(references, check, model, use.node)
             ]
@@ -74,7 +60,6 @@ def tables(
                     references, check, str(model), [use.node for use in asking if use.node is not None]
                 )
                 continue
-            here = content if model is None else content[model]
             names = tuple(use.name for use in fitting)
             yield ReferenceTable(references, check, model, here, _figures(references, check, model, fitting), names)
 
@@ -92,14 +77,14 @@ def _never_asked(references: ReferenceFile, check: Question, used: Sequence[File
 
 
 def _fits(references: ReferenceFile, check: str, model: str, node: Node) -> bool:
-    return any(references.table(check, gpu.name) == (check, model) for gpu in node.gpus)
+    return any(references.model_key(check, gpu.name) == model for gpu in node.gpus)
 
 
 def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Sequence[Node]) -> Complaint:
     known = sorted({gpu.name for node in nodes for gpu in node.gpus if gpu.name})
     taken = [name for name in known if re.fullmatch(model, name)]
     if taken:
-        before = references.table(check, taken[0])[-1]
+        before = references.model_key(check, taken[0])
         words = f"dead: another model of the file is taken before it: {before}"
     else:
         words = f"dead: no node that uses this file has such a GPU{nearest(model, known)}"
@@ -123,7 +108,7 @@ def _figures(
 
 
 def _mine(references: ReferenceFile, check: str, model: str, metric: AnyMetric, node: Node) -> bool:
-    return references.table(check, model_of(metric, node)) == (check, model)
+    return references.model_key(check, model_of(metric, node)) == model
 
 
 def without_mpi(row: str) -> str:
@@ -135,20 +120,20 @@ def without_mpi(row: str) -> str:
 def complaints(table: ReferenceTable, alive: Collection[int]) -> Iterator[Complaint]:
     """Rows that no figure has, and units that are not the figure's. ``alive`` are the lines of rows that some check has:
     what several checks share by an alias is dead where none of them has it."""
-    for row, values in table.rows.items():
-        spoken_of = (table.figures or {}).get(without_mpi(row))
+    for row in table.rows.values():
+        spoken_of = (table.figures or {}).get(without_mpi(row.name))
         if spoken_of:
-            if (unit := spoken_of[0][0].unit) != values[3]:
-                yield table.complaint(ERROR, "unit", f"is in '{unit}', found '{values[3]}'", row)
-        elif (wrong := misspelt(table.check, row)) is not None:
+            if (unit := spoken_of[0][0].unit) != row.unit:
+                yield table.complaint(ERROR, "unit", f"is in '{unit}', found '{row.unit}'", row)
+        elif (wrong := misspelt(table.check, row.name)) is not None:
             yield table.complaint(ERROR, "unknown-row", f"{wrong}; it would judge nothing", row)
-        elif table.figures is not None and table.line(row) not in alive:
-            yield table.complaint(WARNING, "dead", _why_dead(table, row), row)
+        elif table.figures is not None and row.line not in alive:
+            yield table.complaint(WARNING, "dead", _why_dead(table, row.name), row)
 
 
-def dead(table: ReferenceTable, row: str) -> bool:
+def dead(table: ReferenceTable, row: ReferenceRow) -> bool:
     """Whether no figure of the nodes at hand has this row, as far as they are known."""
-    return table.figures is not None and not table.figures.get(without_mpi(row))
+    return table.figures is not None and not table.figures.get(without_mpi(row.name))
 
 
 def _why_dead(table: ReferenceTable, row: str) -> str:

@@ -1,19 +1,26 @@
 """References: the one place that says what a figure should be, and how that is known."""
 
 from .reference import Reference, figure
-from .reference_files import ReferenceFile, fastest_links, find, for_partition, known_checks
+from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
+from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
 
 __all__ = [
+    "INDEX",
+    "PROVENANCE",
     "Reference",
     "ReferenceFile",
+    "ReferenceRow",
+    "RowPlace",
     "fastest_links",
     "figure",
     "find",
     "for_partition",
     "known_checks",
     "model_of",
+    "place_key",
     "question_of",
     "resolve",
     "row_keys",
+    "row_name",
 ]

@@ -4,118 +4,133 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import SiteFile, nearest, site_files
-from nearfar.cells import split_class
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, line_rate
 from nearfar.question import questions
 from nearfar.topology import Link, Node
 
 from .reference import Reference
+from .reference_row import ReferenceRow, place_key, row_at
+
+#: The part of a file that says where its values come from; all others are checks.
+PROVENANCE = "provenance"
+#: ReFrame's key that makes the level below it one of GPU models.
+INDEX = "$index"
 
 
 class ReferenceFile:
-    """One file of ``site/references/`` (or one that was read already): ReFrame's ``$ref`` form and a ``provenance``."""
+    """One file of ``site/references/`` (or one that was read already): ReFrame's ``$ref`` form and a ``provenance``.
+
+    ``tables`` are its rows by check, key of the GPU model (None where the check has no ``$index``) and name.
+    """
 
     def __init__(self, file: Path | SiteFile, checks: Iterable[str]) -> None:
         self.file = SiteFile(file) if isinstance(file, Path) else file
         self.file.check("references-1")
-        known = list(checks)
-        for name in self._checks:
+        data, known = self.file.data, list(checks)
+        names = [name for name in data if name != PROVENANCE]
+        for name in names:
             if name not in known:
                 raise self.file.error(
                     f"references for '{name}', a check that does not exist{nearest(name, known)}", name
                 )
-        for name in self._checks:
-            self._check_rows((name,), "$index" in self.file.data[name])
-        self.provenance: Mapping[str, Any] = self.file.data["provenance"]
+        self.provenance: Mapping[str, Any] = data[PROVENANCE]
         self.origin = "tuned" if "tuned" in self.provenance else "published"
+        self.tables = {name: self._tables(name, data[name]) for name in names}
 
     @property
-    def _checks(self) -> list[str]:
-        return [name for name in self.file.data if name != "provenance"]
+    def tuned(self) -> Mapping[str, Any]:
+        """What the provenance says of all tuned rows; empty for published values."""
+        return {key: value for key, value in self.provenance.get("tuned", {}).items() if key != "rows"}
 
-    def _check_rows(self, steps: tuple[str, ...], indexed: bool) -> None:
-        """Refuse what a schema cannot tell: keys that are numbers, models that are no expressions, ``.nan`` and
-        ``.inf``, another unit than the figure's."""
-        for key, below in self._at(steps).items():
-            if not isinstance(key, str):
-                raise self.file.error(f"the key {key} is a number; put it in quotes", *steps, str(key))
-            if indexed and key != "$index":
-                self._check_model(steps, key)
-                self._check_rows((*steps, key), False)
-            elif not indexed:
-                if not all(math.isfinite(each) for each in below[:3] if each is not None):
-                    raise self.file.error(f"{key}: value and bounds are finite numbers, found {below[:3]}", *steps, key)
-                unit = _unit(key) or below[3]
-                if below[3] != unit:
-                    raise self.file.error(f"{key}: is in '{unit}', found '{below[3]}'", *steps, key)
+    @property
+    def of_rows(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the provenance says of single rows, by ``check/model/row``."""
+        return self.provenance.get("tuned", {}).get("rows") or {}
 
-    def _check_model(self, steps: tuple[str, ...], key: str) -> None:
+    def rows(self) -> Iterator[ReferenceRow]:
+        """Every row, in the order of the file."""
+        for tables in self.tables.values():
+            for table in tables.values():
+                yield from table.values()
+
+    def _tables(self, check: str, content: Mapping[Any, Any]) -> dict[str | None, dict[str, ReferenceRow]]:
+        if INDEX not in content:
+            return {None: self._table(check, None, content)}
+        tables: dict[str | None, dict[str, ReferenceRow]] = {}
+        for model, rows in content.items():
+            self._refuse_number(model, check)
+            if model != INDEX:
+                self._check_model(check, model)
+                tables[model] = self._table(check, model, rows)
+        return tables
+
+    def _table(self, check: str, model: str | None, content: Mapping[Any, Any]) -> dict[str, ReferenceRow]:
+        """The rows of one check and model. Refuses what a schema cannot tell: keys that are numbers, ``.nan`` and ``.inf``,
+        another unit than the figure's."""
+        table = {}
+        for name, values in content.items():
+            place = (check, model, name)
+            steps = [step for step in place if step is not None]
+            self._refuse_number(name, *steps[:-1])
+            row = row_at(place, values, self.of_rows.get(place_key(place), {}), self.file.path, self.file.line(*steps))
+            if not all(math.isfinite(each) for each in values[:3] if each is not None):
+                raise self.file.error(f"{name}: value and bounds are finite numbers, found {values[:3]}", *steps)
+            unit = row.expected_unit or row.unit
+            if row.unit != unit:
+                raise self.file.error(f"{name}: is in '{unit}', found '{row.unit}'", *steps)
+            table[name] = row
+        return table
+
+    def _refuse_number(self, key: object, *above: str) -> None:
+        if not isinstance(key, str):
+            raise self.file.error(f"the key {key} is a number; put it in quotes", *above, str(key))
+
+    def _check_model(self, check: str, model: str) -> None:
         try:
-            re.compile(key)
+            re.compile(model)
         except re.error as error:
-            raise self.file.error(f"'{key}' is no regular expression: {error}", *steps, key) from None
+            raise self.file.error(f"'{model}' is no regular expression: {error}", check, model) from None
 
-    def row(self, check: str, model: str | None, keys: Sequence[str]) -> list[Any] | None:
-        """The first of ``keys`` that ``check`` has a row for, under the GPU model where the check is indexed."""
-        place = self.place(check, model, keys)
-        return None if place is None else list(self._at(place[:-1])[place[-1]])
+    def row(self, check: str, model: str | None, names: Sequence[str]) -> ReferenceRow | None:
+        """The first of ``names`` that ``check`` has a row for, under the GPU model where the check has an index."""
+        table = self.table(check, model)
+        return next((table[name] for name in names if name in table), None)
 
-    def place(self, check: str, model: str | None, keys: Sequence[str]) -> tuple[str, ...] | None:
-        """Where that row stands: the check, the model's key where there is one, and the row's."""
-        steps = self.table(check, model)
-        rows = self._at(steps)
-        return next(((*steps, key) for key in keys if key in rows and key != "$index"), None)
+    def table(self, check: str, model: str | None) -> Mapping[str, ReferenceRow]:
+        """The rows of ``check`` for a GPU model, by name."""
+        return self.tables.get(check, {}).get(self.model_key(check, model), {})
 
-    def table(self, check: str, model: str | None) -> tuple[str, ...]:
-        """The keys that lead to the rows of ``check`` for a GPU model."""
-        rows = self.file.data.get(check, {})
-        if "$index" not in rows:
-            return (check,)
+    def model_key(self, check: str, model: str | None) -> str | None:
+        """Under which of the check's models the rows for a GPU model stand; None where the check has no index, or none fits."""
         # As ReFrame looks them up: the exact key, then keys as anchored expressions.
-        for key in rows:
-            if key == model:
-                return (check, key)
-        for key in rows:
-            if key != "$index" and model is not None and re.fullmatch(key, model):
-                return (check, key)
-        return (check, model or "")
-
-    def _at(self, steps: Sequence[str]) -> Mapping[str, Any]:
-        found: Any = self.file.data
-        for step in steps:
-            found = found.get(step, {}) if isinstance(found, Mapping) else {}
-        return found if isinstance(found, Mapping) else {}
+        keys = [key for key in self.tables.get(check, {}) if key is not None]
+        if model in keys:
+            return model
+        return next((key for key in keys if model is not None and re.fullmatch(key, model)), None)
 
     def check_line_rates(self, links: Mapping[str, Link]) -> None:
         """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is
         known."""
-        for check in self._checks:
+        for check in self.tables:
             for model, link in links.items():
                 rate = line_rate(link)
-                steps = self.table(check, model)
-                for key, row in self._at(steps).items():
-                    ways = _directions(key)
-                    if rate is None or not ways or not isinstance(row, list) or row[3] != "GB/s":
-                        continue
-                    if row[0] > rate * ways:
-                        words = f"{row[0]:g} GB/s is above the line rate of {link_limits.link_words(link)}, {rate * ways:.1f} GB/s"
-                        raise self.file.error(f"{check}: {key}: {words}", *steps, key)
+                for row in self.table(check, model).values():
+                    most = (rate or 0.0) * row.host_directions
+                    if most and row.unit == "GB/s" and row.value > most:
+                        words = f"{row.value:g} GB/s is above the line rate of {link_limits.link_text(link)}, {most:.1f} GB/s"
+                        raise self.file.error(f"{check}: {row.name}: {words}", *row.steps)
 
-    def reference(
-        self, row: Sequence[Any], stamp: Mapping[str, str], place: tuple[str, ...] | None = None
-    ) -> Reference:
-        """A row as a reference; stale when the software differs from what the values were tuned with. ``place`` is the row's:
-        what the provenance says of it stands before what holds for the file."""
-        value, lower, upper, unit = row
-        whole = self.provenance.get("tuned", {})
-        tuned = {**whole, **(whole.get("rows") or {}).get("/".join(place or ()), {})}
+    def reference(self, row: ReferenceRow, stamp: Mapping[str, str]) -> Reference:
+        """A row as a reference; stale when the software differs from what the values were tuned with. What the provenance
+        says of the row stands before what holds for the file."""
+        tuned = {**self.tuned, **row.provenance}
         then = {key: str(version) for key, version in (tuned.get("stamp") or {}).items()}
         changed = [
             f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version
@@ -124,7 +139,14 @@ class ReferenceFile:
         if changed:
             note += f"; stale: {', '.join(changed)}"
         return Reference(
-            float(value), lower, upper, unit, self.origin, note, stale=bool(changed), file=str(self.file.path)
+            float(row.value),
+            row.lower,
+            row.upper,
+            row.unit,
+            self.origin,
+            note,
+            stale=bool(changed),
+            file=str(self.file.path),
         )
 
 
@@ -133,31 +155,6 @@ def _tuned_note(tuned: Mapping[str, Any]) -> str:
     weak = [tuned["method"]] if tuned.get("method") in ("parametric", "slack") else []
     weak += ["provisional"] if tuned.get("provisional") else []
     return ", ".join([f"tuned {tuned['date']}", f"n = {tuned['n']}", *weak])
-
-
-#: The classes of paths to the host: theirs is the link that a figure is the rate of.
-_HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")
-
-
-def _unit(key: str) -> str | None:
-    """The unit that a row's figure has; None where its name does not say."""
-    path_class, *words = key.split(".")
-    what = split_class(path_class)[1]
-    if what.startswith("latency"):
-        return "us"
-    return "1" if what == "over_near" else "GB/s" if not what and _ways(words) else None
-
-
-def _directions(key: str) -> int:
-    """How many directions of a host link a row's figure is the sum of; 0 for ratios and other rows."""
-    path_class, *words = key.split(".")
-    return _ways(words) if path_class in _HOST_CLASSES else 0
-
-
-def _ways(words: Sequence[str]) -> int:
-    if words == ["both", "total"]:
-        return 2
-    return 1 if words in (["h2d"], ["d2h"], ["both", "h2d"], ["both", "d2h"]) else 0
 
 
 def known_checks() -> tuple[str, ...]:

@@ -8,10 +8,10 @@ only.
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from nearfar.base import statistics
 from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
@@ -25,8 +25,6 @@ from .reference_files import ReferenceFile, fastest_links
 LEAST_SIBLINGS = 3
 #: How far below its siblings a figure may lie: alone, and in windows; or three deviations, if more.
 SIBLING_SLACK = {True: 0.05, False: 0.10}
-#: Three times the standard deviation that a median absolute deviation stands for in normal data.
-_THREE_SIGMA_PER_MAD = 3 * 1.4826
 #: How far a measured ratio may lie from the predicted one where the package link limits.
 RATIO_SLACK = 0.15
 
@@ -115,10 +113,10 @@ def _from_files(
         if kind == "modelled" and file.origin != "published":
             continue
         row = file.row(check, model, row_keys(metric))
-        if row is not None and row[3] != metric.unit:
-            raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row[3]}'", check)
+        if row is not None and row.unit != metric.unit:
+            raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row.unit}'", check)
         if row is not None:
-            return file.reference(row, stamp, file.place(check, model, row_keys(metric)))
+            return file.reference(row, stamp)
     return None
 
 
@@ -139,9 +137,9 @@ def _from_links(metric: Metric, node: Node, node_type: NodeType | None) -> Refer
     if expected is None:
         return None
     degraded = None if expected.floor is None else expected.ceiling * expected.floor
-    words = "" if degraded is None else f"at least {figure(degraded, metric.unit)} (prediction: {expected.words})"
+    words = "" if degraded is None else f"at least {figure(degraded, metric.unit)} (prediction: {expected.explanation})"
     return Reference(
-        expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.words, degraded, words
+        expected.ceiling, expected.broken - 1, None, metric.unit, "prediction", expected.explanation, degraded, words
     )
 
 
@@ -221,8 +219,7 @@ def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
     if len(others) < LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)
-    deviation = statistics.median(abs(value - middle) for value in others)
-    slack = max(SIBLING_SLACK[_latched(metric)] * middle, _THREE_SIGMA_PER_MAD * deviation)
+    slack = max(SIBLING_SLACK[_latched(metric)] * middle, 3 * statistics.spread(others))
     note = f"median of {len(others)} like it in this node"
     words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words)

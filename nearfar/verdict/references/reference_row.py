@@ -1,0 +1,115 @@
+"""One row of a reference file: what a figure should be, of which check and GPU model, and where the row stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nearfar.cells import split_class
+
+#: Check, GPU model (None: the rows of the check are not listed by model), name of the row.
+RowPlace = tuple[str, "str | None", str]
+
+#: The classes of paths to the host: theirs is the link that a figure is the rate of.
+_HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")
+
+
+@dataclass(frozen=True)
+class ReferenceRow:
+    """``name: [value, lower, upper, unit]``. ``lower`` and ``upper`` are fractions of ``value``, as YAML and ReFrame have them
+    (None: no bound).
+
+    ``model`` is the key of the GPU model as the file has it, an exact name or an expression. ``provenance`` is what the file's
+    provenance says of this row alone. ``file`` and ``line`` say where the row stands; None and 0 for one that is not written yet.
+    """
+
+    check: str
+    model: str | None
+    name: str
+    value: float
+    lower: float | None
+    upper: float | None
+    unit: str
+    provenance: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    file: Path | None = field(default=None, compare=False)
+    line: int = field(default=0, compare=False)
+
+    @property
+    def place(self) -> RowPlace:
+        """What tells rows of a file apart."""
+        return self.check, self.model, self.name
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The keys that lead to it in its file."""
+        return tuple(step for step in self.place if step is not None)
+
+    @property
+    def path_class(self) -> str:
+        """``off_socket`` of ``off_socket_over_near.h2d``."""
+        return split_class(self.name.partition(".")[0])[0]
+
+    @property
+    def question(self) -> str:
+        """What is asked of the path where it is not the rate: ``over_near`` of ``off_socket_over_near.h2d``; else empty."""
+        return split_class(self.name.partition(".")[0])[1]
+
+    @property
+    def figure(self) -> str:
+        """The name without path class and question: ``h2d`` of ``off_socket_over_near.h2d``."""
+        return self.name.partition(".")[2]
+
+    @property
+    def lowest(self) -> float | None:
+        """The least good value, in ``unit``, by the same arithmetic as ReFrame's."""
+        return None if self.lower is None else self.value * (1 + self.lower)
+
+    @property
+    def highest(self) -> float | None:
+        """The greatest good value, in ``unit``."""
+        return None if self.upper is None else self.value * (1 + self.upper)
+
+    @property
+    def values(self) -> list[float | str | None]:
+        """As the file has them: ``[value, lower, upper, unit]``."""
+        return [self.value, self.lower, self.upper, self.unit]
+
+    @property
+    def expected_unit(self) -> str | None:
+        """The unit that the name asks for; None where it does not say."""
+        if self.question.startswith("latency"):
+            return "us"
+        if self.question == "over_near":
+            return "1"
+        return "GB/s" if not self.question and _directions(self.figure) else None
+
+    @property
+    def host_directions(self) -> int:
+        """How many directions of a host link the figure is the sum of; 0 for ratios and other rows."""
+        return _directions(self.figure) if self.path_class in _HOST_CLASSES and not self.question else 0
+
+
+def place_key(place: RowPlace) -> str:
+    """A place as the provenance names it: ``check/model/row``."""
+    return "/".join(step for step in place if step is not None)
+
+
+def row_name(path_class: str, question: str, figure: str) -> str:
+    """``off_socket_over_near.h2d`` from ``off_socket``, ``over_near`` and ``h2d``."""
+    return f"{path_class}{'_' if question else ''}{question}.{figure}"
+
+
+def row_at(
+    place: RowPlace, values: Sequence[Any], provenance: Mapping[str, Any], file: Path | None, line: int
+) -> ReferenceRow:
+    """A row from ``[value, lower, upper, unit]``."""
+    value, lower, upper, unit = values
+    return ReferenceRow(*place, value, lower, upper, unit, provenance, file, line)
+
+
+def _directions(figure: str) -> int:
+    if figure == "both.total":
+        return 2
+    return 1 if figure in ("h2d", "d2h", "both.h2d", "both.d2h") else 0
