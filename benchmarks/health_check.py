@@ -30,7 +30,7 @@ def main() -> None:
             "python": sys.executable,
             "checkout": str(CHECKOUT),
             "environment": {},
-            "order": {"output": str(output)},
+            "options": {"output": str(output)},
         }
         script.write_text(templates.render("health", values))
         script.chmod(0o755)

@@ -259,7 +259,7 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
     settings = {"HealthCheckProgram": str(script), "HealthCheckInterval": "1", "HealthCheckNodeState": "ANY"}
     private = PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings)
     values = {
-        "python": sys.executable, "checkout": str(CHECKOUT), "order": {"output": str(folder)},
+        "python": sys.executable, "checkout": str(CHECKOUT), "options": {"output": str(folder)},
         "environment": {"HWLOC_XMLFILE": str(private.node / "topo.xml"), "NEARFAR_SITE": str(tmp_path / "site")},
     }  # fmt: skip
     script.write_text(templates.render("health", values, [CHECKOUT / "site"]))
