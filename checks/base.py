@@ -10,7 +10,6 @@ import os
 import shlex
 import socket
 import sys
-import time
 from pathlib import Path
 
 import reframe as rfm
@@ -20,7 +19,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.meta import make_test
 
 from nearfar import history, question, topology, verdict
-from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise
+from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise, utc_text
 from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.topology import inventory
@@ -277,7 +276,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     @property
     def subject(self):
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        now = utc_text()
         return CaseInfo(
             self.name,
             self.current_system.name,

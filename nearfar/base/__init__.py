@@ -25,7 +25,7 @@ from .process import Finished, find_program, run
 from .schema_check import conforms
 from .site_file import SiteFile, SiteFileError, Step, nearest, schema, site_directories, site_files, validator
 from .tables import columns
-from .times import day_text, day_time, minute_text, name_text, utc_text, utc_time
+from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "reports_directory",
     "run",
     "schema",
+    "second_text",
     "short_host_name",
     "shown_verdict",
     "site_directories",

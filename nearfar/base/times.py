@@ -33,6 +33,11 @@ def minute_text(at: datetime | float | None = None) -> str:
     return _moment(at).strftime("%Y-%m-%d %H:%M")
 
 
+def second_text(at: datetime | float | None = None) -> str:
+    """``2026-11-20 09:00:00 UTC``, for a person."""
+    return f"{_moment(at):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def name_text(at: datetime | float | None = None) -> str:
     """``20261120T090000``, as the names of runs begin."""
     return _moment(at).strftime("%Y%m%dT%H%M%S")

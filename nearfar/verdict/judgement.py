@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, Finding, good, passes, worst
+from nearfar.base import NOT_JUDGED, ORDER, Finding, good, passes, utc_time, worst
 from nearfar.cells import Cell, Flow, Skip
 from nearfar.measurement import (
     CELL_QUANTITIES,
@@ -224,7 +224,7 @@ def _from_started(document: Document | None, subject: CaseInfo) -> list[Finding]
         return []
     text = str(document.raw["started"])
     try:
-        started, judged = (datetime.strptime(each, "%Y-%m-%dT%H:%M:%SZ") for each in (text, subject.time))
+        started, judged = utc_time(text), utc_time(subject.time)
     except ValueError:
         return [Finding("started", "INDETERMINATE", f"the document was started at '{text}', which is no time")]
     if judged - LONGEST <= started <= judged + CLOCKS:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, second_text
 from nearfar.site import Policy
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.findings import confirmation, utc_text
+from nearfar.slurm.findings import confirmation
 
 from .act import ActResult
 from .decision import NOTHING, Decision
@@ -72,7 +72,7 @@ def one(view: ActView, policy: Policy, name: str) -> str:
     lines += _past(view, name)
     runs = [run for run in view.runs if run.node == name]
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:20]:
-        lines.append(f"  run       {run.run} {run.check:<22} {run.verdict:<13} {utc_text(run.ended)}")
+        lines.append(f"  run       {run.run} {run.check:<22} {run.verdict:<13} {second_text(run.ended)}")
         lines += [f"            {run.words}"] if run.words else []
     hard = view.decisions.hard.get(name)
     slow = confirmation.slow_figures(runs, policy, view.past.since.get(name, 0.0), view.now)
@@ -97,15 +97,15 @@ def _past(view: ActView, name: str) -> list[str]:
     begun = view.past.begun.get(name)
     if begun is not None and begun != drained:
         lines.append(
-            f"  begun     a drain on {utc_text(begun.at)}, which the node does not show: as if it had not been"
+            f"  begun     a drain on {second_text(begun.at)}, which the node does not show: as if it had not been"
         )
     if drained is not None:
         kind = {None: "not by this log", True: "hard evidence", False: "speed, confirmed"}[drained.hard]
         since = "" if state is None or state.out else "; resumed since by somebody else"
         before = "" if drained.hard is not None else "before "
-        lines.append(f"  drained   {before}{utc_text(drained.at)} for {drained.check} ({kind}){since}")
+        lines.append(f"  drained   {before}{second_text(drained.at)} for {drained.check} ({kind}){since}")
     if name in view.past.cleared:
-        lines.append(f"  cleared   {utc_text(view.past.cleared[name])} by a person")
+        lines.append(f"  cleared   {second_text(view.past.cleared[name])} by a person")
     hard = view.decisions.hard.get(name)
     for each in () if hard is None else hard.closed:
         assert each.closed_by is not None
@@ -146,6 +146,6 @@ def _evidence(view: ActView, name: str) -> list[dict[str, Any]]:
     hard = view.decisions.hard.get(name)
     return [
         {"check": e.found_by.check, "run": e.found_by.run, "what": e.finding.what, "code": e.finding.code, "words": e.finding.words,
-         "known": utc_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
+         "known": second_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
         for e in (() if hard is None else hard.open)
     ]  # fmt: skip

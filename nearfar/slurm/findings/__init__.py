@@ -6,7 +6,7 @@ Needs: base, cells, mpi, site, slurm.controller, slurm.results, slurm.health, sl
 from __future__ import annotations
 
 from . import confirmation, hard_evidence, objections, reasons
-from .check_run import RUN, CheckRun, utc_text
+from .check_run import RUN, CheckRun
 from .confirmation import fails
 from .evidence import Evidence, Intervention
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
@@ -54,5 +54,4 @@ __all__ = [
     "summarize",
     "that_drains",
     "unreadable",
-    "utc_text",
 ]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
-from nearfar.base import good
+from nearfar.base import good, utc_time
 from nearfar.slurm.results import ResultFinding
 
 #: What stands for cases that should have run and did not.
@@ -54,11 +53,6 @@ class CheckRun:
         return good(self.verdict) and (what is None or what in self.passed)
 
 
-def utc_text(at: float) -> str:
-    """Seconds since 1970 for a person: ``2026-11-20 09:00:00 UTC``."""
-    return f"{datetime.fromtimestamp(int(at), timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
-
-
 def seconds(time: str) -> float:
     """``2026-11-20T09:00:00Z`` in seconds since 1970."""
-    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()
+    return utc_time(time).timestamp()

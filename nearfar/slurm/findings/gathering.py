@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
 from nearfar.slurm.results import Trust, result
@@ -245,5 +244,5 @@ def _health(
 
 def _refuse_the_future(path: Path, ended: float, now: float) -> None:
     if ended > now + CLOCKS:
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ended))
+        when = utc_text(ended)
         raise CouldNotJudge(f"{path}: of {when}, which is not yet; set the node's clock, or this host's; not counted")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
+from nearfar.base import second_text
 from nearfar.slurm.controller import NodeState
 
-from .check_run import CheckRun, utc_text
+from .check_run import CheckRun
 from .evidence import Evidence, Intervention
 from .log_summary import LogSummary
 from .objections import our_reason
@@ -28,16 +29,16 @@ def interventions(
     if drained is not None and not state.out and not past.retested(name):
         until = min(past.resumed_by_others.get(name, now), _resumed(drained.at, runs, state))
         yield Intervention(
-            drained.at, until, True, f"somebody has resumed it since it was drained on {utc_text(drained.at)}"
+            drained.at, until, True, f"somebody has resumed it since it was drained on {second_text(drained.at)}"
         )
     if others is not None and not state.out:
-        words = f"somebody else had drained it by {utc_text(others)}, and it is in use again"
+        words = f"somebody else had drained it by {second_text(others)}, and it is in use again"
         yield Intervention(others, min(now, _resumed(others, runs, state)), True, words)
     if _drained_by_others(state) and state.reason_at is not None:
         given = state.reason_at.timestamp()
-        yield Intervention(given, given, True, f"it was drained by somebody else on {utc_text(given)}")
+        yield Intervention(given, given, True, f"it was drained by somebody else on {second_text(given)}")
     if state.booted is not None:
-        yield Intervention(state.booted, state.booted, False, f"it was rebooted on {utc_text(state.booted)}")
+        yield Intervention(state.booted, state.booted, False, f"it was rebooted on {second_text(state.booted)}")
 
 
 def _resumed(drained: float, runs: Sequence[CheckRun], state: NodeState) -> float:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.base import EXIT_GOOD, NearfarError, short_host_name, utc_text, worst
 from nearfar.slurm.results import root_safe
 
 #: Where findings go, unless the caller names a directory.
@@ -93,8 +93,9 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
     seen = _within(options, node)
     finding = {
         "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(),
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "boot": _boot(),
-        "seconds": round(time.monotonic() - began, 3), "verdict": _worst(seen["findings"]), **seen,
+        "time": utc_text(), "boot": _boot(),
+        "seconds": round(time.monotonic() - began, 3),
+        "verdict": worst(["PASS", *(finding["verdict"] for finding in seen["findings"])]), **seen,
     }  # fmt: skip
     try:
         kept_looks.store(options.output, finding, _ELSEWHERE)
@@ -123,7 +124,7 @@ def _headline(finding: dict[str, Any]) -> str:
 def _node_name() -> str:
     from nearfar.slurm.controller import NAME
 
-    name = os.environ.get("SLURMD_NODENAME") or socket.gethostname().split(".")[0]
+    name = os.environ.get("SLURMD_NODENAME") or short_host_name(socket.gethostname())
     if not NAME.fullmatch(name):
         raise NearfarError(f"SLURMD_NODENAME: '{name[:60]}' is not the name of a node")
     return name
@@ -238,11 +239,6 @@ def _reap(child: int) -> None:
         if os.waitpid(child, os.WNOHANG)[0]:
             return
         time.sleep(0.025)
-
-
-def _worst(findings: list[dict[str, Any]]) -> str:
-    words = {finding["verdict"] for finding in findings}
-    return next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED") if word in words), "PASS")
 
 
 def _boot() -> str | None:

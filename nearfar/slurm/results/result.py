@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, worst
+from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, worst
 from nearfar.verdict import JudgedMetric, Verdict, verdict_file
 
 from .pair import joined, parted
@@ -194,14 +194,10 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
         )
     if verdict.kind != "measured":
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
-    if _short(verdict.node) != _short(result["hostname"]):
+    if short_host_name(verdict.node) != short_host_name(result["hostname"]):
         raise CouldNotJudge(f"{path}: of {verdict.node}, in a result of {result['hostname']}; not counted")
     found = tuple(ResultFinding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
     return CheckResult(entry["check"], entry["verdict"], found, place, verdict)
 
 
 _FINDING = ("what", "verdict", "hard", "words", "code", "cell", "value", "limit", "unit")
-
-
-def _short(hostname: str) -> str:
-    return hostname.split(".")[0]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS, write_atomically
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS, utc_text, write_atomically
 
 from . import nightly, pair_rounds
 from .outcome import Outcome, outcomes, verdict, worst_first
@@ -59,7 +58,7 @@ class Merged:
         counts = Counter(one.verdict for one in self.outcomes)
         return {
             "schema": SCHEMA, "sweep": sweep.name, "pack": sweep.level, "partition": sweep.partition, "reservation": sweep.reservation,
-            "started": _utc(sweep.started), "command": list(sweep.command), "verdict": self.verdict, "exit_code": self.exit_code,
+            "started": utc_text(sweep.started), "command": list(sweep.command), "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
             "left_out": nightly.left_out(sweep),
             "pairs": self.pairs.as_json(sweep.folder) if self.pairs else [], "notes": self.notes,
@@ -108,7 +107,3 @@ def _node(sweep: Sweep, one: Outcome) -> dict[str, Any]:
         "checks": {} if read is None else {check.check: check.verdict for check in read.checks},
         "blamed": [] if read is None else list(read.blamed),
     }  # fmt: skip
-
-
-def _utc(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

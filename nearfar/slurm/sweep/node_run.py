@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import history
-from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.base import CouldNotJudge, NearfarError, files, utc_text
 from nearfar.question import QUICK, askable, asked_at
 from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
@@ -62,8 +62,8 @@ def run(
             except OSError as error:
                 raise files.cannot_write(run_directory, error, "set TMPDIR to a directory") from None
         # The clock may be set while we measure; what lies between the two times is how long it took.
-        info = RunInfo(nodes=job.nodes, hostname=socket.gethostname(), level=level, sweep=sweep, started=_utc(started),
-                       ended=_utc(started + time.monotonic() - began), slurm=_job())  # fmt: skip
+        info = RunInfo(nodes=job.nodes, hostname=socket.gethostname(), level=level, sweep=sweep, started=utc_text(started),
+                       ended=utc_text(started + time.monotonic() - began), slurm=_job())  # fmt: skip
         return publish_result.leave(run_directory, place, info)
 
 
@@ -140,7 +140,3 @@ def _job() -> dict[str, Any] | None:
         return None
     partition, cluster = os.environ.get("SLURM_JOB_PARTITION"), os.environ.get("SLURM_CLUSTER_NAME")
     return {"job": int(number), "partition": partition, "cluster": cluster}
-
-
-def _utc(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

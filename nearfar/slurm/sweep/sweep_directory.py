@@ -7,12 +7,11 @@ import errno
 import fcntl
 import os
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.base import CouldNotJudge, NearfarError, files, utc_text
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import make_for_all, own, result
 
@@ -41,9 +40,7 @@ def lock(results: Path) -> Iterator[None]:
                 "name another --results DIR"
             ) from None
         stream.truncate(0)
-        stream.write(
-            f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}"
-        )
+        stream.write(f"process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
         stream.flush()
         try:
             yield

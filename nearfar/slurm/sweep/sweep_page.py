@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Sequence
 
+from nearfar.base import utc_text
 from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
@@ -34,7 +34,7 @@ class SweepPage:
         where = f"partition {sweep.partition}" + (f", reservation {sweep.reservation}" if sweep.reservation else "")
         what = "Nightly run" if sweep.idle_only else "Sweep"
         page = Batch(
-            title=f"{what} {sweep.name}", where=where, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(sweep.started)),
+            title=f"{what} {sweep.name}", where=where, started=utc_text(sweep.started),
             nodes=[self._node(one) for one in found], distributions=self._distributions,
             about=self._about(), command=shlex.join(sweep.command),
             notes=[*notes, *(note for one in found for note in one.notes)],
