@@ -26,7 +26,7 @@ from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import merge
 from nearfar.slurm.sweep.levels import LEVELS
-from nearfar.slurm.sweep.state_file import Sweep, SweepJob
+from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97

@@ -22,7 +22,7 @@ and two host ranks in every relation that the node allows:
 
 from .cost import wrong_side
 from .explanation import explain
-from .forms import FORMS, render
+from .launch_scripts import FORMS, render
 from .layout import SIDES, Layout
 from .locality import cores_of, fabric_nics
 from .placement import Placement, place

@@ -14,9 +14,9 @@ from .exchange_cells import (
     exchange_of,
     exchanges,
 )
-from .generators import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 from .lone_cells import latency_cells, single_paths, size_sweep
+from .matrices import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .names import (
     DERIVED,
     MetricName,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from nearfar.topology import Gpu, Node, peer_class
 
-from .generators import Skip, hidden
+from .matrices import Skip, hidden
 from .notation import Cell, Endpoint, Flow
 from .peers import MAX_GPUS
 

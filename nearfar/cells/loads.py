@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nearfar.topology import Gpu, Node, NumaNode
 
 from .classes import flow_class
-from .generators import Skip, driver_of, hidden, memory_allowed
+from .matrices import Skip, driver_of, hidden, memory_allowed
 from .notation import Cell, Endpoint, Flow
 
 #: Up to this many GPUs a ramp has every count; above, powers of two and all.

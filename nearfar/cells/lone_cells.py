@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfar.topology import Node
 
 from .classes import flow_class
-from .generators import Skip, host_device_matrix
+from .matrices import Skip, host_device_matrix
 from .notation import Cell
 from .peers import peer_matrix
 

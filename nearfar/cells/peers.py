@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nearfar.topology import Gpu, Node, peer_class
 
-from .generators import Skip, hidden
+from .matrices import Skip, hidden
 from .notation import Cell, Endpoint, Flow
 
 #: Up to this many GPUs every pair is measured; above, each GPU with one partner of each path class.

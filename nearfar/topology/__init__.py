@@ -6,8 +6,8 @@ reads the machine. Needs: base.
 
 from .bitmaps import format_cpu_list, parse_cpu_list
 from .comparison import Difference, compare
-from .document import node_from_document, node_to_document
 from .hwloc_xml import parse_hwloc_xml
+from .node_json import node_from_document, node_to_document
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
 from .path_classes import HOST_CLASSES, PEER_CLASSES, behind_nvswitch, host_class, nic_class, peer_class, shared_uplinks
 from .pci import bus_order, generation, is_gpu, normal_bus_id

@@ -10,10 +10,10 @@ from __future__ import annotations
 from . import build_provenance, case_files, document_facts, plausibility, run_directory, unused_references, verdict_file
 from .baseline import Baseline
 from .build_provenance import BuildProvenance, SoftwarePackage
-from .judged import JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
 from .judgement import HISTORY, UNJUDGED, CaseInfo, KnownPath, headline, judge, needs_sanity
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
+from .verdict_types import JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
 
 __all__ = [
     "HISTORY",

@@ -14,7 +14,7 @@ from nearfar.measurement import Document, from_raw
 from nearfar.topology import Node, node_to_document
 
 from . import verdict_file
-from .judged import Verdict
+from .verdict_types import Verdict
 
 #: The node as observed, in the folder of a node and (from a remote job) in the stage directory.
 NODE = "node.json"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from .judged import MeasuredGpu, MeasurementInfo
+from .verdict_types import MeasuredGpu, MeasurementInfo
 
 #: Reasons for held-down clocks that are a setting, not heat or power.
 _SETTINGS = ("applications_clocks", "sync_boost")

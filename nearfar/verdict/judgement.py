@@ -31,8 +31,8 @@ from nearfar.verdict.references import Reference, figure, question_of, row_keys
 
 from . import document_facts, plausibility
 from .baseline import Baseline, worse
-from .judged import JudgedMetric, JudgedReference, PastRuns, Verdict
 from .plausibility import ABOVE_LINK
+from .verdict_types import JudgedMetric, JudgedReference, PastRuns, Verdict
 from .words import amount, bound_words, describe, interval
 
 #: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.

@@ -11,7 +11,7 @@ from nearfar.question import check_rank
 from nearfar.topology import Node, node_from_document
 
 from . import build_provenance, verdict_file
-from .judged import Verdict
+from .verdict_types import Verdict
 
 _MODELLED_SUFFIX = "-modelled"
 

@@ -18,7 +18,7 @@ from nearfar.cells import Flow
 from nearfar.measurement import Unmeasured
 
 from . import version_1
-from .judged import JudgedMetric, JudgedReference, MeasuredGpu, MeasurementInfo, PastRuns, Verdict, cell_of
+from .verdict_types import JudgedMetric, JudgedReference, MeasuredGpu, MeasurementInfo, PastRuns, Verdict, cell_of
 
 NAME, DOCUMENT = "verdict.json", "document.json"
 VERSION = 2

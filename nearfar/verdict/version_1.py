@@ -15,7 +15,7 @@ from nearfar.measurement import subject_key
 from nearfar.verdict.references import question_of
 
 from . import document_facts
-from .judged import cell_of
+from .verdict_types import cell_of
 
 SCHEMA = "nearfar-verdict/1"
 #: What findings spoke of that early versions called PASS, though they only inform.

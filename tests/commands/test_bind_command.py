@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nearfar.binding import FORMS, Layout, place, render
-from nearfar.binding.logical import logical_cpus
+from nearfar.binding.hwloc_numbers import logical_cpus
 from nearfar.cli import main
 from nearfar.topology import parse_hwloc_xml
 from tests.support.bind_outputs import CASES, FOLDER, said

@@ -14,8 +14,8 @@ import pytest
 
 from nearfar.binding.locality import fabric_nics
 from nearfar.mpi.osu import installed
-from nearfar.mpi.osu.layout import layout
 from nearfar.mpi.osu.measuring import Options, measure
+from nearfar.mpi.osu.rank_places import layout
 from nearfar.mpi.osu.subjects import parse
 from nearfar.topology import inventory
 from tests.conftest import CHECKOUT

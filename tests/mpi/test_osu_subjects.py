@@ -12,7 +12,7 @@ from nearfar.base.errors import NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.model.prediction import load_node_type
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
-from nearfar.mpi.osu.layout import layout
+from nearfar.mpi.osu.rank_places import layout
 from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, MpiCase, cases, parse
 from nearfar.topology import Node
 

@@ -79,7 +79,7 @@ def test_reframe_by_hand_builds_with_its_own_spack_build_system(tmp_path: Path, 
         "-n",
         "host_memory_check",
         "-c",
-        str(CHECKOUT / "checks/host_memory_check.py"),
+        str(CHECKOUT / "checks"),
         "-r",
     ]
     variables = {

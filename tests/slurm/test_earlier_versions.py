@@ -11,7 +11,7 @@ import pytest
 
 from nearfar.commands.slurm import act, nightly, node, renamed, sweep
 from nearfar.slurm.results import Pair
-from nearfar.slurm.sweep.state_file import load
+from nearfar.slurm.sweep.sweep_file import load
 from tests.support.sweeping import planned
 
 PLAN = {

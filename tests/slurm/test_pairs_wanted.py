@@ -11,7 +11,7 @@ from nearfar.slurm.results.result import CheckResult, NodeResult
 from nearfar.slurm.sweep import pair_rounds
 from nearfar.slurm.sweep.outcome import Outcome
 from nearfar.slurm.sweep.pairs_wanted import reason_against
-from nearfar.slurm.sweep.state_file import SweepJob
+from nearfar.slurm.sweep.sweep_file import SweepJob
 from tests.support.sweeping import planned
 
 SYSTEM = """\

@@ -19,7 +19,7 @@ from nearfar.slurm.sweep import nightly, node_selection, slurmctld
 from nearfar.slurm.sweep.job_loop import SweepLoop
 from nearfar.slurm.sweep.pace import Pace
 from nearfar.slurm.sweep.slurmctld import Controller, JobState
-from nearfar.slurm.sweep.state_file import Sweep, load
+from nearfar.slurm.sweep.sweep_file import Sweep, load
 from tests.support.sweeping import planned
 
 AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")

@@ -15,7 +15,7 @@ from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import job_script, merge, nightly, site_partition, sweep_directory
-from nearfar.slurm.sweep.state_file import Sweep, SweepJob
+from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.data.runs import synthetic
 from tests.support.sweeping import planned
 

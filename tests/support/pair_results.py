@@ -12,7 +12,7 @@ from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.state_file import SweepJob
+from nearfar.slurm.sweep.sweep_file import SweepJob
 from nearfar.verdict import JudgedMetric, JudgedReference, verdict_file
 from tests.support.node_results import SYSTEM, utc
 from tests.support.sweeping import planned

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base.files import CHECKOUT
-from nearfar.slurm.sweep.state_file import Sweep, SweepJob
+from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.support import fake_quick
 from tests.support.private_slurm import PrivateSlurm
 

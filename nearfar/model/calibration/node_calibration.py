@@ -14,7 +14,7 @@ from nearfar.topology import Node
 from .inference import AT_LEAST, CLASS, KNOWN, Estimate, infer
 from .inputs import READ, STREAMED, WRITTEN, choose
 from .measured import MeasuredCell
-from .sharing import with_both_ways
+from .mixed_memory import with_both_ways
 
 _FULL_WITHIN = 0.005
 _SOURCE = "calibrated"

@@ -18,7 +18,7 @@ from nearfar.mpi import death
 from nearfar.topology import format_cpu_list, parse_cpu_list
 
 from .installed import Mpi
-from .layout import Rank
+from .rank_places import Rank
 
 WRAPPER = Path(__file__).with_name("rank.py")
 #: No MPI may move what the wrapper bound.

@@ -15,8 +15,8 @@ from . import table
 from .benchmarks import BENCHMARKS
 from .installed import Mpi
 from .launch import RankAccount
-from .layout import Rank
 from .mpi_figures import LARGE, MIDDLE, SMALL
+from .rank_places import Rank
 from .samples import CLOSE, agree, rate
 from .subjects import MpiCase
 from .support import OsuSupport

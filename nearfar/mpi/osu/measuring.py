@@ -18,8 +18,8 @@ from . import time_limits as budget
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
 from .installed import Mpi
 from .launch import LauncherRun, Starter
-from .layout import Rank, layout
 from .measured_cases import MeasuredCase, document
+from .rank_places import Rank, layout
 from .samples import LEAST_RUNS
 from .subjects import MpiCase
 from .support import OsuSupport

@@ -13,8 +13,8 @@ from nearfar.question import Question, questions
 from . import bounds, drain_policies, node_types, partitions, physics, provenance, rows, templates, unread_files
 from .complaints import WARNING, Complaint, sorted_once
 from .reading import SCHEMAS, SiteContents
+from .reference_uses import uses
 from .rows import ReferenceTable
-from .uses import uses
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nearfar.topology import Node
 
 from .complaints import ERROR, INFO, WARNING, Complaint, at
 from .reading import ReadFile, SiteContents
-from .uses import expected
+from .reference_uses import expected
 
 
 def features_of(checks: Iterable[Question]) -> set[str]:

@@ -15,9 +15,9 @@ from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile, ReferenceRow, model_of
 
 from .complaints import ERROR, WARNING, Complaint, at
-from .grammar import MPIS, misspelt
 from .known_metrics import Rows, rows
-from .uses import FileUse
+from .misspelt_rows import MPIS, misspelt
+from .reference_uses import FileUse
 
 
 @dataclass(frozen=True)

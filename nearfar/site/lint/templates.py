@@ -39,7 +39,7 @@ def complaints(directories: Sequence[Path]) -> Iterator[Complaint]:
 def _of_template(path: Path, name: str) -> Iterator[Complaint]:
     import jinja2
 
-    # As nearfar.binding.forms has them: bash counts an array with what begins a comment of Jinja2's.
+    # As nearfar.binding.launch_scripts has them: bash counts an array with what begins a comment of Jinja2's.
     marks = {"comment_start_string": "{%#", "comment_end_string": "#%}"} if name.endswith(".sh.j2") else {}
     try:
         jinja2.Environment(**marks).parse(path.read_text(encoding="utf-8"))  # type: ignore[arg-type]

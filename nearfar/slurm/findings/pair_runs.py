@@ -16,7 +16,7 @@ from nearfar.mpi import contention
 from nearfar.mpi.osu import subjects
 from nearfar.site import MPI_PAIRS
 from nearfar.slurm.results import NodeResult, Pair, ResultFinding, Trust, result
-from nearfar.slurm.sweep import SweepJob, pairing, state_file
+from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
 
 from .check_run import CheckRun, seconds
 
@@ -57,7 +57,7 @@ def of_sweep(sweep: Path, trust: Trust, system: str, oldest: float) -> list[Chec
 def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
     """The pairs of a round and where the latest result of each is; None where there is none."""
     trust.directory(folder)
-    kept = state_file.parse(folder, trust.object(folder / state_file.FILE))
+    kept = sweep_file.parse(folder, trust.object(folder / sweep_file.FILE))
     return {Pair(*job.nodes): _latest(folder, job) for job in kept.jobs.values() if len(job.nodes) == 2}
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from nearfar.base import CouldNotJudge, NearfarError, cannot_write, copy_tree
 from nearfar.verdict import UNJUDGED, verdict_file
 
-from .evidence import findings
 from .result import RESULT, SCHEMA, RunInfo, verdict_of
+from .verdict_findings import findings
 
 #: What of a run directory stays where the node keeps its own files: ReFrame's stage and output.
 _LEFT_BEHIND = ("reframe",)

@@ -3,12 +3,12 @@
 Needs: base, question, site, run, history, report, mpi, slurm.controller, slurm.results.
 """
 
-from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, state_file, sweep_directory
+from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, sweep_directory, sweep_file
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
 from .pace import Pace
 from .slurmctld import Controller
-from .state_file import Sweep, SweepJob, SweepOptions
+from .sweep_file import Sweep, SweepJob, SweepOptions
 
 __all__ = [
     "CHOICES",
@@ -28,6 +28,6 @@ __all__ = [
     "pair_rounds",
     "pairing",
     "plan",
-    "state_file",
     "sweep_directory",
+    "sweep_file",
 ]

@@ -20,7 +20,7 @@ from .node_selection import gpus, occupation, refusal
 from .pace import Pace
 from .progress import SweepProgress
 from .slurmctld import ENDED, Controller, JobState, passing
-from .state_file import Sweep, SweepJob
+from .sweep_file import Sweep, SweepJob
 
 #: Why a pending job waits for a node that will not come back by itself.
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")

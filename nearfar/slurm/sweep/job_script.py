@@ -12,7 +12,7 @@ from nearfar import history
 from nearfar.base import CouldNotJudge, files, node_lock
 from nearfar.slurm.controller import templates
 
-from .state_file import Sweep, SweepJob
+from .sweep_file import Sweep, SweepJob
 
 #: In the sweep's directory.
 SCRIPT = "job.sh"

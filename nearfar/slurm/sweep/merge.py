@@ -13,7 +13,7 @@ from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS,
 from . import nightly, pair_rounds
 from .outcome import Outcome, outcomes, verdict, worst_first
 from .pair_rounds import PairRounds
-from .state_file import Sweep
+from .sweep_file import Sweep
 from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"

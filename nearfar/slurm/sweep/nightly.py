@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from .state_file import FILE, Sweep
+from .sweep_file import FILE, Sweep
 
 
 def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:

@@ -23,7 +23,7 @@ from nearfar.slurm.results import RunInfo, publish_result, result
 
 from . import site_partition
 from .levels import LEVELS, PAIR
-from .state_file import SweepJob
+from .sweep_file import SweepJob
 
 
 def run(

@@ -12,7 +12,7 @@ from nearfar.verdict import Verdict
 
 from . import job_script
 from .pairing import NodeVerdict
-from .state_file import Sweep, SweepJob
+from .sweep_file import Sweep, SweepJob
 
 #: Slurm's reasons for a job that its node could not start.
 _NOT_STARTED = ("JobLaunchFailure", "launch_failure", "RaisedSignal:53(Real-time signal 19)")

@@ -16,13 +16,13 @@ from nearfar.base import passes, worst
 from nearfar.mpi.osu import INSTALL
 from nearfar.slurm.results import Pair, joined
 
-from . import job_loop, pairing, state_file, sweep_directory
+from . import job_loop, pairing, sweep_directory, sweep_file
 from .levels import LEVELS, PAIR, PING_PONG
 from .outcome import Outcome, outcomes
 from .pace import Pace
 from .pairing import NodeVerdict
 from .slurmctld import Controller
-from .state_file import Sweep, jobs_for
+from .sweep_file import Sweep, jobs_for
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def read(sweep: Sweep, found: Sequence[Outcome]) -> PairRounds | None:
 def rounds_of(sweep: Sweep) -> list[Sweep]:
     """The rounds that were begun."""
     folders = [sweep.folder / name for name in pairing.ROUNDS]
-    return [state_file.load(folder) for folder in folders if (folder / state_file.FILE).exists()]
+    return [sweep_file.load(folder) for folder in folders if (folder / sweep_file.FILE).exists()]
 
 
 def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:

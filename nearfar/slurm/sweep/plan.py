@@ -16,7 +16,7 @@ from nearfar.slurm.controller import Slurm, node_names
 from . import job_script, nightly, node_selection, pairs_wanted, site_partition, sweep_directory
 from .levels import LEVELS
 from .slurmctld import Controller
-from .state_file import Sweep, SweepOptions, jobs_for
+from .sweep_file import Sweep, SweepOptions, jobs_for
 
 
 def results_directory(wanted: Path | None) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .outcome import outcome
-from .state_file import Sweep, SweepJob
+from .sweep_file import Sweep, SweepJob
 
 
 class SweepProgress:

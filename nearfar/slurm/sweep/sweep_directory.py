@@ -15,8 +15,8 @@ from nearfar.base import CouldNotJudge, NearfarError, files, utc_text
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import make_for_all, own, result
 
-from . import job_script, state_file
-from .state_file import Sweep, SweepJob
+from . import job_script, sweep_file
+from .sweep_file import Sweep, SweepJob
 
 _ELSEWHERE = "name another --results DIR"
 
@@ -109,7 +109,7 @@ def begin(sweep: Sweep) -> Sweep:
 def resume(results: Path, name: str, now: float) -> Sweep:
     """A sweep that was interrupted, or left nodes without a result: these have their turn again, and jobs that are still
     in Slurm are waited for. It gets as much time again as it had."""
-    kept = state_file.load(results / name)
+    kept = sweep_file.load(results / name)
     for job in kept.jobs.values():
         job.has_result = (result.place(results, name, job.name, job.attempt) / result.RESULT).exists()
         if job.has_result:

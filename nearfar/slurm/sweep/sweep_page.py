@@ -14,7 +14,7 @@ from nearfar.slurm.results import NodeResult
 from . import nightly
 from .levels import LEVELS
 from .outcome import Outcome
-from .state_file import Sweep
+from .sweep_file import Sweep
 
 
 class SweepPage:

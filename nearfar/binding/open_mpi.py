@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from nearfar.topology import Node
 
+from .hwloc_numbers import logical_cpus
 from .locality import cores_of
-from .logical import logical_cpus
 from .placement import Placement
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from nearfar.base import NearfarError, site_directories
 from nearfar.topology import Node, format_cpu_list
 
-from .launchers import map_by, open_mpi_slots
 from .locality import is_ethernet
+from .open_mpi import map_by, open_mpi_slots
 from .placement import Placement
 
 #: What a launch line can be made for.
