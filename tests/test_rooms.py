@@ -76,6 +76,12 @@ def imports(file: Path) -> Iterator[Import]:
                 yield Import(file, node.lineno, module.partition(".")[2], name.name)
 
 
+def source(one: Import) -> str:
+    """The room that a name is imported from."""
+    below = f"{one.room}.{one.name}".strip(".")
+    return next((room for room in (below, one.room) if room in rooms()), one.room.rpartition(".")[0])
+
+
 @cache
 def exported(room: str) -> set[str]:
     """What a room's ``__all__`` names."""
@@ -101,6 +107,21 @@ def test_no_room_is_so_full_that_one_has_to_search_it() -> None:
 def test_a_room_says_what_it_is(room: str) -> None:
     text = ast.get_docstring(ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
     assert text and len(text) > 30, f"nearfar/{room}/__init__.py does not say what the room gives"
+
+
+def needs(room: str) -> list[str]:
+    """The rooms that a room's own files import, in the order of ``ORDER``; its sub-rooms are part of it."""
+    found = set()
+    for file in (PACKAGE / room.replace(".", "/")).glob("*.py"):
+        found |= {one for one in map(source, imports(file)) if one and f"{one}.".partition(f"{room}.")[0]}
+    return sorted(found, key=lambda one: (ORDER.index(one.partition(".")[0]), one))
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_room_says_what_it_needs(room: str) -> None:
+    text = ast.get_docstring(ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
+    said = " ".join((text or "").rpartition("Needs: ")[2].split())
+    assert said == (", ".join(needs(room)) or "nothing of the package") + ".", f"nearfar/{room}/__init__.py"
 
 
 def test_no_import_reaches_past_a_face() -> None:
@@ -136,8 +157,7 @@ def test_no_rooms_import_each_other() -> None:
     for file in sorted(PACKAGE.rglob("*.py")):
         here = room_of(file)
         for one in imports(file):
-            below = f"{one.room}.{one.name}".strip(".")
-            there = next((room for room in (below, one.room) if room in rooms()), one.room.rpartition(".")[0])
+            there = source(one)
             if there and there != here:
                 arrows[here].setdefault(there, one)
     walked: list[str] = []

@@ -2,7 +2,9 @@
 
 ``supervise`` is started by itself on a node (``python -m nearfar.base.supervise``) and is therefore not imported here; nor is
 ``statistics``, which takes its time to import.
-Needs: PyYAML; Jinja2, jsonschema and ClusterShell only where a site's file or a list of nodes is read.
+PyYAML is imported with it; Jinja2, jsonschema and ClusterShell only where a file or a list of nodes is read.
+
+Needs: nothing of the package.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from .files import (
     CHECKOUT,
     cannot_write,
     copy_tree,
-    lock,
+    file_lock,
     make_directory,
     reports_directory,
     state_directory,
@@ -23,7 +25,7 @@ from .host_names import short_host_name
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
 from .schema_check import conforms
-from .site_file import SiteFile, SiteFileError, Step, nearest, schema, site_directories, site_files, validator
+from .site_file import SiteFile, SiteFileError, Step, did_you_mean, schema, site_directories, site_files, validator
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
@@ -51,14 +53,14 @@ __all__ = [
     "copy_tree",
     "day_text",
     "day_time",
+    "did_you_mean",
+    "file_lock",
     "files",
     "find_program",
     "good",
-    "lock",
     "make_directory",
     "minute_text",
     "name_text",
-    "nearest",
     "node_lists",
     "node_lock",
     "node_set",

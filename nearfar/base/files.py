@@ -145,7 +145,7 @@ def link_atomically(link: Path, target: str) -> None:
 
 
 @contextmanager
-def lock(path: Path, limit: float = 600.0) -> Iterator[None]:
+def file_lock(path: Path, limit: float = 600.0) -> Iterator[None]:
     """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then
     ``CouldNotJudge``."""
     make_directory(path.parent)

@@ -231,7 +231,7 @@ def _explain(problem: Any) -> list[tuple[str, list[Step]]]:
     if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
         known = list(problem.schema.get("properties", {}))
         wrong = [str(key) for key in problem.instance if key not in known]
-        return [(f"unknown key '{key}'{nearest(key, known)}", [key]) for key in wrong]
+        return [(f"unknown key '{key}'{did_you_mean(key, known)}", [key]) for key in wrong]
     if problem.validator == "required":
         missing = [key for key in problem.validator_value if key not in problem.instance]
         return [(f"the key '{key}' is missing", []) for key in missing]
@@ -240,7 +240,7 @@ def _explain(problem: Any) -> list[tuple[str, list[Step]]]:
         return [(f"expected {' or '.join(_TYPES[name] for name in wanted)}, found {_shown(problem.instance)}", [])]
     if problem.validator == "enum":
         return [(f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}"
-                 f"{nearest(str(problem.instance), [str(v) for v in problem.validator_value])}", [])]  # fmt: skip
+                 f"{did_you_mean(str(problem.instance), [str(v) for v in problem.validator_value])}", [])]  # fmt: skip
     words = problem.schema.get("errorMessage")
     if problem.validator in ("pattern", "propertyNames", "anyOf", "oneOf", "minItems", "maxItems", "not"):
         words = words or problem.schema.get("description")
@@ -254,7 +254,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def nearest(word: str, known: list[str]) -> str:
+def did_you_mean(word: str, known: list[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known word, else the known ones, else nothing."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if close:

@@ -18,6 +18,8 @@ and two host ranks in every relation that the node allows:
 [(0,), (1,)]
 
 ``render("numactl", node, placements)`` is the text of a bash wrapper that binds a rank so, or refuses with exit code 2.
+
+Needs: base, topology, cells, model.prediction.
 """
 
 from .cost import wrong_side

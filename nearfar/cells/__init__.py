@@ -1,4 +1,7 @@
-"""Cells: the notation, the standard sets, path classes, and the names that cells have as metrics (docs/reference/notation.md)."""
+"""Cells: the notation, the standard sets, path classes, and the names that cells have as metrics (docs/reference/notation.md).
+
+Needs: base, topology.
+"""
 
 from __future__ import annotations
 

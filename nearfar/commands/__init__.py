@@ -1,4 +1,8 @@
-"""The commands of ``nearfar``, one module each; ``nearfar.cli`` imports the one that was asked for."""
+"""The commands of ``nearfar``, one module each; ``nearfar.cli`` imports the one that was asked for.
+
+Needs: base, topology, topology.inventory, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding,
+mpi.osu, verdict.references, site, site.lint, history, history.tuning, report, run, run.spack.
+"""
 
 from __future__ import annotations
 

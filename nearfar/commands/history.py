@@ -17,8 +17,8 @@ from nearfar.base import (
     NearfarError,
     columns,
     day_text,
+    did_you_mean,
     minute_text,
-    nearest,
     short_host_name,
     utc_text,
 )
@@ -124,7 +124,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
         raise NearfarError(f"--system: which one? There is history of {', '.join(systems)}")
     system = args.system or systems[0]
     if system not in systems:
-        raise NearfarError(f"--system {system}: no history of it{nearest(system, systems)}")
+        raise NearfarError(f"--system {system}: no history of it{did_you_mean(system, systems)}")
     nodes = store.nodes(system)
     node = None if args.node is None else short_host_name(args.node).lower()
     if node is not None and node not in nodes:
@@ -142,7 +142,7 @@ def _since(words: str | None) -> datetime | None:
 
 def _nearest(word: str, known: Sequence[str]) -> str:
     """The nearest known name; all of them only where they are few."""
-    hint = nearest(word, list(known))
+    hint = did_you_mean(word, list(known))
     return hint if len(hint) < 400 else f" ({len(known)} are known, {known[0]} to {known[-1]})"
 
 
@@ -170,7 +170,7 @@ def _nothing(store: History, question: RowFilter) -> NearfarError:
     checks = sorted(set(known["check"]))
     if question.check is not None:
         if question.check not in checks:
-            return NearfarError(f"--check {question.check}: no figure of it{nearest(question.check, checks)}")
+            return NearfarError(f"--check {question.check}: no figure of it{did_you_mean(question.check, checks)}")
         known = known.filter(pl.col("check") == question.check)
     names = {*known["metric"], *(row for rows in known["rows"].to_list() for row in rows or ())}
     if question.metric is not None:

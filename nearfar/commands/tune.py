@@ -19,9 +19,9 @@ from nearfar.base import (
     NearfarError,
     SiteFile,
     day_text,
-    lock,
+    did_you_mean,
+    file_lock,
     minute_text,
-    nearest,
     site_directories,
     site_files,
     write_atomically,
@@ -169,7 +169,7 @@ def _system(name: str, directories: Sequence[Path]) -> System:
     if name == "local":
         return systems.local_system(False, {})
     if name not in known:
-        raise NearfarError(f"--system {name}: no system file of that name{nearest(name, ['local', *known])}")
+        raise NearfarError(f"--system {name}: no system file of that name{did_you_mean(name, ['local', *known])}")
     return known[name]
 
 
@@ -197,7 +197,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
     if missing:
         raise NearfarError(
-            f"--nodes: no history of {', '.join(missing[:5])}{nearest(missing[0], store.nodes(args.system))}"
+            f"--nodes: no history of {', '.join(missing[:5])}{did_you_mean(missing[0], store.nodes(args.system))}"
         )
     return RowFilter(args.system, nodes, since=since)
 
@@ -233,7 +233,7 @@ def _runs(patterns: Sequence[str], known: list[str]) -> list[str]:
         own = fnmatch.filter(known, Path(pattern).name)
         if not own:
             raise NearfarError(
-                f"--runs {pattern}: no such run in the history{nearest(Path(pattern).name, known[-20:])}"
+                f"--runs {pattern}: no such run in the history{did_you_mean(Path(pattern).name, known[-20:])}"
             )
         found.update(dict.fromkeys(own))
     return list(found)
@@ -248,7 +248,7 @@ def _places(name: str, directories: Sequence[Path]) -> tuple[Path, Path]:
 
 def _alone(path: Path) -> contextlib.AbstractContextManager[None]:
     """One tune of a file at a time: a second waits, and proposes from what the first has written."""
-    return lock(path.with_name(f".{path.name}.lock"), limit=_PATIENCE)
+    return file_lock(path.with_name(f".{path.name}.lock"), limit=_PATIENCE)
 
 
 def _proposal(

@@ -1,7 +1,9 @@
 """The history: every real run's figures as rows in Parquet, beside the documents that they come from.
 
-Needs polars, which is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
+polars is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
 ``NearfarError``.
+
+Needs: base, verdict, verdict.references.
 """
 
 from . import series, text

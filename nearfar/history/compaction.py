@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, cannot_write, lock
+from nearfar.base import CouldNotJudge, cannot_write, file_lock
 
 from .lazy_polars import pl
 from .places import COMPACTED, ELSEWHERE, VERSION
@@ -32,7 +32,7 @@ def compact(history: History) -> tuple[int, int]:
     before = after = 0
     if not (history.directory / VERSION).is_dir():
         return before, after
-    with lock(history.directory / "compaction.lock", limit=5.0):
+    with file_lock(history.directory / "compaction.lock", limit=5.0):
         for month in sorted((history.directory / VERSION).glob("system=*/month=*")):
             members = _members(month, history)
             try:

@@ -1,4 +1,7 @@
-"""The measurement document: reading, validating, merging, and the metrics it holds. See docs/reference/document.md."""
+"""The measurement document: reading, validating, merging, and the metrics it holds. See docs/reference/document.md.
+
+Needs: base, topology, cells.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a node should carry: ``prediction`` (capacities, max-min shares), ``link_limits`` (what a link's payload is at least),
 ``calibration`` (capacities from measured cells), ``diagnosis`` (which parts explain what is slow).
 
-Needs: base, topology, cells, measurement.
+Needs: topology, cells, measurement.
 """
 
 from __future__ import annotations

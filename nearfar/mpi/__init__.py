@@ -1,6 +1,8 @@
 """MPI: OSU's benchmarks (``osu``), contention between MPI and copies, load balance between ranks, which rank of a job died.
 
-Gives the figures of their documents and what is found besides. Needs: base, topology, cells, measurement, binding.
+Gives the figures of their documents and what is found besides.
+
+Needs: base, topology, measurement.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from nearfar.base import CHECKOUT, NearfarError, nearest
+from nearfar.base import CHECKOUT, NearfarError, did_you_mean
 from nearfar.cells import Cell, Skip
 from nearfar.topology import Node
 
@@ -43,7 +43,7 @@ def named(name: str) -> Question:
     """A question by its name. Raises ``NearfarError`` where there is none."""
     known = {question.name: question for question in questions()}
     if name not in known:
-        raise NearfarError(f"{name}: no such check{nearest(name, list(known))}")
+        raise NearfarError(f"{name}: no such check{did_you_mean(name, list(known))}")
     return known[name]
 
 
@@ -89,7 +89,7 @@ def _read(path: Path) -> Question:
         if found.name != path.stem:
             raise ValueError(f"the question of {path.name} is called '{path.stem}', found '{found.name}'")
         if unknown := [level for level in found.levels if level not in LEVELS]:
-            raise ValueError(f"no such level: '{unknown[0]}'{nearest(unknown[0], list(LEVELS))}")
+            raise ValueError(f"no such level: '{unknown[0]}'{did_you_mean(unknown[0], list(LEVELS))}")
     except Exception as error:  # whatever a file does: the others are asked, and this one is missed
         return _broken(path, f"{path}:{_line(path, error)}: {getattr(error, 'msg', None) or error}")
     return replace(found, file=path, problem=_not_python(reframe_file(found)))

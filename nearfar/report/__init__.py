@@ -1,6 +1,8 @@
 """Runs shown to people and to machines: the page, ``report.json``, JUnit XML, and ten lines for a terminal.
 
 Everything here reads what a run left; nothing here judges again.
+
+Needs: base, question, verdict.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding, shown_verdict
-from nearfar.report.charts import cell_anchor, load_of
+from nearfar.report.charts import cell_anchor, load_place
 from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
 from nearfar.report.sections import balance, contention, gaps, latencies, many_gpus, mpi, nothing, peers, size_curves
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
@@ -51,7 +51,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     if check.verdict is None:
         return "left no verdict: it did not finish"
     found = figures(check, "")
-    hosts = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_of(f.cell) is not None]
+    hosts = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_place(f.cell) is not None]
     said = (
         balance.line(check.document)
         or contention.line(check.document)
@@ -82,7 +82,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
 
 def _hosts_and_pairs(hosts: list[Figure], found: list[Figure]) -> str | None:
     """Both in one line; None where there is nothing of one, or more than both."""
-    rest = [f for f in found if not f.is_ratio and load_of(f.cell) is None]
+    rest = [f for f in found if not f.is_ratio and load_place(f.cell) is None]
     pairs = peers.line(rest, _expected) if hosts and rest else None
     again = sum(f.remeasured for f in found)
     doubted = f"; {plural(again, 'figure')} measured again alone" if again else ""
@@ -90,7 +90,7 @@ def _hosts_and_pairs(hosts: list[Figure], found: list[Figure]) -> str | None:
 
 
 def _host_device(copies: list[Figure]) -> str:
-    places = [(load_of(f.cell), f) for f in copies if f.flow is None]
+    places = [(load_place(f.cell), f) for f in copies if f.flow is None]
     gpus = sorted({p[1] for p, _ in places if p})
     numa = sorted({p[2] for p, _ in places if p})
     groups = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import ORDER, shown_verdict
-from nearfar.report.charts import Matrix, evidence, host_device_matrices, load_of, ratio_matrices, stream_matrices
+from nearfar.report.charts import Matrix, evidence, host_device_matrices, load_place, ratio_matrices, stream_matrices
 from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
@@ -30,8 +30,8 @@ from nearfar.report.sections import (
     peer_matrices,
     provenance,
     ramps,
+    size_curves_of,
     staged_ratios,
-    sweeps,
 )
 from nearfar.verdict import CheckRecord, NodeRun
 
@@ -139,7 +139,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
             if plain else []
         ),
         ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
-        sweeps=sweeps(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
+        sweeps=size_curves_of(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
         contention=contention_tables(check.document),
         findings=[
             {**vars(f), "anchor": finding_anchor(prefix, i, f)}
@@ -156,7 +156,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     lanes: dict[int, dict[str, LinkDirection]] = {}
     limits: Counter[str] = Counter()
     for figure in everything:
-        place = load_of(figure.cell)
+        place = load_place(figure.cell)
         if not figure.is_ratio and figure.flow is None:
             limits.update(figure.limited_by)
         if (

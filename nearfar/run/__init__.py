@@ -1,6 +1,8 @@
 """One run on this machine: ReFrame over the checks, the cases that ran against those expected, one verdict, one exit code.
 
-``spack`` installs the programs where a site wants that. Needs: base, question, site, verdict, history, report.
+``spack`` installs the programs where a site wants that.
+
+Needs: base, question, verdict, verdict.references, site, site.lint, history, report.
 """
 
 from __future__ import annotations

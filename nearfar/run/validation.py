@@ -23,8 +23,8 @@ from nearfar.base import (
     NOT_JUDGED,
     CouldNotJudge,
     NearfarError,
+    did_you_mean,
     files,
-    nearest,
     node_lock,
     passes,
     process,
@@ -87,7 +87,7 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     names = sorted({check.name for check in checks})
     for wanted in request.checks:
         if wanted not in names:
-            raise NearfarError(f"--check {wanted}: no such check{nearest(wanted, names)}")
+            raise NearfarError(f"--check {wanted}: no such check{did_you_mean(wanted, names)}")
     system = site.systems[site.here]
     for partition in system.partitions.values():
         # A fault in a node type or in references is the user's, and told before anything is measured.

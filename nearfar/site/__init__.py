@@ -1,7 +1,8 @@
 """A site's files: its systems and what their nodes should be, environments, drain policy; ReFrame's configuration made of them.
 
 Gives ``systems.site()`` and what follows from it; ``lint`` looks at all files.
-Needs: base, topology, cells, measurement, model, mpi, question, verdict.
+
+Needs: base, topology, topology.inventory, cells, measurement, model.prediction, mpi.osu, verdict, verdict.references.
 """
 
 from __future__ import annotations

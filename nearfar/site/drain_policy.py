@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import Any
 
-from nearfar.base import SiteFile, SiteFileError, nearest
+from nearfar.base import SiteFile, SiteFileError, did_you_mean
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
@@ -92,7 +92,7 @@ def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileE
     known = [HEALTH, MPI_PAIRS, *(checks or ())]
     for name in data.get("checks", {}) if checks is not None else ():
         if name not in known:
-            yield file.error(f"act: no check is called '{name}'{nearest(name, known)}", "act", "checks", name)
+            yield file.error(f"act: no check is called '{name}'{did_you_mean(name, known)}", "act", "checks", name)
     caps = {"per_day": Policy.per_day, "in_all": Policy.in_all, **_caps(data)}
     if caps["per_day"].nodes > caps["in_all"].nodes or caps["per_day"].share > caps["in_all"].share:
         yield file.error("act: cap: more a day than in all; per_day is the smaller of the two", "act", "cap", "per_day")

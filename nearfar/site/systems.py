@@ -19,7 +19,7 @@ from nearfar.base import (
     NearfarError,
     NodeListError,
     SiteFile,
-    nearest,
+    did_you_mean,
     node_set,
     refuse_too_many,
     short_host_name,
@@ -135,7 +135,7 @@ def from_file(file: SiteFile, node_types: Mapping[str, Path]) -> System:
             raise file.error(f"two partitions called '{entry['name']}'", *steps, "name")
         node_type = entry.get("node_type")
         if node_type is not None and node_type not in node_types:
-            hint = nearest(node_type, list(node_types))
+            hint = did_you_mean(node_type, list(node_types))
             raise file.error(
                 f"unknown node type '{node_type}'{hint}; node types are files of site/nodes/", *steps, "node_type"
             )
@@ -143,7 +143,7 @@ def from_file(file: SiteFile, node_types: Mapping[str, Path]) -> System:
             raise file.error("a modelled partition needs a node_type", *steps)
         for position, environment in enumerate(entry.get("environs", [])):
             if environment not in known:
-                hint = nearest(environment, sorted(known))
+                hint = did_you_mean(environment, sorted(known))
                 raise file.error(f"unknown environment '{environment}'{hint}", *steps, "environs", position)
         partitions[entry["name"]] = _partition(data, entry)
     if "hosts" in data:
@@ -270,7 +270,9 @@ def site() -> Site:
         claimed = claims(socket.gethostname(), dmi_product(), systems)
         wanted = "local" if claimed is None else claimed.name
     elif wanted != "local" and wanted not in systems:
-        raise NearfarError(f"NEARFAR_SYSTEM: no system file called '{wanted}'{nearest(wanted, ['local', *systems])}")
+        raise NearfarError(
+            f"NEARFAR_SYSTEM: no system file called '{wanted}'{did_you_mean(wanted, ['local', *systems])}"
+        )
     if wanted == "local":
         from nearfar.mpi.osu import installed
         from nearfar.topology.inventory import gpu_pci_devices
@@ -292,7 +294,7 @@ def within_job(system: System, partition: str) -> System:
     if partition not in system.partitions:
         names = list(system.partitions)
         raise NearfarError(
-            f"{JOB_PARTITION}: system '{system.name}' has no partition '{partition}'{nearest(partition, names)}"
+            f"{JOB_PARTITION}: system '{system.name}' has no partition '{partition}'{did_you_mean(partition, names)}"
         )
     found = system.partitions[partition]
     # What takes two nodes is asked in a job that has them.

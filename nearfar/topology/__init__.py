@@ -1,7 +1,9 @@
 """What a node is made of: packages, NUMA nodes, GPUs, NICs, the bridges between them, and the class of every path.
 
 Pure: built from hwloc XML text or from a document's ``node`` object, never from the machine that runs this code; ``inventory``
-reads the machine. Needs: base.
+reads the machine.
+
+Needs: base.
 """
 
 from .bitmaps import format_cpu_list, parse_cpu_list

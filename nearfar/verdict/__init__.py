@@ -2,7 +2,8 @@
 
 Gives ``judge`` (document × references × past → ``Verdict``), ``verdict.json`` and the other files of a run, read back. Pure but for
 these files.
-Needs: base, topology, cells, measurement, model, question.
+
+Needs: base, topology, cells, measurement, model.prediction, question.
 """
 
 from __future__ import annotations

@@ -79,9 +79,9 @@ def test_two_runs_in_a_second_and_the_link(state: Path) -> None:
 
 
 def test_a_held_lock_is_named(tmp_path: Path) -> None:
-    with files.lock(tmp_path / "l"):
+    with files.file_lock(tmp_path / "l"):
         with pytest.raises(CouldNotJudge, match="held by another run"):
-            with files.lock(tmp_path / "l", limit=0.1):
+            with files.file_lock(tmp_path / "l", limit=0.1):
                 pass
-    with files.lock(tmp_path / "l", limit=0.1):
+    with files.file_lock(tmp_path / "l", limit=0.1):
         pass

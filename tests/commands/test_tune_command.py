@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from nearfar import cli, history, report
-from nearfar.base.files import lock
+from nearfar.base.files import file_lock
 from nearfar.commands import tune
 from nearfar.history.series import LESS_IS_BETTER
 from nearfar.history.tuning import samples
@@ -364,7 +364,7 @@ def test_the_new_file_stands_in_the_first_directory_of_the_site(world: World, mo
 def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.nights(days=1)
     world.file.parent.mkdir()
-    held = lock(world.file.with_name(".redwood.yaml.lock"))
+    held = file_lock(world.file.with_name(".redwood.yaml.lock"))
     held.__enter__()
     monkeypatch.setattr(tune, "_PATIENCE", 0.1)
     code, _, said = world.tune("--apply")

@@ -13,7 +13,7 @@ import pytest
 
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
-from nearfar.base.files import lock
+from nearfar.base.files import file_lock
 from nearfar.history import History, RowFilter, compaction, parse_since, record, schema
 from tests.data.runs import nightly
 
@@ -102,9 +102,9 @@ def test_chunks_hold_whole_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_one_compaction_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, _ = opened(kept(tmp_path, ["2026-11-01"]))
-    real = compaction.lock
+    real = compaction.file_lock
     monkeypatch.setattr(compaction, "lock", lambda path, limit: real(path, 0.1))
-    with lock(store.directory / "compaction.lock"), pytest.raises(CouldNotJudge, match="held by another"):
+    with file_lock(store.directory / "compaction.lock"), pytest.raises(CouldNotJudge, match="held by another"):
         history.compact(store)
 
 

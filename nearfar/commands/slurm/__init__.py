@@ -1,4 +1,7 @@
-"""``nearfar slurm …``: the pack under Slurm."""
+"""``nearfar slurm …``: the pack under Slurm.
+
+Needs: base, slurm.act, slurm.controller, slurm.health, slurm.install, slurm.results, slurm.sweep, commands.
+"""
 
 from __future__ import annotations
 

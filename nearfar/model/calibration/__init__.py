@@ -1,4 +1,7 @@
-"""A node's capacities from measured cells (docs/method/calibration.md)."""
+"""A node's capacities from measured cells (docs/method/calibration.md).
+
+Needs: base, topology, cells, measurement, model.prediction.
+"""
 
 from __future__ import annotations
 

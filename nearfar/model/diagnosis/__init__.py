@@ -1,4 +1,7 @@
-"""Which degraded parts explain a node's slow figures (docs/method/diagnosis.md)."""
+"""Which degraded parts explain a node's slow figures (docs/method/diagnosis.md).
+
+Needs: base, topology, cells, measurement, model.calibration, model.prediction.
+"""
 
 from __future__ import annotations
 

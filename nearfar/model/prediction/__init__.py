@@ -1,6 +1,8 @@
 """What a node's paths should carry: capacities, max-min shares and what limits them; physical ceilings of links.
 
 ``docs/method/prediction.md`` states the rules; ``site/nodes/`` holds the node types.
+
+Needs: base, topology, cells.
 """
 
 from __future__ import annotations

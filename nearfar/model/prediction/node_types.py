@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, SiteFile, Step, nearest, site_files
+from nearfar.base import NearfarError, SiteFile, Step, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Gpu, Link, Node, behind_nvswitch, parse_hwloc_xml, shared_uplinks
 
@@ -68,7 +68,7 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     """The node type ``name`` of the first site directory that has it."""
     files = site_files("nodes", list(site_dirs))
     if name not in files:
-        hint = nearest(name, list(files))
+        hint = did_you_mean(name, list(files))
         raise NearfarError(f"unknown node type '{name}'{hint}: node types are files of site/nodes/")
     return from_file(SiteFile(files[name]))
 
@@ -87,7 +87,9 @@ def from_file(file: SiteFile) -> NodeType:
     declared = {key: _capacity(key, entry) for key, entry in data.get("capacities", {}).items()}
     for key in declared:
         if key not in implied:
-            raise file.error(f"'{key}' is no capacity of this node{nearest(key, list(implied))}", "capacities", key)
+            raise file.error(
+                f"'{key}' is no capacity of this node{did_you_mean(key, list(implied))}", "capacities", key
+            )
     capacities = {key: replace(c, peak=c.peak or implied[key].peak) for key, c in {**implied, **declared}.items()}
     return NodeType(
         name=name,
@@ -176,7 +178,7 @@ def _node(file: SiteFile) -> Node:
     known = [f"g{gpu.index}" for gpu in node.gpus]
     for key in links:
         if key not in known:
-            raise file.error(f"links: the XML has no GPU {key}{nearest(key, known)}", "links", key)
+            raise file.error(f"links: the XML has no GPU {key}{did_you_mean(key, known)}", "links", key)
 
     def described(gpu: Gpu) -> Gpu:
         name = data.get("gpu_model", gpu.name)

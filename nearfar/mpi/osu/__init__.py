@@ -1,6 +1,8 @@
 """OSU Micro-Benchmarks: what they print, where the ranks sit, and the measurement document that comes of it.
 
-See docs/method/mpi.md. Needs: base, topology, cells, measurement, binding.
+See docs/method/mpi.md.
+
+Needs: base, topology, cells, measurement, binding, mpi.
 """
 
 from . import bindings, disturbances, hosts, installed, launch, mpi_figures, subjects

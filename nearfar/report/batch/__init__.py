@@ -1,4 +1,7 @@
-"""The page of many nodes: all at a glance, worst first, what they share, and how each figure lies across them."""
+"""The page of many nodes: all at a glance, worst first, what they share, and how each figure lies across them.
+
+Needs: base, question, verdict, report, report.charts, report.figures.
+"""
 
 from .distributions import Distributions
 from .nodes import Batch, BatchNode

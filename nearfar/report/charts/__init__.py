@@ -1,6 +1,6 @@
 """Small drawings as inline SVG and heat maps as tables.
 
-Needs: base, cells, report.figures.
+Needs: cells, measurement, verdict, report.figures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .matrices import (
     grid,
     host_device_matrices,
     host_map,
-    load_of,
+    load_place,
     ratio_matrices,
     stream_matrices,
 )
@@ -38,7 +38,7 @@ __all__ = [
     "grid",
     "host_device_matrices",
     "host_map",
-    "load_of",
+    "load_place",
     "log_curves",
     "markup",
     "printable",

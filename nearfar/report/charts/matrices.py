@@ -106,7 +106,7 @@ def cell_anchor(prefix: str, cell: cells.Cell) -> str:
     return slug(f"{prefix}.cell.{cells.encode_cell(cell)}")
 
 
-def load_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
+def load_place(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     """(``h2d``, ``d2h`` or ``both``; GPU; NUMA node) of a cell of the host-device matrix; None for any other cell."""
     if cell is None or len(cell.flows) > 2 or not all(map(plain_host_flow, cell.flows)):
         return None
@@ -141,7 +141,7 @@ def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: 
         if cell in near:
             return Place(NEAR, reason="its own near path: 1 by definition")
         asked = [*why.failed, *why.skipped, *why.missing]
-        same = [c for c in asked if (load_of(c) or ())[:2] == (load_of(cell) or ())[:2]]
+        same = [c for c in asked if (load_place(c) or ())[:2] == (load_place(cell) or ())[:2]]
         return why.of_ratio(cell, *same)
 
     known = CellGaps()
@@ -156,9 +156,9 @@ def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[i
 
     ``nothing`` says what stands at a cell without a figure (default: what ``why`` says).
     """
-    known = [(load_of(f.cell), f) for f in figures]
+    known = [(load_place(f.cell), f) for f in figures]
     mine = [(place[1], place[2], f) for place, f in known if place is not None and place[0] == load]
-    lost = [p for p in map(load_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == load]
+    lost = [p for p in map(load_place, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == load]
     if not mine and not lost:
         return None
     rows = tuple(sorted({*gpus, *(g for g, _, _ in mine), *(g for _, g, _ in lost)}))

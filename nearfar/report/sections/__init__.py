@@ -1,6 +1,7 @@
 """What the page says of each kind of question: one module for each part of the page, and what explains the figures.
 
-Needs: base, topology, cells, measurement, model, mpi, verdict, report.figures, report.charts.
+Needs: base, topology, cells, measurement, model.calibration, model.diagnosis, model.prediction, mpi, mpi.osu, question, verdict,
+report.charts, report.figures.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
 from .peers import peer_matrices, staged_ratios
 from .published import Published, beside
-from .size_curves import SizeCurves, sweeps
+from .size_curves import SizeCurves, size_curves_of
 from .unmeasured import Gap, gaps, nothing
 
 __all__ = [
@@ -47,6 +48,6 @@ __all__ = [
     "ramps",
     "sentences",
     "size_curves",
+    "size_curves_of",
     "staged_ratios",
-    "sweeps",
 ]

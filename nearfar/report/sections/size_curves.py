@@ -40,7 +40,7 @@ class SizeCurves:
     curve: Markup
 
 
-def sweeps(figures: list[Figure], document: dict[str, Any] | None) -> list[SizeCurves]:
+def size_curves_of(figures: list[Figure], document: dict[str, Any] | None) -> list[SizeCurves]:
     """The curves of the cells that were measured at several sizes."""
     points: dict[Cell, list[tuple[int, float]]] = {}
     for result in (document or {}).get("results") or []:

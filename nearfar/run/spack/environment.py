@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import NearfarError, cannot_write, lock, make_directory, write_atomically
+from nearfar.base import NearfarError, cannot_write, file_lock, make_directory, write_atomically
 from nearfar.site import Environment
 
 from . import externals, lockfile
@@ -97,7 +97,7 @@ def install(spack: Spack, made: SpackEnvironment) -> None:
 
 
 def _locked(made: SpackEnvironment) -> AbstractContextManager[None]:
-    return lock(made.folder.with_name(f"{made.folder.name}.lock"), _WAIT)
+    return file_lock(made.folder.with_name(f"{made.folder.name}.lock"), _WAIT)
 
 
 def _is_solved(made: SpackEnvironment, wanted: Manifest) -> bool:

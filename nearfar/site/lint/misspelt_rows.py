@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from nearfar.base import NearfarError, nearest
+from nearfar.base import NearfarError, did_you_mean
 from nearfar.cells import ALL_TO_ONE, DERIVED, KERNELS, ONE_TO_ALL, ONE_WAY, PAIRS, parse_metric_name, split_class
 from nearfar.mpi import BINDINGS, TRAFFICS
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN
@@ -109,4 +109,4 @@ def _first_unknown(parts: Iterable[tuple[str, Iterable[str], str]]) -> str | Non
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    return nearest(word, list(known))
+    return did_you_mean(word, list(known))

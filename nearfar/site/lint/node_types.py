@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nearfar.base import SiteFile, nearest, schema
+from nearfar.base import SiteFile, did_you_mean, schema
 from nearfar.model import link_text
 from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling
 from nearfar.topology import Link, Node, parse_hwloc_xml
@@ -47,7 +47,7 @@ def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]
     known = list(schema("system-1")["definitions"]["expect"]["properties"])
     for key in expect:
         if key not in known:
-            yield key, f"expect: unknown key '{key}'{nearest(str(key), known)}: nothing is compared with it"
+            yield key, f"expect: unknown key '{key}'{did_you_mean(str(key), known)}: nothing is compared with it"
     gpus = expect.get("gpus")
     if gpus is not None and gpus != len(node.gpus):
         yield "gpus", f"expect: gpus: {gpus}, but the XML has {len(node.gpus)}"

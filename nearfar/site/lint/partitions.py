@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import SiteFile, nearest, site_files
+from nearfar.base import SiteFile, did_you_mean, site_files
 from nearfar.question import Question
 from nearfar.site import Partition, System, shared_hosts
 from nearfar.topology import Node
@@ -51,7 +51,7 @@ def _of_features(
 ) -> Iterator[Complaint]:
     for position, feature in enumerate(partition.features):
         if feature not in features:
-            words = f"feature '{feature}': dead: no check asks for it{nearest(feature, sorted(features))}"
+            words = f"feature '{feature}': dead: no check asks for it{did_you_mean(feature, sorted(features))}"
             yield at(file, WARNING, "feature", words, *place, "features", position)
     read = reading.node_types.get(partition.node_type or "")
     node = read.value.node if read is not None and read.value is not None else None
@@ -77,7 +77,7 @@ def _of_references(
     known = site_files("references", list(reading.directories))
     wanted = entry.get("references")
     if wanted is not None and wanted not in known:
-        hint = nearest(wanted, list(known))
+        hint = did_you_mean(wanted, list(known))
         words = (
             f"references: no file site/references/{wanted}.yaml{hint if 'did you' in hint else ': predictions judge'}"
         )

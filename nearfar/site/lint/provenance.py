@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nearfar.base import nearest
+from nearfar.base import did_you_mean
 from nearfar.verdict.references import ReferenceFile, place_key
 
 from .complaints import ERROR, WARNING, Complaint, at
@@ -46,7 +46,7 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
     for key, version in stamp.items():
         if key not in SOFTWARE:
             yield complaint(
-                WARNING, f"no document names it{nearest(str(key), list(SOFTWARE))}", "tuned", "stamp", str(key)
+                WARNING, f"no document names it{did_you_mean(str(key), list(SOFTWARE))}", "tuned", "stamp", str(key)
             )
         elif isinstance(version, float):
             words = f"{version} is a number, which loses closing zeros; put the version in quotes"
@@ -54,7 +54,7 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
 
 
 def _only_close(key: str, known: Iterable[str]) -> str:
-    hint = nearest(key, sorted(known))
+    hint = did_you_mean(key, sorted(known))
     return hint if hint.startswith(" (did") else ""
 
 

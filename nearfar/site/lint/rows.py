@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, nearest
+from nearfar.base import NearfarError, did_you_mean
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
 from nearfar.question import Question
@@ -87,7 +87,7 @@ def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Seq
         before = references.model_key(check, taken[0])
         words = f"dead: another model of the file is taken before it: {before}"
     else:
-        words = f"dead: no node that uses this file has such a GPU{nearest(model, known)}"
+        words = f"dead: no node that uses this file has such a GPU{did_you_mean(model, known)}"
     return at(references.file, WARNING, "dead", f"{check}: {model}: {words}", check, model)
 
 
@@ -142,7 +142,7 @@ def _why_dead(table: ReferenceTable, row: str) -> str:
         return f"dead: {_names(table.used_for)} has no figure of {table.check}"
     words = f"dead: {_names(table.used_for)} has no such figure"
     same = next((key for key in known if _same_cell(row, key)), None)
-    hint = nearest(row, known) if same is None else f" (did you mean '{same}'?)"
+    hint = did_you_mean(row, known) if same is None else f" (did you mean '{same}'?)"
     if hint.startswith(" (did"):
         return words + hint
     classes = sorted({split_class(key.partition(".")[0])[0] for key in known})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.base import CHECKOUT, NearfarError, nearest
+from nearfar.base import CHECKOUT, NearfarError, did_you_mean
 
 from .complaints import ERROR, WARNING, Complaint
 
@@ -51,9 +51,7 @@ def _of_template(path: Path, name: str) -> Iterator[Complaint]:
         return
     known = {each.relative_to(root).as_posix() for root in _ROOTS for each in root.rglob("*") if each.is_file()}
     if name not in known and not _mentioned(path):
-        words = (
-            f"dead: no template of the pack is called {name}, and none beside it names it{nearest(name, sorted(known))}"
-        )
+        words = f"dead: no template of the pack is called {name}, and none beside it names it{did_you_mean(name, sorted(known))}"
         yield Complaint(path, 1, WARNING, "dead", words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import NearfarError, SiteFile, nearest, site_directories, site_files
+from nearfar.base import NearfarError, SiteFile, did_you_mean, site_directories, site_files
 from nearfar.site import Policy, drain_policy
 
 #: Where the lock and the log are, unless the caller names another directory.
@@ -38,7 +38,7 @@ def read_policy(name: str | None) -> Policy:
             if name is not None or "act" in (file.data or {}):
                 opened[system] = file
     if name is not None and not opened:
-        raise NearfarError(f"--system: no system file called '{name}'{nearest(name, list(found))}")
+        raise NearfarError(f"--system: no system file called '{name}'{did_you_mean(name, list(found))}")
     if len(opened) != 1:
         which = f"{', '.join(opened)} have one" if opened else "none has one; docs/guide/slurm-act.md shows it"
         raise NearfarError(f"which system's `act`? {which}; name the system: --system NAME")

@@ -34,5 +34,5 @@ def prepare(state: Path) -> Path:
 @contextmanager
 def locked(state: Path) -> Iterator[None]:
     """The only process that does anything about nodes."""
-    with files.lock(state / "lock", _PATIENCE):
+    with files.file_lock(state / "lock", _PATIENCE):
         yield

@@ -1,6 +1,6 @@
 """What is known of each node: findings that are believed, which of them are confirmed, and what the log of ``act`` says.
 
-Needs: base, cells, mpi, site, slurm.controller, slurm.results, slurm.health, slurm.sweep.
+Needs: base, cells, mpi, mpi.osu, site, slurm.controller, slurm.health, slurm.results, slurm.sweep.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The look at one node for Slurm's ``HealthCheckProgram``, what it leaves behind, and how that is believed.
 
-``look`` imports much and is imported only by the child that looks. Needs: base, topology, site, slurm.controller, slurm.results.
+``look`` imports much and is imported only by the child that looks.
+
+Needs: base, topology, topology.inventory, site, slurm.controller, slurm.results.
 """
 
 from __future__ import annotations

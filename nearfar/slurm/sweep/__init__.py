@@ -1,6 +1,6 @@
 """A sweep: one exclusive job per node, few questions to slurmctld, one verdict per node and one page.
 
-Needs: base, question, site, run, history, report, mpi, slurm.controller, slurm.results.
+Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller, slurm.results.
 """
 
 from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, sweep_directory, sweep_file

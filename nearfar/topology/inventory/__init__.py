@@ -1,4 +1,7 @@
-"""What this machine is: lstopo, NVML and sysfs put together into one ``Node``, and the software stamp."""
+"""What this machine is: lstopo, NVML and sysfs put together into one ``Node``, and the software stamp.
+
+Needs: base, topology.
+"""
 
 from .gpu_memory import read_gpu_memory
 from .lstopo import hwloc_version, lstopo_xml

@@ -1,4 +1,7 @@
-"""References: the one place that says what a figure should be, and how that is known."""
+"""References: the one place that says what a figure should be, and how that is known.
+
+Needs: base, topology, cells, measurement, model, model.prediction, question.
+"""
 
 from .reference import Reference, figure
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks

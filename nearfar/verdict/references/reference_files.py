@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import SiteFile, nearest, site_files
+from nearfar.base import SiteFile, did_you_mean, site_files
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, line_rate
 from nearfar.question import questions
@@ -38,7 +38,7 @@ class ReferenceFile:
         for name in names:
             if name not in known:
                 raise self.file.error(
-                    f"references for '{name}', a check that does not exist{nearest(name, known)}", name
+                    f"references for '{name}', a check that does not exist{did_you_mean(name, known)}", name
                 )
         self.provenance: Mapping[str, Any] = data[PROVENANCE]
         self.origin = "tuned" if "tuned" in self.provenance else "published"
