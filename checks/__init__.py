@@ -1,1 +1,1 @@
-"""The questions asked of a node, one short file each."""
+"""What ReFrame sees of the questions of ``nearfar/question``: a class each, made there unless one of its own stands here."""

@@ -215,7 +215,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         return sn.assert_true(True)
 
     def known(self, document):
-        """Who says that what the program took for unsupported must exist (``verdict.Known`` by cell or other subject)."""
+        """Who says that what the program took for unsupported must exist (``verdict.KnownPath`` by cell or other subject)."""
         if document is None or self.kind != "measured":
             return {}
         if all(skip.code != "unsupported" for skip in document.skipped):

@@ -1,11 +1,12 @@
 """Where the ranks of a node belong, and the launch lines that put them there.
 
-Pure: a placement follows from a node and a layout alone. For example, one rank beside each of Keeneland's three GPUs,
+A placement follows from a node and a layout alone; launch lines are rendered from ``site/templates/bind``. For example,
+one rank beside each of Keeneland's three GPUs,
 and two host ranks in every relation that the node allows:
 
 >>> from nearfar.binding import Layout, pairs, place
 >>> from nearfar.model.prediction import load_node_type
->>> from nearfar.base.site_file import site_directories
+>>> from nearfar.base import site_directories
 >>> node = load_node_type("keeneland", site_directories()).node
 >>> for rank in place(node, Layout(ranks_per_gpu=1, threads_per_rank=2)):
 ...     print(rank.rank, rank.gpu, rank.nic, rank.cpus, rank.memory_nodes, rank.path)

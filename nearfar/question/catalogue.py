@@ -36,6 +36,11 @@ def questions() -> tuple[Question, ...]:
     lone = [path for folder in (_CHECKS, _QUICK, _LONG) for path in folder.glob("*_check.py") if path.stem not in names]
     words = "no file of nearfar/question says what it asks: docs/guide/add-a-check.md"
     found += [_broken(path, f"{path}:1: {words}") for path in lone]
+    for path in sorted(set(_QUESTIONS.glob("*.py")) - set(_QUESTIONS.glob("*_check.py"))):
+        if any(
+            line.startswith("QUESTION = ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+        ):
+            found.append(_broken(path, f"{path}:1: a question's file is called as its check is, which ends in _check"))
     return tuple(sorted(found, key=lambda question: question.name))
 
 

@@ -1,7 +1,7 @@
 """What was measured, held against what it should be: the judge, references, the node's own past, what a case and a run leave.
 
-Gives ``judge`` (document × references × past → ``Verdict``), ``verdict.json`` and the other files of a run, read back. Pure but for
-these files.
+Gives ``judge`` (document × references × past → ``Verdict``), ``verdict.json`` and the other files of a run, read back. The judge
+is pure; ``references`` reads the site's files.
 
 Needs: base, topology, cells, measurement, model.prediction, question.
 """

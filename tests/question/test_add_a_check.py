@@ -114,3 +114,11 @@ def test_a_class_without_a_question_is_a_case_that_cannot_run(pack: Path) -> Non
     assert line.endswith(
         "checks/lone_check.py:1: no file of nearfar/question says what it asks: docs/guide/add-a-check.md"
     )
+
+
+def test_a_question_whose_file_is_called_otherwise_is_told(pack: Path) -> None:
+    file = pack / f"nearfar/question/{NAME}.py"
+    file.rename(file.with_name("one_way.py"))
+    done = validate(pack, "--system", "keeneland", "--list")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("one_way")]
+    assert line.endswith("question/one_way.py:1: a question's file is called as its check is, which ends in _check")

@@ -50,7 +50,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
 
 
 def known_checks() -> dict[str, Question]:
-    """The checks that references and features may speak of, by name: those that ReFrame lists."""
+    """The checks that references and features may speak of, by name: every question."""
     return {question.name: question for question in questions()}
 
 

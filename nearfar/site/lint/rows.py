@@ -24,8 +24,8 @@ from .reference_uses import FileUse
 class ReferenceTable:
     """The rows of one check, of one GPU model where the check has an index; with the nodes that it is used for.
 
-    ``figures`` are those that each row may speak of, with their node; None where no node is known, or the check is the
-    site's own, and only the rows themselves can be looked at.
+    ``figures`` are those that each row may speak of, with their node; None where no node is known, and only the rows
+    themselves can be looked at.
     """
 
     references: ReferenceFile
