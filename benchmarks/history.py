@@ -34,7 +34,7 @@ from nearfar.history.compaction import write_sorted
 from nearfar.history.places import VERSION
 from nearfar.history.schema import row_schema
 from nearfar.verdict import references, verdict_file
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = CHECKOUT / "tests" / "data" / "h200-x4"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from nearfar.base import NearfarError
 from nearfar.topology import Gpu, Nic, Node, host_class, nic_class
 
-from .cores import Core, CorePool, CoreRequest
+from .core_pool import Core, CorePool, CoreRequest
 from .layout import Layout
 from .locality import fabric_nics, gpu_home, memory_of, named_nic, nearest_nics, nic_home
 

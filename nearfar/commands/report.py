@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nearfar import report
 from nearfar.base import NearfarError, files
-from nearfar.run import validation
+from nearfar.run import run_file
 
 _EPILOG = """examples:
   nearfar report latest
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build each page; one that cannot be built stops the command with the file that is at fault."""
     for folder in [folder for word in args.runs for folder in _run_directories(word)]:
-        validation.adopt(folder)
+        run_file.adopt(folder)
         page = report.build(folder)
         print(report.summary(folder) if args.summary else page)
     return 0

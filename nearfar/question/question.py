@@ -12,6 +12,8 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
 
+from .quantities import of_cell
+
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
 LEVELS = (QUICK, NIGHTLY, ACCEPT)
@@ -27,13 +29,6 @@ def no_note(node: Node) -> str:
 def no_findings(document: Document | None) -> list[Finding]:
     """The figures say it all."""
     return []
-
-
-def of_cell(subject: Any) -> Sequence[str]:
-    """A rate of each cell, of STREAM or of a copy; of other subjects any quantity answers."""
-    if not isinstance(subject, Cell):
-        return ()
-    return ("stream",) if subject.flows[0].kind == "stream" else ("copy",)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, MpiCase
 from nearfar.topology import Node
 
-from .question import of_cell
+from .quantities import of_cell
 
 
 def of_cells(

@@ -7,9 +7,10 @@ Needs: base, question, verdict, verdict.references, site, site.lint, history, re
 
 from __future__ import annotations
 
-from . import expected_cases, validation
+from . import expected_cases, run_file, validation
 
 __all__ = [
     "expected_cases",
+    "run_file",
     "validation",
 ]

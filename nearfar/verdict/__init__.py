@@ -11,7 +11,8 @@ from __future__ import annotations
 from . import build_provenance, case_files, document_facts, plausibility, run_directory, unused_references, verdict_file
 from .baseline import Baseline
 from .build_provenance import BuildProvenance, SoftwarePackage
-from .judgement import HISTORY, UNJUDGED, CaseInfo, KnownPath, headline, judge, needs_sanity
+from .document_findings import UNJUDGED, CaseInfo, KnownPath
+from .judgement import HISTORY, headline, judge, needs_sanity
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
 from .verdict_types import JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of

@@ -14,7 +14,7 @@ from nearfar.base import site_file
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED, passes
 from nearfar.mpi.osu import installed
-from nearfar.run import validation
+from nearfar.run import run_file
 from nearfar.site import systems
 from tests.checks.test_checks import reframe
 from tests.mpi.test_osu_measure import install
@@ -103,7 +103,7 @@ def test_one_node_is_a_note_and_device_buffers_a_remark(outcome: dict[str, Any])
 
 
 def test_the_page_has_curves_and_what_a_wrong_placement_costs(run: Path) -> None:
-    validation.adopt(run)
+    run_file.adopt(run)
     report.build(run)
     page = (run / "index.html").read_text()
     assert "osu_latency, host buffers</h4>" in page

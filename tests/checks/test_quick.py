@@ -26,7 +26,7 @@ from nearfar.question import ACCEPT, QUICK, asked_at
 from nearfar.run import expected_cases
 from nearfar.site import systems
 from nearfar.verdict import references
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 from tests.checks.test_checks import reframe
 from tests.report.test_report import Page
 from tests.support import fake_quick

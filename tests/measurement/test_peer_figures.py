@@ -17,7 +17,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document, peer_ceiling
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package, node_to_document
 from nearfar.verdict import references
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 
 SITE = [CHECKOUT / "site"]
 H200 = Node(

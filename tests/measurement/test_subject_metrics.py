@@ -14,7 +14,8 @@ from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.measurement import SubjectMetric
 from nearfar.topology import node_to_document
 from nearfar.verdict import verdict_file
-from nearfar.verdict.judgement import CaseInfo, judge
+from nearfar.verdict.document_findings import CaseInfo
+from nearfar.verdict.judgement import judge
 from nearfar.verdict.references import ReferenceFile, resolve
 from tests.verdict.test_references import CHECK, NODE
 

@@ -18,7 +18,8 @@ from nearfar.measurement.document import dump, from_raw
 from nearfar.mpi import load_balance
 from nearfar.report.sections import balance
 from nearfar.verdict import case_files, verdict_file
-from nearfar.verdict.judgement import CaseInfo, judge
+from nearfar.verdict.document_findings import CaseInfo
+from nearfar.verdict.judgement import judge
 
 NODE = {
     "hostname": "host",

@@ -20,7 +20,7 @@ import pytest
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.question import ACCEPT, asked_at, named
-from nearfar.run import expected_cases, validation
+from nearfar.run import expected_cases, run_file
 from nearfar.run.expected_cases import ExpectedCase
 from nearfar.site import systems
 from nearfar.topology import inventory
@@ -380,10 +380,10 @@ def judged(check: str, verdict: str) -> Verdict:
     ],
 )
 def test_merging(cases: list[ExpectedCase], found: list[Verdict], missing: bool, verdict: str) -> None:
-    assert validation.merged(cases, found, missing) == verdict
+    assert run_file.merged(cases, found, missing) == verdict
     if any(not each.modelled for each in cases):
         sweeps = "INDETERMINATE" if verdict == NOT_JUDGED else verdict
-        assert validation.merged(cases, found, missing, must_judge=True) == sweeps
+        assert run_file.merged(cases, found, missing, must_judge=True) == sweeps
 
 
 def test_the_expected_cases_are_those_that_reframe_lists() -> None:

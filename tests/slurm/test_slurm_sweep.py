@@ -16,7 +16,7 @@ import pytest
 from nearfar.base import files
 from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
-from nearfar.slurm.sweep import sweep_directory
+from nearfar.slurm.sweep import begin_or_resume
 from nearfar.topology import inventory
 from tests.support import fake_stream, sweeping
 from tests.support.private_slurm import PrivateSlurm, missing
@@ -298,7 +298,7 @@ def test_a_partition_that_is_down(told: Any, slurm: PrivateSlurm, tmp_path: Path
 
 
 def test_two_sweeps_at_once(told: Any, tmp_path: Path) -> None:
-    with sweep_directory.lock(tmp_path):
+    with begin_or_resume.lock(tmp_path):
         code, said = told("sweep", "-p", "all", f"--results={tmp_path}")
     assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
 

@@ -14,7 +14,7 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.sweep import job_script, merge, nightly, site_partition, sweep_directory
+from nearfar.slurm.sweep import begin_or_resume, job_script, merge, nightly, site_partition
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.data.runs import synthetic
 from tests.support.sweeping import planned
@@ -75,8 +75,8 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
     before = os.umask(0o002)
     try:
         results = tmp_path / "shared" / "results"
-        with sweep_directory.lock(results):
-            made = sweep_directory.begin(planned(results / "s", ["n1"]))
+        with begin_or_resume.lock(results):
+            made = begin_or_resume.begin(planned(results / "s", ["n1"]))
         run = synthetic.SCENARIOS["healthy"](tmp_path / "run")
         host = json.loads((run / "run.json").read_text())["hostname"]
         publish_result.leave(run, result.place(results, "s", "n1", 1), info("n1", host))
@@ -88,7 +88,7 @@ def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
 def test_a_results_directory_of_everybody_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     tmp_path.chmod(0o775)
     with pytest.raises(CouldNotJudge, match=r"mode 0775\): results there could be forged; chmod go-w"):
-        with sweep_directory.lock(tmp_path):
+        with begin_or_resume.lock(tmp_path):
             pass
 
 

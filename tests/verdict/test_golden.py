@@ -12,7 +12,7 @@ from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Node, host_class, node_from_document, parse_hwloc_xml, peer_class
 from nearfar.verdict import references
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 from tests.data.runs import golden
 
 REAL = Path(__file__).parents[1] / "data" / "h200-x4"

@@ -19,7 +19,7 @@ from nearfar.topology import node_to_document
 from nearfar.verdict import judgement, verdict_file
 from nearfar.verdict import words as verdict_words
 from nearfar.verdict.baseline import Baseline, worse
-from nearfar.verdict.judgement import CaseInfo, KnownPath
+from nearfar.verdict.document_findings import CaseInfo, KnownPath
 from nearfar.verdict.references import Reference, resolve
 from tests.verdict.test_references import CHECK, NODE, metric
 

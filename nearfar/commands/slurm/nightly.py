@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nearfar.slurm.sweep import CHOICES, Pace, SweepOptions, plan, sweep_directory
+from nearfar.slurm.sweep import CHOICES, Pace, SweepOptions, begin_or_resume, plan
 
 from . import renamed, sweep
 
@@ -51,6 +51,6 @@ def run(args: argparse.Namespace) -> int:
     controller = plan.controller()
     if args.dry_run:
         return sweep.dry_run(sweep.new(args, options, controller, results))
-    with sweep_directory.lock(results):
-        begun = sweep_directory.begin(sweep.new(args, options, controller, results))
+    with begin_or_resume.lock(results):
+        begun = begin_or_resume.begin(sweep.new(args, options, controller, results))
         return sweep.finish(begun, controller, Pace(result_wait=args.result_wait), args.json)

@@ -18,11 +18,11 @@ from nearfar.slurm.sweep import (
     Pace,
     Sweep,
     SweepOptions,
+    begin_or_resume,
     job_loop,
     merge,
     pair_rounds,
     plan,
-    sweep_directory,
 )
 
 from . import renamed
@@ -126,13 +126,13 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run and args.resume is None:
         return dry_run(_new(args, controller, results))
     if args.dry_run:
-        plan.dry_run(sweep_directory.resume(results, args.resume, time.time()), print)
+        plan.dry_run(begin_or_resume.resume(results, args.resume, time.time()), print)
         return EXIT_GOOD
-    with sweep_directory.lock(results):
+    with begin_or_resume.lock(results):
         if args.resume is not None:
-            sweep = sweep_directory.resume(results, args.resume, time.time())
+            sweep = begin_or_resume.resume(results, args.resume, time.time())
         else:
-            sweep = sweep_directory.begin(_new(args, controller, results))
+            sweep = begin_or_resume.begin(_new(args, controller, results))
         return finish(sweep, controller, Pace(result_wait=args.result_wait), args.json)
 
 
@@ -146,7 +146,7 @@ def _new(args: argparse.Namespace, controller: Controller, results: Path) -> Swe
 
 def dry_run(sweep: Sweep) -> int:
     """Say what a new sweep would submit, or refuse it as it would be."""
-    sweep_directory.could_begin(sweep)
+    begin_or_resume.could_begin(sweep)
     plan.dry_run(sweep, print)
     return EXIT_GOOD
 

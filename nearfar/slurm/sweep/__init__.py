@@ -3,7 +3,7 @@
 Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller, slurm.results.
 """
 
-from . import job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, sweep_directory, sweep_file
+from . import begin_or_resume, job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, sweep_file
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
 from .pace import Pace
@@ -20,6 +20,7 @@ __all__ = [
     "Sweep",
     "SweepJob",
     "SweepOptions",
+    "begin_or_resume",
     "job_loop",
     "merge",
     "node_run",
@@ -28,6 +29,5 @@ __all__ = [
     "pair_rounds",
     "pairing",
     "plan",
-    "sweep_directory",
     "sweep_file",
 ]

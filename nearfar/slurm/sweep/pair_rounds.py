@@ -16,7 +16,7 @@ from nearfar.base import passes, worst
 from nearfar.mpi.osu import INSTALL
 from nearfar.slurm.results import Pair, joined
 
-from . import job_loop, pairing, sweep_directory, sweep_file
+from . import begin_or_resume, job_loop, pairing, sweep_file
 from .levels import LEVELS, PAIR, PING_PONG
 from .outcome import Outcome, outcomes
 from .pace import Pace
@@ -134,7 +134,7 @@ def _round(
 ) -> dict[Pair, Outcome]:  # fmt: skip
     now, level = time.time(), LEVELS[PAIR]
     if (sweep.folder / name).exists():
-        mine = sweep_directory.resume(sweep.folder, name, now)
+        mine = begin_or_resume.resume(sweep.folder, name, now)
     elif not chosen:
         return {}
     else:
@@ -142,7 +142,7 @@ def _round(
             sweep, folder=sweep.folder / name, part_of=sweep.name, level=PAIR, jobs=jobs_for(chosen), minutes=level.minutes,
             started=now, deadline=now + level.hours * 3600,
         )  # fmt: skip
-        sweep_directory.begin(mine)
+        begin_or_resume.begin(mine)
     many = "s" if len(mine.jobs) > 1 else ""
     print(f"nearfar: MPI between nodes: {len(mine.jobs)} pair{many} ({name})", file=sys.stderr)
     job_loop.measure(mine, controller, pace)

@@ -13,7 +13,7 @@ from pathlib import Path
 from nearfar.base import NearfarError, reports_directory
 from nearfar.slurm.controller import Slurm, node_names
 
-from . import job_script, nightly, node_selection, pairs_wanted, site_partition, sweep_directory
+from . import begin_or_resume, job_script, nightly, node_selection, pairs_wanted, site_partition
 from .levels import LEVELS
 from .slurmctld import Controller
 from .sweep_file import Sweep, SweepOptions, jobs_for
@@ -53,7 +53,7 @@ def new_sweep(
         raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
     name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
     return Sweep(
-        **{f.name: getattr(asked, f.name) for f in fields(SweepOptions)}, folder=sweep_directory.place(results, name),
+        **{f.name: getattr(asked, f.name) for f in fields(SweepOptions)}, folder=begin_or_resume.place(results, name),
         minutes=minutes, started=now, deadline=now + hours * 3600, jobs=jobs_for((node,) for node in names),
         gres={node: gres for node in names if node in known and (gres := node_selection.gres(known[node]))},
         environment=environment, command=("nearfar", *sys.argv[1:]), left_out=left_out, mpi_pairs=no_pairs is None,

@@ -17,7 +17,7 @@ from nearfar import history, measurement, verdict
 from nearfar.measurement.document import from_raw
 from nearfar.site.lint import known_metrics
 from nearfar.verdict import references
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
 

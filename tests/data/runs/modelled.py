@@ -18,7 +18,7 @@ from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document
 from nearfar.topology import Node
 from nearfar.verdict import references
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 from tests.data.runs.synthetic import STARTED, Run
 
 SITE = CHECKOUT / "site"

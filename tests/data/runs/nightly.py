@@ -10,7 +10,7 @@ from typing import Any
 from nearfar import measurement, verdict
 from nearfar.measurement.document import from_raw
 from nearfar.verdict import references
-from nearfar.verdict.judgement import CaseInfo
+from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden
 from tests.data.runs.synthetic import Run
