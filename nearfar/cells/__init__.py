@@ -17,7 +17,6 @@ from .exchange_cells import (
     exchange_of,
     exchanges,
 )
-from .loads import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 from .lone_cells import latency_cells, single_paths, size_sweep
 from .matrices import Skip, host_device_matrix, stream_left_out, stream_matrix
 from .names import (
@@ -33,6 +32,7 @@ from .names import (
 from .notation import KERNELS, Cell, CellError, Endpoint, Flow, pretty
 from .parsing import parse, parse_lines
 from .peers import peer_matrix
+from .ramps import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 
 __all__ = [
     "ALL_TO_ONE",

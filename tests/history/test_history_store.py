@@ -103,7 +103,7 @@ def test_chunks_hold_whole_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_one_compaction_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, _ = opened(kept(tmp_path, ["2026-11-01"]))
     real = compaction.file_lock
-    monkeypatch.setattr(compaction, "lock", lambda path, limit: real(path, 0.1))
+    monkeypatch.setattr(compaction, "file_lock", lambda path, limit: real(path, 0.1))
     with file_lock(store.directory / "compaction.lock"), pytest.raises(CouldNotJudge, match="held by another"):
         history.compact(store)
 

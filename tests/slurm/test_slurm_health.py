@@ -22,7 +22,7 @@ from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.gathering import TimeRange, gather
 from nearfar.slurm.health import check
 from nearfar.slurm.health import look as health_look
-from nearfar.topology.inventory.gpu_memory import GpuMemory
+from nearfar.topology.inventory.memory_errors import GpuMemory
 from tests.support.fake_nvml import FakeGpu, FakeNvml
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, missing
@@ -136,9 +136,9 @@ def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.Monk
 
 def test_memory_that_the_driver_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     from nearfar.topology import inventory, parse_hwloc_xml
-    from nearfar.topology.inventory import gpu_memory
+    from nearfar.topology.inventory import memory_errors
 
-    assert gpu_memory.read_gpu_memory(["0000:00:06.0"], FakeNvml([FakeGpu("0000:00:06.0")])) == [
+    assert memory_errors.read_gpu_memory(["0000:00:06.0"], FakeNvml([FakeGpu("0000:00:06.0")])) == [
         GpuMemory("0000:00:06.0")
     ]
     counts = {"06": (0, False, False), "07": (3, False, True), "08": (0, True, False), "09": (0, False, True)}

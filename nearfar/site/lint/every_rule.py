@@ -10,7 +10,18 @@ from pathlib import Path
 from nearfar.base import CHECKOUT
 from nearfar.question import Question, questions
 
-from . import bounds, drain_policies, node_types, partitions, physics, provenance, rows, templates, unread_files
+from . import (
+    bounds,
+    contradictions,
+    drain_policies,
+    line_rates,
+    node_types,
+    partitions,
+    provenance,
+    rows,
+    templates,
+    unread_files,
+)
 from .complaints import WARNING, Complaint, sorted_once
 from .reading import SCHEMAS, SiteContents
 from .reference_uses import uses
@@ -95,10 +106,10 @@ def of_table(table: ReferenceTable, alive: Collection[int]) -> Iterator[Complain
     """What is wrong with the rows of one check and one GPU model; a row that nothing uses has no further fault. ``alive``
     are the lines of rows that some check has."""
     found = list(rows.complaints(table, alive))
-    values = [c for c in physics.complaints(table) if c.line not in {other.line for other in found}]
+    values = [c for c in line_rates.complaints(table) if c.line not in {other.line for other in found}]
     yield from (*found, *values)
     silent = {complaint.line for complaint in (*found, *values)}
-    for complaint in bounds.complaints(table):
+    for complaint in (*bounds.complaints(table), *contradictions.complaints(table)):
         # Beside a value that is wrong others seem to contradict it.
         if complaint.line not in silent and not (values and complaint.rule == "contradiction"):
             yield complaint

@@ -11,9 +11,9 @@ from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling
 from nearfar.topology import Link, Node, parse_hwloc_xml
 
 from .complaints import ERROR, INFO, WARNING, Complaint, at
+from .line_rates import PhysicalLimit, above_link
 from .magnitude import of_memory
 from .partitions import below_model
-from .physics import PhysicalLimit, above_link
 from .reading import ReadFile
 
 #: NVLink bridges between PCIe cards have no more lanes than this.

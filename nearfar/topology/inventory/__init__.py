@@ -3,8 +3,8 @@
 Needs: base, topology.
 """
 
-from .gpu_memory import read_gpu_memory
 from .lstopo import hwloc_version, lstopo_xml
+from .memory_errors import read_gpu_memory
 from .observation import observe, software_stamp
 from .sysfs import gpu_pci_devices
 

@@ -1,0 +1,74 @@
+"""Rows of one table that contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nearfar.verdict.references import ReferenceRow, row_name
+
+from .bounds import LESS_IS_BETTER
+from .complaints import WARNING, Complaint
+from .rows import ReferenceTable
+
+#: By so much a far path may seem faster than the near one, or both directions than twice one, beside the rows' own bounds.
+TOLERANCE = 0.02
+_FAR = ("off_socket", "on_socket")
+#: The class that stands in the far one's place, for copies and for STREAM.
+_NEAR = ("near", "local")
+
+
+def complaints(table: ReferenceTable) -> Iterator[Complaint]:
+    """What is odd about rows beside each other."""
+    for row in table.rows.values():
+        for words in (_far_above_near(table, row), _ratio_of_others(table, row), _sum(table, row)):
+            if words is not None:
+                yield table.complaint(WARNING, "contradiction", words, row)
+
+
+def _far_above_near(table: ReferenceTable, row: ReferenceRow) -> str | None:
+    if row.path_class not in _FAR or (row.question and not row.question.startswith("latency")):
+        return None
+    for name in _NEAR:
+        near = table.rows.get(row_name(name, row.question, row.figure))
+        if near is None or near.unit != row.unit:
+            continue
+        over = row.value / near.value
+        better = 1 / over if row.unit in LESS_IS_BETTER else over
+        if better > 1 + _tolerance(near):
+            words = "faster than" if row.unit in LESS_IS_BETTER else "above"
+            return f"{row.value:g} {row.unit} is {words} {near.name}, {near.value:g}; swapped?"
+    return None
+
+
+def _ratio_of_others(table: ReferenceTable, row: ReferenceRow) -> str | None:
+    if row.question != "over_near":
+        return None
+    far, near = (table.rows.get(row_name(name, "", row.figure)) for name in (row.path_class, "near"))
+    if far is not None and near is not None:
+        ratio = far.value / near.value
+        slack = _tolerance(row) + _tolerance(far) + _tolerance(near)
+        if abs(row.value / ratio - 1) > slack:
+            return f"{row.value:g}, but {far.name} over {near.name} is {ratio:.3g}"
+        return None
+    if row.value > 1 + _tolerance(row) and row.lower is not None:
+        return f"{row.value:g}: a far path above the near one; turned round?"
+    return None
+
+
+def _sum(table: ReferenceTable, row: ReferenceRow) -> str | None:
+    if row.figure != "both.total":
+        return None
+    first = row.name.partition(".")[0]
+    directions = [table.rows.get(f"{first}.{direction}") for direction in ("h2d", "d2h")]
+    written = table.rows.get(f"{first}.write")
+    singles = [each.value for each in (directions if any(directions) else [written]) if each is not None]
+    if not singles:
+        return None
+    most = sum(singles) if len(singles) == 2 else 2 * singles[0]
+    if row.value > most * (1 + TOLERANCE):
+        return f"{row.value:g} GB/s of both directions is above the two alone, {most:g} GB/s together"
+    return None
+
+
+def _tolerance(row: ReferenceRow) -> float:
+    return max([TOLERANCE, *(abs(float(bound)) for bound in (row.lower, row.upper) if bound is not None)])
