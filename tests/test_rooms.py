@@ -82,11 +82,20 @@ def source(one: Import) -> str:
     return next((room for room in (below, one.room) if room in rooms()), one.room.rpartition(".")[0])
 
 
+def face(room: str) -> ast.Module:
+    """A room's ``__init__``."""
+    return ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
+
+
+def docstring(room: str) -> str:
+    """What a room says of itself."""
+    return ast.get_docstring(face(room)) or ""
+
+
 @cache
 def exported(room: str) -> set[str]:
     """What a room's ``__all__`` names."""
-    tree = ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
-    for node in tree.body:
+    for node in face(room).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return set(ast.literal_eval(node.value))
     return set()
@@ -105,7 +114,7 @@ def test_no_room_is_so_full_that_one_has_to_search_it() -> None:
 
 @pytest.mark.parametrize("room", rooms())
 def test_a_room_says_what_it_is(room: str) -> None:
-    text = ast.get_docstring(ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
+    text = docstring(room)
     assert text and len(text) > 30, f"nearfar/{room}/__init__.py does not say what the room gives"
 
 
@@ -119,8 +128,8 @@ def needs(room: str) -> list[str]:
 
 @pytest.mark.parametrize("room", rooms())
 def test_a_room_says_what_it_needs(room: str) -> None:
-    text = ast.get_docstring(ast.parse((PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
-    said = " ".join((text or "").rpartition("Needs: ")[2].split())
+    text = docstring(room)
+    said = " ".join(text.rpartition("Needs: ")[2].split())
     assert said == (", ".join(needs(room)) or "nothing of the package") + ".", f"nearfar/{room}/__init__.py"
 
 

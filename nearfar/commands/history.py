@@ -19,7 +19,6 @@ from nearfar.base import (
     day_text,
     did_you_mean,
     minute_text,
-    short_host_name,
     utc_text,
 )
 from nearfar.history import History, RowFilter, Series, pl, series, text
@@ -126,7 +125,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if system not in systems:
         raise NearfarError(f"--system {system}: no history of it{did_you_mean(system, systems)}")
     nodes = store.nodes(system)
-    node = None if args.node is None else short_host_name(args.node).lower()
+    node = None if args.node is None else history.short_name(args.node)
     if node is not None and node not in nodes:
         raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
     return RowFilter(system, None if node is None else (node,), args.check, args.metric, None, since)

@@ -12,6 +12,7 @@ from .compaction import compact
 from .lazy_polars import need_polars, no_polars, pl
 from .places import VARIABLE, directory, readable
 from .recording import record
+from .rows import short_name
 from .series import LESS_IS_BETTER, Series
 from .store import History, RowFilter, parse_since, trusted
 
@@ -31,6 +32,7 @@ __all__ = [
     "readable",
     "record",
     "series",
+    "short_name",
     "text",
     "trusted",
 ]

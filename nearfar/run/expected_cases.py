@@ -102,6 +102,6 @@ def verdicts(folder: Path) -> list[Verdict]:
     return [verdict for verdict in found if verdict is not None]
 
 
-def belongs(verdict: Verdict, case: ExpectedCase) -> bool:
-    """Whether a verdict is of a case."""
-    return all(getattr(verdict, key) == getattr(case, key) for key in ("check", "system", "partition", "environ"))
+def belongs(one: Verdict | RanCase, case: ExpectedCase) -> bool:
+    """Whether a verdict, or a case that ran, is of an expected one."""
+    return all(getattr(one, key) == getattr(case, key) for key in ("check", "system", "partition", "environ"))

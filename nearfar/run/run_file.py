@@ -138,7 +138,7 @@ def _without_verdict(
     green."""
     left = []
     for case in cases:
-        result = next((r for r in ran if _is(r, case)), None)
+        result = next((r for r in ran if expected_cases.belongs(r, case)), None)
         if result is None or result.result == "xfail":
             continue
         if result.result == "skip":
@@ -151,12 +151,6 @@ def _without_verdict(
             reason = _failed_build(case, ran) or died
             left.append({**case.entry(), "reason": reason})
     return left
-
-
-def _is(ran: RanCase, case: ExpectedCase) -> bool:
-    return (ran.check, ran.system, ran.partition, ran.environ) == (
-        case.check, case.system, case.partition, case.environ,
-    )  # fmt: skip
 
 
 def merged(cases: Sequence[ExpectedCase], found: Sequence[Verdict], missing: bool, must_judge: bool = False) -> str:
