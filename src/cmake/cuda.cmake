@@ -11,12 +11,11 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.2)
 endif()
 find_package(CUDAToolkit REQUIRED)
 
-add_library(flow_gpu STATIC
-  flow/aggressor_process.cpp flow/buffers.cpp flow/chase.cpp flow/copy_bench.cpp flow/gpu_call.cpp flow/gpu_device.cpp flow/gpu_kernels.cu
-  flow/gpu_task.cpp flow/latched.cpp flow/latency.cpp flow/load_watch.cpp flow/lost_gpu.cpp flow/peer_access.cpp flow/peer_set.cpp flow/route.cpp
-  flow/route_plan.cpp flow/windowed.cpp)
-target_compile_options(flow_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
-target_link_libraries(flow_gpu PUBLIC flow CUDA::cudart_static)
+file(GLOB NEARFAR_GPU_SOURCES CONFIGURE_DEPENDS gpu/*.cpp gpu/*.cu copy/*.cpp)
+list(FILTER NEARFAR_GPU_SOURCES EXCLUDE REGEX "copy/(quick|suspects).cpp$") # they need no GPU
+add_library(nearfar_gpu STATIC ${NEARFAR_GPU_SOURCES})
+target_compile_options(nearfar_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
+target_link_libraries(nearfar_gpu PUBLIC nearfar CUDA::cudart_static)
 
 add_executable(nearfar-copy programs/nearfar_copy.cpp)
-target_link_libraries(nearfar-copy PRIVATE flow_gpu)
+target_link_libraries(nearfar-copy PRIVATE nearfar_gpu)

@@ -1,21 +1,20 @@
 # The MPI half of the library and the programs that need it.
-add_library(flow_mpi STATIC
-  flow/agreed_window.cpp flow/contention.cpp flow/contention_document.cpp flow/contention_figures.cpp flow/contention_options.cpp
-  flow/contention_plan.cpp flow/contention_results.cpp flow/message_traffic.cpp flow/moving_phase.cpp flow/mpi_launch.cpp
-  flow/mpi_world.cpp flow/nic.cpp flow/stream_mover.cpp)
-target_compile_options(flow_mpi PRIVATE -Wall -Wextra)
-target_link_libraries(flow_mpi PUBLIC flow MPI::MPI_CXX)
+file(GLOB NEARFAR_MPI_SOURCES CONFIGURE_DEPENDS mpi/contention*.cpp)
+add_library(nearfar_mpi STATIC
+  ${NEARFAR_MPI_SOURCES} mpi/message_traffic.cpp mpi/mpi_launch.cpp mpi/mpi_world.cpp mpi/stream_mover.cpp)
+target_compile_options(nearfar_mpi PRIVATE -Wall -Wextra)
+target_link_libraries(nearfar_mpi PUBLIC nearfar MPI::MPI_CXX)
 
 # What moves data beside MPI: GPUs where there is a CUDA compiler.
-if(TARGET flow_gpu)
-  add_library(flow_mover STATIC flow/copy_mover.cpp)
-  target_link_libraries(flow_mover PUBLIC flow_gpu)
+if(TARGET nearfar_gpu)
+  add_library(nearfar_mover STATIC mpi/copy_mover.cpp)
+  target_link_libraries(nearfar_mover PUBLIC nearfar_gpu)
 else()
-  add_library(flow_mover STATIC flow/no_copy_mover.cpp)
-  target_link_libraries(flow_mover PUBLIC flow)
+  add_library(nearfar_mover STATIC mpi/no_copy_mover.cpp)
+  target_link_libraries(nearfar_mover PUBLIC nearfar)
 endif()
-target_compile_options(flow_mover PRIVATE -Wall -Wextra)
-target_link_libraries(flow_mpi PUBLIC flow_mover)
+target_compile_options(nearfar_mover PRIVATE -Wall -Wextra)
+target_link_libraries(nearfar_mpi PUBLIC nearfar_mover)
 
 add_executable(nearfar-contention programs/nearfar_contention.cpp)
-target_link_libraries(nearfar-contention PRIVATE flow_mpi)
+target_link_libraries(nearfar-contention PRIVATE nearfar_mpi)

@@ -5,19 +5,19 @@
 #include <optional>
 #include <thread>
 
-#include "flow/clock.h"
-#include "flow/contention.h"
-#include "flow/contention_document.h"
-#include "flow/copy_mover.h"
-#include "flow/document.h"
-#include "flow/error.h"
-#include "flow/interrupt.h"
-#include "flow/last_word.h"
-#include "flow/mpi_launch.h"
-#include "flow/mpi_world.h"
-#include "flow/nvml.h"
-#include "flow/program.h"
-#include "flow/rank_watch.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "mpi/contention.h"
+#include "mpi/contention_document.h"
+#include "mpi/copy_mover.h"
+#include "mpi/mpi_launch.h"
+#include "mpi/mpi_world.h"
+#include "mpi/rank_watch.h"
+#include "node/nvml.h"
+#include "output/document.h"
+#include "output/last_word.h"
+#include "output/program.h"
 
 using namespace nearfar;
 

@@ -3,13 +3,13 @@
 
 #include <mutex>
 
-#include "flow/aggressors.h"
-#include "flow/clock.h"
-#include "flow/copy_bench.h"
-#include "flow/error.h"
-#include "flow/gpu_task.h"
-#include "flow/matrix.h"
-#include "flow/program.h"
+#include "cell/aggressors.h"
+#include "cell/matrix.h"
+#include "copy/copy_bench.h"
+#include "copy/gpu_task.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "output/program.h"
 
 using namespace nearfar;
 

@@ -8,18 +8,18 @@
 #include <sstream>
 #include <thread>
 
-#include "flow/clock.h"
-#include "flow/cpus.h"
-#include "flow/document.h"
-#include "flow/error.h"
-#include "flow/interrupt.h"
-#include "flow/last_word.h"
-#include "flow/mpi_launch.h"
-#include "flow/program.h"
-#include "flow/rank_watch.h"
-#include "flow/saxpy_rank.h"
-#include "flow/saxpy_run.h"
-#include "flow/saxpy_table.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "kernels/saxpy_rank.h"
+#include "kernels/saxpy_table.h"
+#include "mpi/mpi_launch.h"
+#include "mpi/rank_watch.h"
+#include "mpi/saxpy_run.h"
+#include "node/cpus.h"
+#include "output/document.h"
+#include "output/last_word.h"
+#include "output/program.h"
 
 using namespace nearfar;
 

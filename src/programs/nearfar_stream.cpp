@@ -1,8 +1,8 @@
 // nearfar-stream: STREAM by the cores of one NUMA node on the memory of another, and on all nodes at once.
-#include "flow/error.h"
-#include "flow/matrix.h"
-#include "flow/program.h"
-#include "flow/stream_bench.h"
+#include "cell/matrix.h"
+#include "core/error.h"
+#include "kernels/stream_bench.h"
+#include "output/program.h"
 
 using namespace nearfar;
 

@@ -27,15 +27,15 @@ class Checkout:
     """Two sources, a header of the one and a header of that, and a stand-in for clang-tidy."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.flow, self.calls, self.build = folder / "src/flow", folder / "calls", folder / "build"
-        for place in (self.flow, self.build, folder / "bin"):
+        self.room, self.calls, self.build = folder / "src/copy", folder / "calls", folder / "build"
+        for place in (self.room, self.build, folder / "bin"):
             place.mkdir(parents=True)
         self.configuration = folder / ".clang-tidy"
         self.configuration.write_text("Checks: bugprone-*\n")
         for name, text in {
-            "a.cpp": '#include "flow/a.h"\n', "a.h": '#include "deep.h"\n', "deep.h": "", "b.cpp": "#include <cmath>\n"
+            "a.cpp": '#include "copy/a.h"\n', "a.h": '#include "deep.h"\n', "deep.h": "", "b.cpp": "#include <cmath>\n"
         }.items():  # fmt: skip
-            (self.flow / name).write_text(text)
+            (self.room / name).write_text(text)
         self.commands("-O3")
         self.made_with("12.2")
         fake = folder / "bin/clang-tidy"
@@ -48,7 +48,7 @@ class Checkout:
 
     def commands(self, options: str) -> None:
         entries = [
-            {"file": str(self.flow / name), "command": f"c++ {options} -c {name}"} for name in ("a.cpp", "b.cpp")
+            {"file": str(self.room / name), "command": f"c++ {options} -c {name}"} for name in ("a.cpp", "b.cpp")
         ]
         (self.build / "compile_commands.json").write_text(json.dumps(entries))
 
@@ -72,9 +72,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 def test_what_is_clean_is_looked_at_once(checkout: Checkout) -> None:
     assert checkout.looked_at() == (0, ["a.cpp", "b.cpp"])
     assert checkout.looked_at() == (0, [])
-    (checkout.flow / "deep.h").write_text("int deep();\n")
+    (checkout.room / "deep.h").write_text("int deep();\n")
     assert checkout.looked_at() == (0, ["a.cpp"]), "a header of its header changed"
-    (checkout.flow / "b.cpp").write_text("int b();\n")
+    (checkout.room / "b.cpp").write_text("int b();\n")
     assert checkout.looked_at() == (0, ["b.cpp"])
 
 
@@ -90,11 +90,11 @@ def test_another_configuration_compiler_or_option_looks_at_everything(checkout: 
 
 
 def test_what_is_wrong_is_told_until_it_is_right(checkout: Checkout, capsys: pytest.CaptureFixture[str]) -> None:
-    (checkout.flow / "b.cpp").write_text("wrong\n")
+    (checkout.room / "b.cpp").write_text("wrong\n")
     assert checkout.looked_at() == (1, ["a.cpp", "b.cpp"])
     assert "b.cpp:wrong" in capsys.readouterr().out
     assert checkout.looked_at() == (1, ["b.cpp"])
-    (checkout.flow / "b.cpp").write_text("int b();\n")
+    (checkout.room / "b.cpp").write_text("int b();\n")
     assert checkout.looked_at() == (0, ["b.cpp"])
 
 

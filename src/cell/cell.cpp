@@ -1,0 +1,269 @@
+#include "cell/cell.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace nearfar {
+namespace {
+
+constexpr int most_tasks = 64;
+constexpr std::size_t most_digits = 4;
+
+const std::array<std::pair<const char*, Kernel>, 4> kernels{
+    {{"copy", Kernel::copy}, {"scale", Kernel::scale}, {"add", Kernel::add}, {"triad", Kernel::triad}}};
+
+const char* kernel_name(Kernel kernel) {
+    for (const auto& [name, value] : kernels)
+        if (value == kernel) return name;
+    return "";
+}
+
+class Parser {
+public:
+    explicit Parser(std::string_view text) : text_(text) {}
+
+    Cell cell() {
+        Cell cell;
+        do {
+            const std::size_t start = position_;
+            Flow next = flow();
+            for (const Flow& earlier : cell.flows)
+                if (earlier.text() == next.text())
+                    fail(start, "the flow " + next.text() + " may stand only once" +
+                                    (next.is_stream_flow() ? "" : "; for two tasks on it use /x2"));
+            cell.flows.push_back(next);
+        } while (take('+'));
+        if (position_ != text_.size()) fail(position_, unexpected());
+        return cell;
+    }
+
+private:
+    std::string_view text_;
+    std::size_t position_ = 0;
+
+    [[noreturn]] void fail(std::size_t position, const std::string& problem) const {
+        throw CellError(text_, position + 1, problem);
+    }
+
+    std::string unexpected() const {
+        return std::string("unexpected '") + peek() + "': expected '+', '/' or the end of the cell";
+    }
+
+    char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+
+    bool take(char wanted) {
+        if (peek() != wanted || position_ >= text_.size()) return false;
+        ++position_;
+        return true;
+    }
+
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+    int number(std::size_t start) {
+        const std::size_t first = position_;
+        while (is_digit(peek())) ++position_;
+        const std::string digits(text_.substr(first, position_ - first));
+        if (digits.empty()) fail(start, "expected an endpoint (n, g or c and a number)");
+        if (digits.size() > 1 && digits[0] == '0') fail(start, "an endpoint's number has no leading zero");
+        if (digits.size() > most_digits) fail(start, "an endpoint's number has at most 4 digits");
+        return std::stoi(digits);
+    }
+
+    Endpoint endpoint() {
+        const std::size_t start = position_;
+        Place place{};
+        switch (peek()) {
+            case 'n': place = Place::numa_memory; break;
+            case 'g': place = Place::gpu_memory; break;
+            case 'c': place = Place::cores; break;
+            default: fail(start, "expected an endpoint (n, g or c and a number)");
+        }
+        ++position_;
+        return {place, number(start)};
+    }
+
+    Flow flow() {
+        const std::size_t start = position_;
+        const Endpoint source = endpoint();
+        if (!take(':')) fail(position_, "expected ':' after the endpoint " + source.text());
+        const Endpoint destination = endpoint();
+        Flow flow{source, destination, {}};
+        require_path(flow, start);
+        if (peek() == '@') driver(flow);
+        options(flow);
+        if (is_stream(flow) && flow.kernel == Kernel::none)
+            fail(position_, "a STREAM flow needs a kernel: /copy, /scale, /add or /triad");
+        return flow;
+    }
+
+    void require_path(const Flow& flow, std::size_t start) const {
+        if (flow.is_host_flow() || is_stream(flow)) return;
+        if (flow.is_peer_flow() && !(flow.source == flow.destination)) return;
+        if (flow.is_peer_flow()) fail(start, "a flow between GPUs needs two different GPUs");
+        if (flow.source.place == Place::numa_memory && flow.destination.place == Place::numa_memory)
+            fail(start, "nothing measures host memory to host memory; STREAM is c0:n1/copy");
+        fail(start, "no flow goes from " + flow.source.text() + " to " + flow.destination.text() +
+                        "; cores are the source of a STREAM flow (c0:n1/triad)");
+    }
+
+    static bool is_stream(const Flow& flow) {
+        return flow.source.place == Place::cores && flow.destination.place == Place::numa_memory;
+    }
+
+    void driver(Flow& flow) {
+        const std::size_t at = position_;
+        ++position_;
+        if (is_stream(flow)) fail(at, "a STREAM flow takes no '@': its cores are its source");
+        const std::size_t start = position_;
+        const Endpoint driver = endpoint();
+        if (flow.is_host_flow()) {
+            if (driver.place != Place::numa_memory) fail(start, "a host flow is driven from a NUMA node (@n0)");
+            if (driver.index != flow.numa_node()) flow.driver = driver;
+            return;
+        }
+        if (!(driver == flow.source) && !(driver == flow.destination))
+            fail(start, "a peer flow is driven by one of its two GPUs");
+        if (!(driver == flow.source)) flow.driver = driver;
+    }
+
+    void options(Flow& flow) {
+        std::vector<std::string> seen;
+        std::size_t threads_at = 0;
+        while (peek() == '/') {
+            ++position_;
+            const std::size_t start = position_;
+            while (position_ < text_.size() &&
+                   (is_digit(peek()) || (peek() >= 'a' && peek() <= 'z') || (peek() >= 'A' && peek() <= 'Z')))
+                ++position_;
+            const std::string name(text_.substr(start, position_ - start));
+            if (name.empty()) fail(start, "expected an option after '/'");
+            const std::string kind = apply(flow, name, start);
+            if (std::find(seen.begin(), seen.end(), kind) != seen.end())
+                fail(start, "the option " + (kind == name ? name : kind) + " is given twice");
+            seen.push_back(kind);
+            if (kind == "threads") threads_at = start;
+        }
+        if (flow.threads && flow.tasks == 1) fail(threads_at, "threads needs /xK beside it, such as /x4/threads");
+    }
+
+    // Sets one option and returns what may be given only once.
+    std::string apply(Flow& flow, const std::string& name, std::size_t start) {
+        for (const auto& [kernel, value] : kernels) {
+            if (name != kernel) continue;
+            if (!is_stream(flow)) fail(start, "the kernel " + name + " is for STREAM flows (c0:n0)");
+            if (flow.kernel != Kernel::none) fail(start, "a STREAM flow takes one kernel");
+            flow.kernel = value;
+            return "kernel";
+        }
+        const bool known =
+            name == "sm" || name == "staged" || name == "pageable" || name == "huge" || name == "threads" || is_tasks(name);
+        if (!known) fail(start, "unknown option '" + name + "'");
+        if (is_stream(flow)) fail(start, "a STREAM flow takes only a kernel, not " + name);
+        if (name == "sm") return engine(flow, start);
+        if (name == "staged") return staged(flow, start);
+        if (name == "pageable" || name == "huge") return memory(flow, name, start);
+        if (name == "threads") {
+            if (flow.threads) return name;
+            flow.threads = true;
+            return name;
+        }
+        return tasks(flow, name, start);
+    }
+
+    std::string engine(Flow& flow, std::size_t start) {
+        if (flow.staged) fail(start, "sm and staged exclude each other");
+        if (flow.pageable) fail(start, "sm and pageable exclude each other");
+        flow.sm = true;
+        return "sm";
+    }
+
+    std::string staged(Flow& flow, std::size_t start) {
+        if (!flow.is_peer_flow()) fail(start, "staged is for flows between GPUs");
+        if (flow.sm) fail(start, "sm and staged exclude each other");
+        flow.staged = true;
+        return "staged";
+    }
+
+    std::string memory(Flow& flow, const std::string& name, std::size_t start) {
+        if (!flow.is_host_flow()) fail(start, name + " is for flows with host memory");
+        if (name == "pageable" ? flow.huge : flow.pageable) fail(start, "pageable and huge exclude each other");
+        if (name == "pageable" && flow.sm) fail(start, "sm and pageable exclude each other");
+        (name == "pageable" ? flow.pageable : flow.huge) = true;
+        return name;
+    }
+
+    static bool is_tasks(const std::string& name) {
+        return name.size() > 1 && name[0] == 'x' && std::all_of(name.begin() + 1, name.end(), is_digit);
+    }
+
+    std::string tasks(Flow& flow, const std::string& name, std::size_t start) {
+        const bool readable = name.size() <= 3 && name[1] != '0';
+        const int count = readable ? std::stoi(name.substr(1)) : 0;
+        if (count < 2 || count > most_tasks) fail(start, "tasks are /x2 to /x64: 2 to 64");
+        flow.tasks = count;
+        return "tasks";
+    }
+};
+
+}  // namespace
+
+std::set<int> gpus_of(const Cell& cell) {
+    std::set<int> found;
+    for (const Flow& flow : cell.flows)
+        for (const Endpoint& end : {flow.source, flow.destination})
+            if (end.place == Place::gpu_memory) found.insert(end.index);
+    return found;
+}
+
+CellError::CellError(std::string_view cell, std::size_t column_, const std::string& problem)
+    : std::runtime_error("cell '" + std::string(cell) + "', column " + std::to_string(column_) + ": " + problem),
+      column(column_) {}
+
+std::string Endpoint::text() const {
+    const char letter = place == Place::numa_memory ? 'n' : place == Place::gpu_memory ? 'g' : 'c';
+    return letter + std::to_string(index);
+}
+
+bool Flow::is_host_flow() const {
+    return (source.place == Place::numa_memory && destination.place == Place::gpu_memory) ||
+           (source.place == Place::gpu_memory && destination.place == Place::numa_memory);
+}
+
+bool Flow::is_peer_flow() const { return source.place == Place::gpu_memory && destination.place == Place::gpu_memory; }
+
+int Flow::numa_node() const { return source.place == Place::numa_memory ? source.index : destination.index; }
+
+int Flow::gpu() const { return source.place == Place::gpu_memory ? source.index : destination.index; }
+
+int Flow::driving_gpu() const { return is_peer_flow() && driver ? driver->index : gpu(); }
+
+std::string Flow::text() const {
+    std::string text = source.text() + ":" + destination.text();
+    if (driver) text += "@" + driver->text();
+    if (kernel != Kernel::none) text += std::string("/") + kernel_name(kernel);
+    if (sm) text += "/sm";
+    if (staged) text += "/staged";
+    if (pageable) text += "/pageable";
+    if (huge) text += "/huge";
+    if (tasks > 1) text += "/x" + std::to_string(tasks);
+    if (threads) text += "/threads";
+    return text;
+}
+
+Flow Flow::alone() const {
+    Flow one = *this;
+    one.tasks = 1;
+    one.threads = false;
+    return one;
+}
+
+std::string Cell::text() const {
+    std::string text;
+    for (const Flow& flow : flows) text += (text.empty() ? "" : "+") + flow.text();
+    return text;
+}
+
+Cell parse_cell(std::string_view text) { return Parser(text).cell(); }
+
+}  // namespace nearfar

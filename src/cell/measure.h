@@ -1,0 +1,153 @@
+// The core: cells in, results out. Everything that a program says of a cell is in these values.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cell/cell.h"
+#include "core/statistics.h"
+#include "node/node.h"
+#include "node/nvml.h"
+
+namespace nearfar {
+
+struct FlowResult {
+    Flow flow;
+    Summary rate;                   // GB/s
+    std::optional<Summary> solo;    // the same flow alone, on the same code path
+    std::optional<double> ceiling;  // GB/s, physical
+    std::vector<int> cpus;          // the driving thread's binding in effect
+    std::vector<int> memory_nodes;  // where the host pages are, in effect
+    LinkState link;                 // under load
+    std::optional<double> best;     // GB/s, STREAM only
+    std::optional<Summary> tasks;   // spread over the tasks of /xK: each task's median, GB/s
+};
+
+// What a flow in the background moved while a cell was measured.
+struct AggressorRate {
+    std::string flow;
+    Summary rate;  // GB/s
+};
+
+struct CellResult {
+    std::string quantity = "copy";
+    const char* unit = "GB/s";  // of all its figures
+    Cell cell;
+    std::size_t bytes = 0;  // in one copy (latched) or chunk (windowed), the largest of the flows
+    bool converged = false;
+    bool verified = false;
+    std::string method;  // "latched" or "windowed"
+    std::vector<FlowResult> flows;
+    std::vector<std::string> beside;        // flows of other cells in the same window
+    std::vector<AggressorRate> aggressors;  // never part of the total
+    bool remeasured = false;                // --quick: it was a suspect, and this is what the usual way says of it
+    Summary total;                          // GB/s
+    double begin = 0;                       // when its samples were taken, on CLOCK_MONOTONIC
+    double end = 0;
+    double seconds = 0;
+    double verify_seconds = 0;
+};
+
+// One part of a subject: a rank, a message size, an endpoint.
+struct PartResult {
+    std::string name;
+    Summary rate;
+    std::vector<int> cpus;          // the binding in effect; empty: not told
+    std::vector<int> memory_nodes;  // where the host pages are, in effect
+};
+
+// A figure whose subject is no cell: of MPI, or of a kernel. docs/ defines its words.
+struct SubjectResult {
+    std::string quantity;
+    const char* unit = "GB/s";  // of all its figures
+    std::string subject;
+    std::size_t bytes = 0;  // 0: none
+    bool converged = false;
+    bool verified = false;
+    std::vector<PartResult> parts;  // at least one
+    std::optional<Summary> total;
+    double seconds = 0;
+};
+
+struct NotMeasured {
+    std::string cell;
+    std::string code;
+    std::string reason;
+};
+
+struct GpuUnderLoad {
+    int gpu = 0;
+    LinkState link;
+    std::vector<std::string> throttle;                // reasons seen while it moved data
+    std::optional<std::uint64_t> replays;             // during this run
+    std::optional<std::uint64_t> uncorrected_errors;  // since the GPU's last reset
+};
+
+// Of a cell that was measured at several sizes: where its rate reaches half of its largest.
+struct SizeCurve {
+    std::string cell;
+    double half_bandwidth_bytes;
+};
+
+struct Policy {
+    double budget = 0;              // seconds for all cells together; 0: each takes what it needs
+    double target = 0.005;          // half-width of the median's interval, relative
+    double latched_seconds = 0.5;   // the most for one lone flow
+    double windowed_seconds = 0.3;  // the most for one window: 21 sub-windows of 13 ms fit
+    double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
+    double stream_seconds = 1.5;    // the most for one window of STREAM: passes over large arrays take their time
+    double warm_up_seconds = 0.3;
+    double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
+    double hang_seconds = 30.0;      // a cell that takes longer hangs
+    bool latency = false;            // latencies of lone flows in place of rates
+    std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
+    bool even_if_busy = false;       // measure GPUs that other processes use
+    bool quick = false;              // pairs of GPUs together, few samples, suspects once more
+    std::vector<Cell> aggressors;    // run in the background, beside everything that is measured
+    double sample_seconds = 0.0105;  // of a sample
+    int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
+    std::size_t most_samples = 31;   // no look at more than these; one of `looks`
+};
+
+// What a new process measured of a session that its own could not go on with: the items of a document's arrays, or a table.
+struct Rest {
+    std::string results;
+    std::string skipped;
+    std::string failed;
+    std::string curves;
+    std::string table;
+};
+
+// One rank of a run, as the launcher left it.
+struct RankFacts {
+    int rank = 0;
+    std::string host;
+    int pid = 0;
+    std::string cpus;  // Linux's list form
+    std::optional<int> gpu;
+    std::optional<int> numa_node;  // the GPU's
+};
+
+// The MPI that a run used, in its own words, and its ranks.
+struct MpiFacts {
+    std::string library;
+    std::vector<RankFacts> ranks;
+};
+
+// What has been measured so far; complete after measure(), readable by a watchdog before.
+struct Session {
+    std::vector<CellResult> results;
+    std::vector<SubjectResult> subjects;
+    std::vector<NotMeasured> skipped;
+    std::vector<NotMeasured> failed;
+    std::vector<GpuUnderLoad> gpus_under_load;
+    std::vector<SizeCurve> curves;
+    std::optional<MpiFacts> mpi;
+    std::map<std::string, double> setup_seconds;
+    Rest rest;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,90 @@
+#include "copy/chase.h"
+
+#include <cuda_runtime_api.h>
+
+#include "copy/latency.h"
+#include "gpu/gpu_call.h"
+#include "gpu/gpu_kernels.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t lines = std::size_t{1} << 20;  // of chase_line bytes: 256 MiB
+constexpr std::uint32_t short_run = 1000;
+constexpr std::uint32_t long_run = 9000;
+
+// Each line names the next.
+void write_lines(char* data) {
+    for (std::size_t line = 0; line < lines; ++line)
+        *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % lines);
+}
+
+// The end of a route that its driving GPU loads from.
+Endpoint far_end(const Flow& flow) {
+    if (flow.is_host_flow()) return {Place::numa_memory, flow.numa_node()};
+    return flow.driving_gpu() == flow.source.index ? flow.destination : flow.source;
+}
+
+}  // namespace
+
+ChaseMemory::ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus) {
+    if (place.place == Place::gpu_memory)
+        put_on_gpu(gpus[static_cast<std::size_t>(place.index)]);
+    else
+        put_on_host(place.index, node);
+}
+
+ChaseMemory::~ChaseMemory() {
+    if (registered_) cudaHostUnregister(host_->data());
+    if (!host_ && address_ != nullptr && cudaSetDevice(ordinal_) == cudaSuccess) cudaFree(address_);
+}
+
+void ChaseMemory::put_on_host(int numa_node, const Node& node) {
+    host_ = std::make_unique<HostBuffer>(node, numa_node, lines * chase_line, HostPages::ordinary, 1);
+    write_lines(static_cast<char*>(host_->data()));
+    check(cudaHostRegister(host_->data(), host_->bytes(), cudaHostRegisterPortable | cudaHostRegisterMapped), "cudaHostRegister");
+    registered_ = true;
+    check(cudaHostGetDevicePointer(&address_, host_->data(), 0), "cudaHostGetDevicePointer");
+}
+
+void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
+    ordinal_ = gpu.ordinal;
+    std::vector<char> content(lines * chase_line);
+    write_lines(content.data());
+    check(cudaSetDevice(ordinal_), "cudaSetDevice");
+    check(cudaMalloc(&address_, content.size()), "device memory");
+    check(cudaMemcpy(address_, content.data(), content.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+}
+
+ChaseMemory& ChaseBench::memory(const Endpoint& place) {
+    std::unique_ptr<ChaseMemory>& known = memories_[place.text()];
+    if (!known) known = std::make_unique<ChaseMemory>(place, node_, gpus_);
+    return *known;
+}
+
+Summary ChaseBench::latency(const Route& route, const Policy& policy, double seconds) {
+    ChaseMemory& far = memory(far_end(route.flow()));
+    route.make_current();
+    std::uint32_t* at = nullptr;  // where the last run stopped
+    check(cudaMalloc(reinterpret_cast<void**>(&at), sizeof *at), "device memory");
+    const std::unique_ptr<std::uint32_t, cudaError_t (*)(void*)> freed(at, cudaFree);
+    check(cudaMemcpy(at, &far.next_line, sizeof *at, cudaMemcpyHostToDevice), "cudaMemcpy");
+    cudaEvent_t raw[2] = {};
+    for (cudaEvent_t& event : raw) check(cudaEventCreate(&event), "cudaEventCreate");
+    const auto run = [&](std::uint32_t steps) {
+        check(cudaEventRecord(raw[0], route.stream()), "cudaEventRecord");
+        queue_chase(far.address(), at, steps, route.stream());
+        check(cudaEventRecord(raw[1], route.stream()), "cudaEventRecord");
+        check(cudaEventSynchronize(raw[1]), "chasing");
+        float milliseconds = 0;
+        check(cudaEventElapsedTime(&milliseconds, raw[0], raw[1]), "cudaEventElapsedTime");
+        return static_cast<double>(milliseconds) * 1e3;
+    };
+    const Summary summary =
+        sample_until_narrow(policy, seconds, [&] { return (run(long_run) - run(short_run)) / (long_run - short_run); });
+    for (const cudaEvent_t event : raw) cudaEventDestroy(event);
+    check(cudaMemcpy(&far.next_line, at, sizeof *at, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return summary;
+}
+
+}  // namespace nearfar

@@ -1,0 +1,109 @@
+#include "copy/gpu_task.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/option_values.h"
+#include "gpu/gpu_call.h"
+#include "gpu/route_plan.h"
+#include "gpu/windowed.h"
+#include "node/cpus.h"
+
+extern char** environ;
+
+namespace nearfar {
+namespace {
+
+constexpr double warm_up_seconds = 0.02;
+const char* const visible_devices = "CUDA_VISIBLE_DEVICES=";
+const char* const connections = "CUDA_DEVICE_MAX_CONNECTIONS=";
+
+bool begins_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
+
+}  // namespace
+
+GpuTask::GpuTask(const Node& node, const GpuSet& wanted)
+    : node_(node), wanted_(wanted), gpus_(find_gpus_by_cuda(node, start_cuda(1))), peers_(gpus_) {}
+
+void GpuTask::open() {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), "starting CUDA");
+    open_gpus(gpus_, wanted_);
+    for (const int gpu : wanted_) gpus_.at(static_cast<std::size_t>(gpu)).require();
+}
+
+void GpuTask::set_up(const Assignment& assignment) {
+    routes_.clear();
+    if (!buffers_ || buffers_->bytes() < assignment.bytes) buffers_.emplace(node_, gpus_, assignment.bytes);
+    const Cell cell{{assignment.flow}};
+    buffers_->plan(cell);
+    buffers_->allocate_host();
+    buffers_->allocate_device_and_register();
+    peers_.arrange(cell);
+    routes_ = plan_routes(assignment.flow, buffers_of(cell)[0], *buffers_, node_, gpus_, 1);
+    bind_thread(routes_[0].cpus());
+    probe_rate(routes_[0], warm_up_seconds);
+    routes_[0].poison();
+    chunk_ = assignment.chunk;
+    moved_ = 0;
+}
+
+void GpuTask::move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) {
+    pump_chunks(routes_[0], chunk_, stopped, [&](double time) {
+        moved_ += chunk_;
+        complete(time);
+    });
+}
+
+void GpuTask::verify() { routes_[0].verify(std::min(routes_[0].bytes() / chunk_ * chunk_, moved_)); }
+
+std::vector<std::string> present_environment() {
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+    return variables;
+}
+
+TaskCommand gpu_task_command(const GpuSet& wanted, const Node& node, const std::vector<GpuDevice>& gpus,
+                             const std::vector<std::string>& environment) {
+    std::vector<std::string> addresses;
+    for (const GpuDevice& gpu : gpus) addresses.push_back(gpu.on_bus.pci);
+    std::vector<std::string> uuids;
+    std::vector<std::string> numbers;
+    for (const int index : wanted) {
+        numbers.push_back(std::to_string(index));
+        const std::string& uuid = gpus.at(static_cast<std::size_t>(index)).management.uuid;
+        if (!uuid.empty()) uuids.push_back(uuid);
+    }
+    const bool known = uuids.size() == wanted.size();
+    bool connected = false;
+    TaskCommand command;
+    command.program = "/proc/self/exe";
+    command.cpus = node.allowed_cpus;
+    command.words = {"nearfar-copy", "--gpus=" + joined_list(addresses), "--as-task=" + joined_list(numbers)};
+    for (const std::string& variable : environment) {
+        if (known && begins_with(variable, visible_devices)) continue;
+        connected = connected || begins_with(variable, connections);
+        command.environment.push_back(variable);
+    }
+    if (known) command.environment.push_back(visible_devices + joined_list(uuids));
+    // A task keeps one stream busy, and the driver makes connections one after the other.
+    if (!connected) command.environment.push_back(connections + std::string("1"));
+    return command;
+}
+
+void run_as_gpu_task(const std::vector<std::string>& pci_addresses, const GpuSet& wanted) {
+    end_with_program();
+    LineChannel program(STDIN_FILENO);
+    try {
+        const Node node = read_node(pci_addresses);
+        GpuTask task(node, wanted);
+        _exit(serve(program, task));  // the kernel takes everything down at once, faster than CUDA would piece by piece
+    } catch (const std::exception& why) {
+        program.send(trouble_line(Failure("error", why.what())));
+    }
+    _exit(1);
+}
+
+}  // namespace nearfar

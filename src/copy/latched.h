@@ -1,0 +1,46 @@
+// One flow alone on pinned or device memory: copies queued behind a latch, so that the host's part is never measured.
+#pragma once
+
+#include <functional>
+
+#include "cell/measure.h"
+#include "gpu/gpu_kernels.h"
+#include "gpu/route.h"
+
+namespace nearfar {
+
+class LatchedSampler {
+public:
+    // Copies of `bytes`, at most the route's.
+    LatchedSampler(const Route& route, std::size_t bytes, const Policy& policy);
+    ~LatchedSampler();
+    LatchedSampler(const LatchedSampler&) = delete;
+    LatchedSampler& operator=(const LatchedSampler&) = delete;
+
+    struct Outcome {
+        Summary rate;
+        bool converged = false;
+        double begin = 0;  // of the samples, on CLOCK_MONOTONIC
+        double end = 0;
+    };
+
+    // Samples until the interval of the median is narrow enough, at most `seconds`. `under_load` is called once, while copies
+    // are under way. The calling thread is the one that drives.
+    Outcome measure(double seconds, const std::function<void()>& under_load);
+
+private:
+    const Route& route_;
+    std::size_t bytes_;
+    const Policy& policy_;
+    LatchFlag* flag_ = nullptr;  // as the host addresses it
+    LatchFlag* flag_device_ = nullptr;
+    cudaEvent_t start_ = nullptr;
+    cudaEvent_t stop_ = nullptr;
+
+    void queue(int copies) const;
+    // Rate of `copies` copies in GB/s.
+    double sample(int copies, const std::function<void()>& under_load);
+    double warm_up(const std::function<void()>& under_load);
+};
+
+}  // namespace nearfar

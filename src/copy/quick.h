@@ -1,0 +1,39 @@
+// A quick look at many cells: pairs of GPUs together where they do not notice each other, few and short samples; what then lies
+// below its like is measured again alone, in the usual way, before it is reported.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cell/measure.h"
+#include "output/session_loop.h"
+
+namespace nearfar {
+
+// The fewest samples that have an interval, each half as long.
+Policy quick_policy(Policy usual);
+
+// What became of one cell of a set: its result, or what went wrong with it. Neither: others spoiled it, measure it alone.
+struct SetOutcome {
+    std::optional<CellResult> result;
+    std::exception_ptr trouble;
+};
+
+// How a quick session has cells measured.
+struct QuickBench {
+    std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds)> alone;
+    // All in one window, each with a result of its own; called with two cells or more, throws nothing for a single one's sake.
+    std::function<std::vector<SetOutcome>(const std::vector<Cell>& cells, const Policy& policy, double seconds)> together;
+    std::function<std::string(const Cell& cell)> kind;  // only cells of one kind are compared
+};
+
+// Measures `cells` in the given sets of positions. As in measure_in_order, what cannot be measured is told in `session`, and the
+// rest goes on.
+void measure_quickly(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& usual,
+                     double begin, Session& session, std::mutex& mutex, const Progress& progress, const QuickBench& bench);
+
+}  // namespace nearfar

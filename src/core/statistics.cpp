@@ -1,0 +1,65 @@
+#include "core/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace nearfar {
+namespace {
+
+double median_of_sorted(const std::vector<double>& sorted) {
+    const std::size_t n = sorted.size();
+    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+}  // namespace
+
+const std::vector<std::size_t> looks{6, 9, 14, 21, 31};
+
+double Summary::half_width() const { return median > 0 ? (high - low) / 2 / median : 0; }
+
+std::pair<std::size_t, std::size_t> median_interval(std::size_t n) {
+    // Each sample is below the median with one half: P(fewer than k + 1 below) is a binomial tail.
+    double term = std::pow(0.5, static_cast<double>(n));
+    double tail = term;
+    std::size_t k = 0;
+    while (true) {
+        term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+        if (2 * (tail + term) > 0.05) break;
+        tail += term;
+        ++k;
+    }
+    return {k, n - 1 - k};
+}
+
+Summary summarise(std::vector<double> samples) {
+    Summary summary;
+    summary.samples = std::move(samples);
+    std::vector<double> sorted = summary.samples;
+    std::sort(sorted.begin(), sorted.end());
+    summary.median = median_of_sorted(sorted);
+    summary.min = sorted.front();
+    summary.max = sorted.back();
+    const auto [low, high] = sorted.size() >= 6 ? median_interval(sorted.size()) : std::pair{std::size_t{0}, sorted.size() - 1};
+    summary.low = sorted[low];
+    summary.high = sorted[high];
+    for (double& value : sorted) value = std::abs(value - summary.median);
+    std::sort(sorted.begin(), sorted.end());
+    summary.mad = median_of_sorted(sorted);
+    return summary;
+}
+
+double lag_one_autocorrelation(const std::vector<double>& samples) {
+    const std::size_t n = samples.size();
+    if (n < 4) return 0;
+    const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(n);
+    double variance = 0;
+    double covariance = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        variance += (samples[i] - mean) * (samples[i] - mean);
+        if (i + 1 < n) covariance += (samples[i] - mean) * (samples[i + 1] - mean);
+    }
+    return variance > 0 ? covariance / variance : 0;
+}
+
+}  // namespace nearfar

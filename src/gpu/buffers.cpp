@@ -1,0 +1,126 @@
+#include "gpu/buffers.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+#include "core/error.h"
+#include "gpu/gpu_call.h"
+#include "gpu/gpu_kernels.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t least_task_buffer = std::size_t{16} << 20;
+
+int first_ordinal(const std::vector<GpuDevice>& gpus) {
+    for (const GpuDevice& gpu : gpus)
+        if (gpu.code.empty()) return gpu.ordinal;
+    return -1;
+}
+
+void register_host(void* data, std::size_t bytes) {
+    const cudaError_t result = cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+    if (result == cudaSuccess) return;
+    const std::string words = std::string("host memory cannot be page-locked (cudaHostRegister): ") + cudaGetErrorString(result);
+    throw Prevented("memlock", words + "; see 'ulimit -l' and the container's memory limit");
+}
+
+}  // namespace
+
+bool BufferKey::operator<(const BufferKey& other) const {
+    return std::tie(place.place, place.index, written, pageable, huge, peer, ordinal) <
+           std::tie(other.place.place, other.place.index, other.written, other.pageable, other.huge, other.peer, other.ordinal);
+}
+
+std::vector<FlowBuffers> buffers_of(const Cell& cell) {
+    std::map<BufferKey, int> used;
+    const auto take = [&used](const Endpoint& place, bool written, const Flow& flow) {
+        const bool host = place.place == Place::numa_memory;
+        BufferKey key{place, written, host && flow.pageable, host && flow.huge, flow.is_peer_flow(), 0};
+        const int ordinal = used[key]++;
+        key.ordinal = ordinal;
+        return key;
+    };
+    std::vector<FlowBuffers> taken;
+    for (const Flow& flow : cell.flows) taken.push_back({take(flow.source, false, flow), take(flow.destination, true, flow)});
+    return taken;
+}
+
+std::size_t task_buffer_bytes(int tasks) {
+    return std::max(least_task_buffer, buffer_bytes / static_cast<std::size_t>(tasks) / buffer_grain * buffer_grain);
+}
+
+Buffers::~Buffers() {
+    for (auto& [key, entry] : entries_) {
+        if (entry.registered) cudaHostUnregister(entry.buffer.on_host);
+        if (entry.buffer.on_device != nullptr && cudaSetDevice(entry.buffer.gpu_ordinal) == cudaSuccess)
+            cudaFree(entry.buffer.on_device);
+    }
+}
+
+void Buffers::plan(const Cell& cell) {
+    for (const FlowBuffers& flow : buffers_of(cell)) {
+        for (const BufferKey& key : {flow.source, flow.destination}) {
+            Entry& entry = entries_[key];
+            entry.buffer.bytes = key.peer ? bytes_ * peer_factor : bytes_;
+            // Different everywhere, so that data of another buffer never passes for this one's.
+            if (entry.buffer.seed == 0) entry.buffer.seed = (static_cast<std::uint64_t>(entries_.size()) << 44) + 1;
+        }
+    }
+}
+
+void Buffers::allocate_host() {
+    std::vector<std::thread> workers;
+    for (auto& [key, entry] : entries_) {
+        if (key.place.place != Place::numa_memory || entry.host || entry.trouble) continue;
+        workers.emplace_back([this, &key = key, &entry = entry] {
+            try {
+                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes,
+                                                          key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
+                entry.buffer.on_host = entry.host->data();
+                entry.buffer.memory_nodes = entry.host->memory_nodes();
+            } catch (...) {
+                entry.trouble = std::current_exception();
+            }
+        });
+    }
+    for (std::thread& worker : workers) worker.join();
+}
+
+void Buffers::make_device(const BufferKey& key, Entry& entry) const {
+    const GpuDevice& gpu = gpus_.at(static_cast<std::size_t>(key.place.index));
+    gpu.require();
+    check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
+    check(cudaMalloc(&entry.buffer.on_device, entry.buffer.bytes), "device memory");
+    entry.buffer.gpu_ordinal = gpu.ordinal;
+    queue_fill(entry.buffer.on_device, entry.buffer.seed, entry.buffer.bytes / sizeof(std::uint64_t), nullptr);
+    check(cudaDeviceSynchronize(), "filling device memory");
+}
+
+void Buffers::allocate_device_and_register() {
+    const int any = first_ordinal(gpus_);
+    for (auto& [key, entry] : entries_) {
+        if (entry.trouble) continue;
+        try {
+            if (key.place.place == Place::gpu_memory) {
+                if (entry.buffer.on_device == nullptr) make_device(key, entry);
+            } else if (!key.pageable && !entry.registered && any >= 0) {
+                check(cudaSetDevice(any), "cudaSetDevice");
+                register_host(entry.buffer.on_host, entry.host->bytes());
+                entry.registered = true;
+                entry.buffer.mapped = true;
+            }
+        } catch (...) {
+            entry.trouble = std::current_exception();
+        }
+    }
+}
+
+const Buffer& Buffers::at(const BufferKey& key) const {
+    const Entry& entry = entries_.at(key);
+    if (entry.trouble) std::rethrow_exception(entry.trouble);
+    return entry.buffer;
+}
+
+}  // namespace nearfar

@@ -1,0 +1,89 @@
+// The memory that cells move data between: planned for all cells, allocated and registered once, reused by every cell.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cell/cell.h"
+#include "gpu/gpu_device.h"
+#include "memory/host_memory.h"
+
+namespace nearfar {
+
+// Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow. Between GPUs, where a
+// copy is over sooner, twice as much.
+constexpr std::size_t buffer_bytes = std::size_t{256} << 20;
+constexpr std::size_t peer_factor = 2;
+constexpr std::size_t buffer_grain = std::size_t{2} << 20;
+
+// Bytes of the buffers of each of several processes that share a flow.
+std::size_t task_buffer_bytes(int tasks);
+
+// Which of a cell's buffers on one place; flows of a cell never share one.
+struct BufferKey {
+    Endpoint place;  // numa_memory or gpu_memory
+    bool written;    // the destination of a flow
+    bool pageable;
+    bool huge;
+    bool peer;  // of a flow between GPUs
+    int ordinal;
+    bool operator<(const BufferKey& other) const;
+};
+
+// The two buffers of each flow of a cell, sources and destinations.
+struct FlowBuffers {
+    BufferKey source;
+    BufferKey destination;
+};
+std::vector<FlowBuffers> buffers_of(const Cell& cell);
+
+// A buffer as both sides address it.
+struct Buffer {
+    void* on_host = nullptr;    // host memory only
+    int gpu_ordinal = -1;       // device memory only
+    void* on_device = nullptr;  // device memory only
+    std::uint64_t seed = 0;     // of the pattern that a source holds
+    std::size_t bytes = 0;
+    std::vector<int> memory_nodes;
+    bool mapped = false;  // registered: every GPU addresses it
+};
+
+class Buffers {
+public:
+    // Every buffer of a host flow has `bytes`, a multiple of 2 MiB.
+    Buffers(const Node& node, const std::vector<GpuDevice>& gpus, std::size_t bytes = buffer_bytes)
+        : node_(node), gpus_(gpus), bytes_(bytes) {}
+    ~Buffers();
+    Buffers(const Buffers&) = delete;
+    Buffers& operator=(const Buffers&) = delete;
+
+    std::size_t bytes() const { return bytes_; }
+    void plan(const Cell& cell);
+    // Host memory, bound, filled and verified; needs no context yet. What cannot be had is told when it is asked for; what is
+    // there already stays.
+    void allocate_host();
+    // Device memory, and host memory registered with CUDA; likewise.
+    void allocate_device_and_register();
+    // Throws why the buffer is not to be had.
+    const Buffer& at(const BufferKey& key) const;
+
+private:
+    struct Entry {
+        Buffer buffer;
+        std::unique_ptr<HostBuffer> host;
+        bool registered = false;
+        std::exception_ptr trouble;
+    };
+    const Node& node_;
+    const std::vector<GpuDevice>& gpus_;
+    std::size_t bytes_;
+    std::map<BufferKey, Entry> entries_;
+
+    void make_device(const BufferKey& key, Entry& entry) const;
+};
+
+}  // namespace nearfar

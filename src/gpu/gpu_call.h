@@ -1,0 +1,13 @@
+// The answer of a CUDA call, turned into what the caller has to report.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/error.h"
+
+namespace nearfar {
+
+// Throws Prevented where measuring was prevented (GPU taken, memory short, driver missing), Failure where the GPU failed.
+void check(cudaError_t result, const char* what);
+
+}  // namespace nearfar

@@ -1,0 +1,134 @@
+#include "gpu/gpu_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <thread>
+
+#include "core/error.h"
+#include "gpu/gpu_call.h"
+#include "gpu/gpu_kernels.h"
+#include "node/pcie.h"
+
+namespace nearfar {
+namespace {
+
+constexpr int least_connections = 4;
+constexpr int most_connections = 32;
+
+std::map<std::string, int> ordinals_by_pci() {
+    std::map<std::string, int> found;
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) return found;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        char pci[32] = "";
+        if (cudaDeviceGetPCIBusId(pci, sizeof pci, ordinal) == cudaSuccess) found[normal_pci(pci)] = ordinal;
+    }
+    return found;
+}
+
+std::vector<GpuDevice> on_bus_and_in_cuda(const Node& node) {
+    const std::map<std::string, int> ordinals = ordinals_by_pci();
+    std::vector<GpuDevice> gpus;
+    for (const PciGpu& on_bus : node.gpus) {
+        GpuDevice gpu;
+        gpu.index = static_cast<int>(gpus.size());
+        gpu.on_bus = on_bus;
+        const auto ordinal = ordinals.find(on_bus.pci);
+        if (ordinal != ordinals.end()) gpu.ordinal = ordinal->second;
+        gpus.push_back(gpu);
+    }
+    return gpus;
+}
+
+void refuse(GpuDevice& gpu, const char* code, const std::string& reason, bool failed = false) {
+    gpu.code = code;
+    gpu.reason = gpu.name() + " (" + gpu.on_bus.pci + ") " + reason;
+    gpu.failed = failed;
+}
+
+// Why a GPU on the node's list cannot be measured, the worst first.
+void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool even_if_busy) {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (!gpu.on_bus.on_bus) return refuse(gpu, "absent", "is not on the PCI bus", true);
+    if (gpu.management.lost) return refuse(gpu, "lost", "is lost: NVML says that it has fallen off the bus", true);
+    if (by_nvml && !gpu.management.found)
+        return refuse(gpu, "denied", "is not given to this process: NVML says " + gpu.management.trouble);
+    if (gpu.management.mig.value_or(false))
+        return refuse(gpu, "mig", "is in MIG mode; whole-GPU paths are measured with MIG off");
+    if (gpu.ordinal < 0 && !trouble.empty()) return refuse(gpu, "missing_library", "cannot be used: " + trouble);
+    if (gpu.ordinal < 0 && visible != nullptr)
+        return refuse(gpu, "denied", std::string("is hidden by CUDA_VISIBLE_DEVICES=") + visible);
+    if (gpu.ordinal < 0 && gpu.management.found)
+        return refuse(gpu, "lost", "is listed by the driver, but CUDA does not initialise it", true);
+    if (gpu.ordinal < 0) return refuse(gpu, "denied", "is on the PCI bus, but the driver does not show it to this process");
+    if (!even_if_busy && gpu.management.processes.value_or(0) > 0)
+        return refuse(gpu, "busy",
+                      "is used by " + std::to_string(*gpu.management.processes) +
+                          " other process(es); wait for them or say --even-if-busy");
+}
+
+}  // namespace
+
+void GpuDevice::require() const {
+    if (code.empty()) return;
+    if (failed) throw Failure(code, reason);
+    throw Prevented(code, reason);
+}
+
+std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
+#if defined(__powerpc64__)
+    return {};  // POWER9 reaches its GPUs over NVLink
+#else
+    if (management.c2c.value_or(false)) return {};
+    std::optional<int> gen = on_bus.max_link.gen ? on_bus.max_link.gen : management.max_link.gen;
+    std::optional<int> width = on_bus.max_link.width ? on_bus.max_link.width : management.max_link.width;
+    return pcie_ceiling(gen, width, to_gpu);
+#endif
+}
+
+std::string start_cuda(int streams_a_gpu) {
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    // Each connection costs every context about 16 ms here and again at its end; too few and streams wait for each other.
+    const int connections = std::clamp(streams_a_gpu, least_connections, most_connections);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 0);
+    int count = 0;
+    const cudaError_t result = cudaGetDeviceCount(&count);
+    return result == cudaSuccess || result == cudaErrorNoDevice ? "" : cudaGetErrorString(result);
+}
+
+std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy) {
+    std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
+    for (GpuDevice& gpu : gpus) {
+        gpu.management = nvml.gpu(gpu.on_bus.pci);
+        classify(gpu, nvml.available(), trouble, even_if_busy);
+    }
+    return gpus;
+}
+
+std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble) {
+    std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
+    for (GpuDevice& gpu : gpus) classify(gpu, false, trouble, true);
+    return gpus;
+}
+
+void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted) {
+    std::vector<std::thread> openers;
+    for (GpuDevice& gpu : gpus) {
+        if (!gpu.code.empty() || std::find(wanted.begin(), wanted.end(), gpu.index) == wanted.end()) continue;
+        openers.emplace_back([&gpu] {
+            try {
+                check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
+                check(cudaFree(nullptr), "creating a context");
+                load_kernels();
+            } catch (const Prevented& why) {
+                refuse(gpu, why.code.c_str(), why.what());
+            } catch (const Failure& why) {
+                refuse(gpu, why.code.c_str(), why.what(), true);
+            }
+        });
+    }
+    for (std::thread& opener : openers) opener.join();
+}
+
+}  // namespace nearfar

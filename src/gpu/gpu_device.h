@@ -1,0 +1,44 @@
+// The GPUs of a node as CUDA sees them: which can be measured, and why the others cannot.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/node.h"
+#include "node/nvml.h"
+
+namespace nearfar {
+
+struct GpuDevice {
+    int index = 0;  // its number in the notation
+    PciGpu on_bus;
+    NvmlGpu management;
+    int ordinal = -1;  // CUDA's number, -1 where CUDA does not show it
+    std::string code;  // why it cannot be measured: a code of `skipped` or `failed`; empty: it can
+    std::string reason;
+    bool failed = false;  // the reason is the node's fault
+
+    std::string name() const { return "g" + std::to_string(index); }
+    // Throws the reason why it cannot be measured, if there is one.
+    void require() const;
+    // The ceiling of its host link in GB/s; nothing where the link is not PCI Express or not known.
+    std::optional<double> ceiling(bool to_gpu) const;
+};
+
+// Starts CUDA. Call before anything else of it; sets the process's own environment (eager loading, queues).
+// `streams_a_gpu`: how many streams of one GPU are busy at once. Returns what went wrong, or an empty string.
+std::string start_cuda(int streams_a_gpu);
+
+// Pairs the node's GPUs with NVML's and CUDA's views. `trouble` is start_cuda's answer.
+std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy);
+
+// The same by CUDA alone, for a process whose GPUs another has looked at: asking NVML takes each process its time.
+std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble);
+
+// Creates the contexts of the given GPUs, all at once, and loads the kernels; a GPU that refuses gets its reason.
+void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted);
+
+}  // namespace nearfar

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "gpu/gpu_call.h"
+#include "gpu/gpu_kernels.h"
+#include "memory/pattern.h"
+
+namespace nearfar {
+namespace {
+
+constexpr int threads_per_block = 512;
+
+__global__ void latch_kernel(LatchFlag* flag, unsigned long long nanoseconds) {
+    unsigned long long start = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    while (flag->open == 0) {
+        unsigned long long time = 0;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+        if (time - start > nanoseconds) {
+            flag->timed_out = 1;
+            return;
+        }
+    }
+}
+
+__global__ void copy_kernel(uint4* destination, const uint4* source, std::size_t count, int passes) {
+    const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    for (int pass = 0; pass < passes; ++pass) {
+        std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+        // Four loads in flight a thread hide the latency of the bus.
+        for (; i + 3 * stride < count; i += 4 * stride) {
+            const uint4 a = source[i];
+            const uint4 b = source[i + stride];
+            const uint4 c = source[i + 2 * stride];
+            const uint4 d = source[i + 3 * stride];
+            destination[i] = a;
+            destination[i + stride] = b;
+            destination[i + 2 * stride] = c;
+            destination[i + 3 * stride] = d;
+        }
+        for (; i < count; i += stride) destination[i] = source[i];
+    }
+}
+
+__global__ void fill_kernel(std::uint64_t* data, std::uint64_t seed, std::size_t words) {
+    const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride)
+        data[i] = pattern(seed, i);
+}
+
+__global__ void verify_kernel(const std::uint64_t* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong) {
+    const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    unsigned long long mine = 0;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride)
+        mine += data[i] != pattern(seed, i) ? 1 : 0;
+    if (mine != 0) atomicAdd(wrong, mine);
+}
+
+__global__ void chase_kernel(const char* lines, std::uint32_t* at, std::uint32_t steps) {
+    std::uint32_t line = *at;
+    for (std::uint32_t i = 0; i < steps; ++i)
+        line = *reinterpret_cast<const volatile std::uint32_t*>(lines + static_cast<std::size_t>(line) * chase_line);
+    *at = line;
+}
+
+__global__ void nothing_kernel() {}
+
+// One block a multiprocessor: two kernels side by side each get their share.
+int blocks() {
+    int device = 0;
+    int multiprocessors = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    return multiprocessors;
+}
+
+}  // namespace
+
+void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream) {
+    latch_kernel<<<1, 1, 0, stream>>>(flag, static_cast<unsigned long long>(seconds * 1e9));
+    check(cudaGetLastError(), "latch");
+}
+
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, cudaStream_t stream) {
+    copy_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<uint4*>(destination), static_cast<const uint4*>(source),
+                                                            bytes / sizeof(uint4), passes);
+    check(cudaGetLastError(), "SM copy");
+}
+
+void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t stream) {
+    fill_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<std::uint64_t*>(data), seed, words);
+    check(cudaGetLastError(), "fill");
+}
+
+void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong, cudaStream_t stream) {
+    verify_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<const std::uint64_t*>(data), seed, words, wrong);
+    check(cudaGetLastError(), "verify");
+}
+
+void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream) {
+    chase_kernel<<<1, 1, 0, stream>>>(static_cast<const char*>(lines), at, steps);
+    check(cudaGetLastError(), "chase");
+}
+
+void queue_nothing(cudaStream_t stream) {
+    nothing_kernel<<<1, 1, 0, stream>>>();
+    check(cudaGetLastError(), "an empty kernel");
+}
+
+void load_kernels() {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, latch_kernel), "loading the latch");
+    check(cudaFuncGetAttributes(&attributes, copy_kernel), "loading the SM copy");
+    check(cudaFuncGetAttributes(&attributes, fill_kernel), "loading the fill");
+    check(cudaFuncGetAttributes(&attributes, verify_kernel), "loading the verification");
+    check(cudaFuncGetAttributes(&attributes, chase_kernel), "loading the chase");
+    check(cudaFuncGetAttributes(&attributes, nothing_kernel), "loading the empty kernel");
+}
+
+}  // namespace nearfar

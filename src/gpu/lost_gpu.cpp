@@ -1,0 +1,81 @@
+#include "gpu/lost_gpu.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+namespace nearfar {
+namespace {
+
+// An error that stays with the GPU's context once it has happened. Asked in a thread of its own: in one whose present GPU is lost,
+// choosing another answers with the lost one's error.
+cudaError_t lasting_error(const GpuDevice& gpu) {
+    cudaError_t result = cudaSuccess;
+    std::thread([&] {
+        result = cudaSetDevice(gpu.ordinal);
+        if (result == cudaSuccess) result = cudaDeviceSynchronize();
+    }).join();
+    return result;
+}
+
+}  // namespace
+
+std::string LostGpus::trouble_of(const GpuDevice& gpu) const {
+    if (nvml_.lost(gpu.on_bus.pci)) return "NVML says that it has fallen off the bus";
+    const cudaError_t error = lasting_error(gpu);
+    return error == cudaSuccess ? "" : cudaGetErrorString(error);
+}
+
+Failure LostGpus::blame(const Cell& cell, const Failure& why) {
+    const std::set<int> suspects = gpus_of(cell);
+    const auto is_known = [this](int index) { return !gpus_[static_cast<std::size_t>(index)].code.empty(); };
+    if (std::any_of(suspects.begin(), suspects.end(), is_known)) return why;  // it was not measured for that reason
+    const std::string code = why.code == "uncorrectable" ? why.code : "lost";
+    const bool others_too = std::any_of(wanted_.begin(), wanted_.end(), [&](int index) {
+        const GpuDevice& gpu = gpus_[static_cast<std::size_t>(index)];
+        return suspects.count(index) == 0 && gpu.code.empty() && !trouble_of(gpu).empty();
+    });
+    std::string names;
+    std::string words;
+    for (const int index : suspects) {
+        GpuDevice& gpu = gpus_[static_cast<std::size_t>(index)];
+        const std::string trouble = trouble_of(gpu);
+        if (trouble.empty()) continue;
+        names += (names.empty() ? "" : others_too ? " or " : " and ") + gpu.name() + " (" + gpu.on_bus.pci + ")";
+        words = " was lost while " + cell.text() + " was measured: " + trouble;
+        if (others_too && suspects.size() > 1) continue;
+        gpu.code = code;
+        gpu.reason = gpu.name() + " (" + gpu.on_bus.pci + ")" + words;
+        gpu.failed = true;
+    }
+    leave_lost();
+    if (others_too && end_of_process_.empty())
+        end_of_process_ = "CUDA came to its end in this process when " + cell.text() + " failed";
+    return names.empty() ? why : Failure(code, names + words);
+}
+
+void LostGpus::leave_lost() const {
+    for (const int index : wanted_) {
+        const GpuDevice& gpu = gpus_[static_cast<std::size_t>(index)];
+        // The first answer may be the lost one's error.
+        if (gpu.code.empty() && (cudaSetDevice(gpu.ordinal) == cudaSuccess || cudaSetDevice(gpu.ordinal) == cudaSuccess)) break;
+    }
+    cudaGetLastError();  // remembered otherwise, and blamed on the next launch
+}
+
+std::exception_ptr LostGpus::blame(const Cell& cell, const std::exception_ptr& trouble) {
+    try {
+        if (trouble) std::rethrow_exception(trouble);
+    } catch (const Failure& why) {
+        return std::make_exception_ptr(blame(cell, why));
+    } catch (...) {
+        return trouble;
+    }
+    return nullptr;
+}
+
+void LostGpus::require_process() const {
+    if (!end_of_process_.empty()) throw Prevented("interrupted", end_of_process_);
+}
+
+}  // namespace nearfar

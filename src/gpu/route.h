@@ -1,0 +1,65 @@
+// A flow made ready: its buffers, its GPU's stream, the thread that drives it, and how one copy of it is queued.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "cell/cell.h"
+#include "gpu/buffers.h"
+#include "gpu/gpu_device.h"
+
+namespace nearfar {
+
+class Route {
+public:
+    // `gpu` drives the flow, `checker` reads what arrived (the destination's GPU). `share` of `shares`: the part of the flow's
+    // buffers that one of several tasks uses.
+    Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const GpuDevice& gpu, const GpuDevice& checker,
+          std::vector<int> cpus, int share = 0, int shares = 1);
+    ~Route();
+    Route(Route&& other) noexcept;
+    Route& operator=(Route&&) = delete;
+    Route(const Route&) = delete;
+    Route& operator=(const Route&) = delete;
+
+    const Flow& flow() const { return flow_; }
+    const GpuDevice& gpu() const { return *gpu_; }
+    cudaStream_t stream() const { return stream_; }
+    // The CPUs that its driving thread is to be bound to.
+    const std::vector<int>& cpus() const { return cpus_; }
+    const std::vector<int>& memory_nodes() const { return memory_nodes_; }
+    // Bytes of the part of the buffers that this route uses.
+    std::size_t bytes() const { return bytes_; }
+
+    void make_current() const;
+    void queue_copy(std::size_t offset, std::size_t bytes) const;
+    // The same bytes `copies` times. A kernel passes over them so often: its start-up, 9 us on an H200, is paid once.
+    void queue_passes(std::size_t bytes, int copies) const;
+    // Makes sure that nothing right is in the destination. Leaves the checker current, as verify() does.
+    void poison() const;
+    // Throws Failure where the first `bytes` of the destination are not the source's.
+    void verify(std::size_t bytes) const;
+
+private:
+    Flow flow_;
+    const GpuDevice* gpu_;
+    const GpuDevice* checker_;
+    int source_ordinal_ = -1;  // CUDA's numbers of the two ends, -1 for host memory
+    int destination_ordinal_ = -1;
+    std::vector<int> cpus_;
+    std::vector<int> memory_nodes_;
+    std::size_t first_ = 0;
+    std::size_t bytes_ = 0;
+    std::uint64_t seed_ = 0;
+    char* source_ = nullptr;  // as the copy engine takes them
+    char* destination_ = nullptr;
+    char* sm_source_ = nullptr;  // as a kernel addresses them
+    char* sm_destination_ = nullptr;
+    cudaStream_t stream_ = nullptr;
+    cudaStream_t check_stream_ = nullptr;  // of the checker
+    unsigned long long* wrong_ = nullptr;  // device memory
+};
+
+}  // namespace nearfar

@@ -1,0 +1,139 @@
+#include "gpu/windowed.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/clock.h"
+#include "core/interrupt.h"
+#include "gpu/gpu_call.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t queued_chunks = 4;  // never fewer than three are left while one is waited for
+constexpr int alignments = 5;
+
+// The events of one task: a ring for its chunks and a reference whose time on CLOCK_MONOTONIC is known.
+class Events {
+public:
+    explicit Events(cudaStream_t stream) : stream_(stream) {
+        check(cudaEventCreate(&reference_), "cudaEventCreate");
+        for (cudaEvent_t& event : ring_) check(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "cudaEventCreate");
+    }
+    ~Events() {
+        if (reference_ != nullptr) cudaEventDestroy(reference_);
+        for (const cudaEvent_t event : ring_)
+            if (event != nullptr) cudaEventDestroy(event);
+    }
+    Events(const Events&) = delete;
+    Events& operator=(const Events&) = delete;
+
+    // On an idle stream: the event happens between two readings of the clock, the closest pair tells when.
+    void align() {
+        double best = INFINITY;
+        for (int i = 0; i < alignments; ++i) {
+            cudaEvent_t trial = nullptr;
+            check(cudaEventCreate(&trial), "cudaEventCreate");
+            const double before = now();
+            check(cudaEventRecord(trial, stream_), "cudaEventRecord");
+            check(cudaEventSynchronize(trial), "cudaEventSynchronize");
+            const double after = now();
+            if (after - before < best) {
+                best = after - before;
+                std::swap(reference_, trial);
+                reference_time_ = (before + after) / 2;
+            }
+            cudaEventDestroy(trial);
+        }
+    }
+
+    void record(std::size_t chunk) { check(cudaEventRecord(ring_[chunk % ring_.size()], stream_), "cudaEventRecord"); }
+
+    // Waits for a chunk and returns when it was complete.
+    double wait(std::size_t chunk) {
+        const cudaEvent_t event = ring_[chunk % ring_.size()];
+        check(cudaEventSynchronize(event), "waiting for a chunk");
+        float milliseconds = 0;
+        check(cudaEventElapsedTime(&milliseconds, reference_, event), "cudaEventElapsedTime");
+        return reference_time_ + static_cast<double>(milliseconds) * 1e-3;
+    }
+
+private:
+    cudaStream_t stream_;
+    cudaEvent_t reference_ = nullptr;
+    double reference_time_ = 0;
+    std::array<cudaEvent_t, queued_chunks> ring_{};
+};
+
+void move_chunks(const Route& route, std::size_t chunk, TogetherTask& task) {
+    task.bind(route.cpus());
+    pump_chunks(
+        route, chunk, [&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); },
+        [&] { task.start(); });
+}
+
+}  // namespace
+
+void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool()>& stopped,
+                 const std::function<void(double)>& complete, const std::function<void()>& ready) {
+    route.make_current();
+    Events events(route.stream());
+    events.align();
+    if (ready) ready();
+    const std::size_t places = route.bytes() / chunk;
+    std::size_t queued = 0;
+    std::size_t done = 0;
+    while (!stopped()) {
+        for (; queued < done + queued_chunks; ++queued) {
+            route.queue_copy(queued % places * chunk, chunk);
+            events.record(queued);
+        }
+        complete(events.wait(done++));
+    }
+    for (; done < queued; ++done) complete(events.wait(done));
+}
+
+TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow) {
+    return {[&route, chunk](TogetherTask& task) { move_chunks(route, chunk, task); }, chunk, flow};
+}
+
+Mover checked_mover(const Route& route, std::size_t chunk, std::size_t flow) {
+    return {window_spec(route, chunk, flow), route.bytes(), [&route] { route.poison(); },
+            [&route](std::size_t bytes) { route.verify(bytes); }};
+}
+
+ChunkLength chunk_length(const Cell& cell) {
+    const int gpu = cell.flows[0].driving_gpu();
+    const bool alone = std::all_of(cell.flows.begin(), cell.flows.end(), [gpu](const Flow& flow) {
+        return flow.is_host_flow() && flow.driving_gpu() == gpu && flow.tasks == 1;
+    });
+    return alone ? ChunkLength::long_one : ChunkLength::short_one;
+}
+
+std::size_t chunk_for(double rate, std::size_t buffer, ChunkLength length) {
+    const double chunk_seconds = length == ChunkLength::long_one ? 0.0048 : 0.0013;
+    constexpr std::size_t grain = std::size_t{1} << 20;
+    constexpr std::size_t usual_most = 64 * grain;
+    const auto wanted = std::max(grain, static_cast<std::size_t>(rate * 1e9 * chunk_seconds) / grain * grain);
+    if (wanted > 2 * usual_most) return std::min(wanted, buffer);  // faster than any host link: a ring of one
+    return std::min({wanted, usual_most, std::max(grain, buffer / 4 / grain * grain)});
+}
+
+double probe_rate(const Route& route, double seconds) {
+    route.make_current();
+    const std::size_t bytes = std::min(route.bytes(), std::size_t{route.flow().is_peer_flow() ? 256U : 32U} << 20);
+    const double end = now() + seconds;
+    double before = 0;
+    double rate = 0;
+    do {
+        before = rate;
+        const double start = now();
+        for (int i = 0; i < 2; ++i) route.queue_copy(0, bytes);
+        check(cudaStreamSynchronize(route.stream()), "warming up");
+        rate = 2 * static_cast<double>(bytes) / (now() - start) / 1e9;
+    } while ((before == 0 || std::abs(rate - before) > 0.02 * rate) && now() < end && !interrupted());
+    return rate;
+}
+
+}  // namespace nearfar

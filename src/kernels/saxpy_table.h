@@ -1,0 +1,14 @@
+// The figures of nearfar-saxpy for a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cell/measure.h"
+
+namespace nearfar {
+
+// A line for each figure: efficiencies, times and ratios; of rates the least, mean and greatest of the ranks.
+std::string saxpy_table(const std::vector<SubjectResult>& results);
+
+}  // namespace nearfar

@@ -1,0 +1,105 @@
+#include "kernels/stream_bench.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "engine/together.h"
+#include "kernels/stream_slice.h"
+#include "node/cpus.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t least_array = std::size_t{64} << 20;
+constexpr std::size_t caches_an_array = 4;  // STREAM's rule: each array at least four times the last-level cache
+
+// One thread: the kernel over its slice until the shared stop.
+void run_slice(const Flow& flow, const StreamArrays& slice, int cpu, TogetherTask& task) {
+    task.bind({cpu});
+    pump_slice(
+        flow.kernel, slice, flow.text() + " on CPU " + std::to_string(cpu), [&] { return task.stopped(); },
+        [&](double time) { task.complete(time); }, [&] { task.start(); });
+}
+
+std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
+    std::vector<int> all;
+    for (const std::vector<int>& set : sets) all.insert(all.end(), set.begin(), set.end());
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+}  // namespace
+
+std::size_t StreamBench::array_bytes() const {
+    const std::size_t cache = node_.last_level_cache / std::max<std::size_t>(1, node_.packages.size());
+    return std::max(least_array, caches_an_array * cache);
+}
+
+HostBuffer& StreamBench::memory_on(int numa_node) {
+    std::unique_ptr<HostBuffer>& memory = memory_[numa_node];
+    if (!memory) memory = std::make_unique<HostBuffer>(node_, numa_node, 3 * array_bytes(), HostPages::ordinary, 1);
+    return *memory;
+}
+
+CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
+    CellResult result;
+    result.quantity = "stream";
+    result.method = "windowed";
+    result.cell = cell;
+    result.bytes = array_bytes();
+    std::vector<TogetherSpec> specs;
+    for (std::size_t i = 0; i < cell.flows.size(); ++i) {
+        const Flow& flow = cell.flows[i];
+        const std::vector<int> cpus = intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core);
+        if (node_.numa_node(flow.source.index)->cpus.empty())
+            throw Prevented("not_allowed", "NUMA node " + std::to_string(flow.source.index) + " has no cores");
+        auto* data = static_cast<double*>(memory_on(flow.destination.index).data());
+        const std::size_t length = array_bytes() / sizeof(double);
+        const StreamArrays whole{data, data + length, data + 2 * length, length};
+        for (std::size_t share = 0; share < cpus.size(); ++share) {
+            const StreamArrays slice = slice_of(whole, share, cpus.size());
+            const std::size_t chunk = chunk_bytes(flow.kernel, slice);
+            specs.push_back(
+                {[&flow, slice, cpu = cpus[share]](TogetherTask& task) { run_slice(flow, slice, cpu, task); }, chunk, i});
+        }
+    }
+    const TogetherOutcome outcome = run_together(specs, policy_, std::min(seconds, policy_.stream_seconds), nullptr);
+    for (std::size_t i = 0, first = 0; i < cell.flows.size(); ++i) {
+        std::size_t last = first;
+        while (last < specs.size() && specs[last].flow == i) ++last;
+        FlowResult flow;
+        flow.flow = cell.flows[i];
+        flow.rate = outcome.rates[i];
+        flow.best = outcome.rates[i].max;
+        flow.cpus = merged({outcome.cpus.begin() + static_cast<std::ptrdiff_t>(first),
+                            outcome.cpus.begin() + static_cast<std::ptrdiff_t>(last)});
+        flow.memory_nodes = memory_on(cell.flows[i].destination.index).memory_nodes();
+        result.flows.push_back(flow);
+        first = last;
+    }
+    result.total = outcome.total;
+    result.converged = outcome.converged;
+    result.verified = true;
+    return result;
+}
+
+void StreamBench::measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress) {
+    const double begin = now();
+    if (!cells.empty()) progress(0, cells.size(), "set-up");
+    for (const Cell& cell : cells) {
+        for (const Flow& flow : cell.flows) {
+            try {
+                memory_on(flow.destination.index);
+            } catch (const std::exception&) {
+                continue;  // told when its cell is measured
+            }
+        }
+    }
+    session.setup_seconds["host_memory"] = now() - begin;
+    measure_in_order(cells, policy_, now(), session, mutex, progress,
+                     [this](const Cell& cell, double seconds) { return std::vector<CellResult>{measure_cell(cell, seconds)}; });
+}
+
+}  // namespace nearfar

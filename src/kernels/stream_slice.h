@@ -1,0 +1,28 @@
+// One thread's slice of STREAM's arrays: a kernel over it, chunk after chunk, until told to stop, and whether its answer is right.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "kernels/stream_kernels.h"
+
+namespace nearfar {
+
+// A slice is worked through in so many chunks.
+constexpr std::size_t chunks_a_pass = 16;
+
+// The `share`th of `shares` slices of whole arrays, each a multiple of its chunks.
+StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t shares);
+
+// Values of which every kernel gives the same answer however often it runs.
+void set_start_values(const StreamArrays& arrays);
+
+// Runs chunks until `stopped`; `complete` is called after each. `ready` is called before the first. Throws Failure (wrong_data), with
+// `who` in its words, where an answer is wrong.
+void pump_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const std::function<bool()>& stopped,
+                const std::function<void(double)>& complete, const std::function<void()>& ready);
+
+// Bytes that STREAM counts for one chunk of a slice.
+std::size_t chunk_bytes(Kernel kernel, const StreamArrays& slice);
+
+}  // namespace nearfar

@@ -1,0 +1,308 @@
+#include "mpi/contention.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "engine/moving_phase.h"
+#include "mpi/copy_mover.h"
+#include "mpi/stream_mover.h"
+#include "node/cpus.h"
+#include "node/nic.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double settle_seconds = 0.02;
+constexpr double warm_up_seconds = 0.05;
+constexpr double first_lead = 0.01;
+constexpr int most_repeats = 6;
+constexpr int clock_readings = 50;
+constexpr int clock_tag = 7;
+
+std::vector<HostRanks> hosts_of(const std::vector<RankPlace>& places) {
+    std::vector<HostRanks> hosts;
+    for (const RankPlace& place : places) {
+        const auto known =
+            std::find_if(hosts.begin(), hosts.end(), [&](const HostRanks& host) { return host.name == place.host; });
+        if (known == hosts.end())
+            hosts.push_back({place.host, {place.rank}});
+        else
+            known->ranks.push_back(place.rank);
+    }
+    return hosts;
+}
+
+// A launcher that binds leaves each rank other CPUs than its neighbour's.
+void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine) {
+    for (const RankPlace& place : places)
+        if (place.host == mine.host && place.cpus != mine.cpus)
+            throw WrongUse("the launcher bound the ranks (CPUs " + mine.cpus + " here, " + place.cpus + " for rank " +
+                           std::to_string(place.rank) +
+                           "), and this program binds them itself: mpirun --bind-to none (Open MPI), -bind-to none (MPICH), "
+                           "srun --cpu-bind=none");
+}
+
+std::string packed(const RankSeen& seen) { return {reinterpret_cast<const char*>(&seen), sizeof seen}; }
+
+RankSeen unpacked(const std::string& bytes) {
+    RankSeen seen;
+    std::memcpy(&seen, bytes.data(), std::min(bytes.size(), sizeof seen));
+    return seen;
+}
+
+// "LAYOUT=CPUS/LAYOUT=CPUS;CPUS|CHUNK|NODE|NODE;…": the MPI thread in each layout, then each flow.
+std::string packed(const RankTold& told) {
+    std::ostringstream words;
+    for (const auto& [layout, cpus] : told.mpi_cpus) words << static_cast<int>(layout) << '=' << cpus << '/';
+    for (std::size_t i = 0; i < told.flow_cpus.size(); ++i) {
+        words << ';' << told.flow_cpus[i] << '|' << told.chunks[i];
+        for (const int node : told.memory_nodes[i]) words << '|' << node;
+    }
+    return words.str();
+}
+
+RankTold unpacked_told(const std::string& text) {
+    RankTold told;
+    std::istringstream words(text);
+    std::string mpi;
+    std::getline(words, mpi, ';');
+    std::istringstream layouts(mpi);
+    for (std::string layout; std::getline(layouts, layout, '/');)
+        told.mpi_cpus[static_cast<Layout>(std::stoi(layout))] = layout.substr(layout.find('=') + 1);
+    for (std::string flow; std::getline(words, flow, ';');) {
+        std::istringstream parts(flow);
+        std::string part;
+        std::getline(parts, part, '|');
+        told.flow_cpus.push_back(part);
+        std::getline(parts, part, '|');
+        told.chunks.push_back(std::stoull(part));
+        told.memory_nodes.emplace_back();
+        while (std::getline(parts, part, '|')) told.memory_nodes.back().push_back(std::stoi(part));
+    }
+    return told;
+}
+
+}  // namespace
+
+Contention::Contention(MpiWorld& world, const ContentionOptions& options, const Node& node, ContentionState& state,
+                       Progress progress, RoundBegins round_begins)
+    : world_(world), options_(options), node_(node), state_(state), progress_(std::move(progress)),
+      round_begins_(std::move(round_begins)), lead_(first_lead) {}
+
+void Contention::plan() {
+    const std::vector<HostRanks> hosts = hosts_of(world_.places());
+    const ContentionAsk& ask = options_.ask;
+    int movers = 0;
+    world_.all_do([&] {
+        require_unbound(world_.places(), world_.mine());
+        movers = ask.with == With::nothing ? 0 : ask.tasks > 0 ? ask.tasks : usual_movers(node_, ask.with);
+        for (int mover = 0; mover < movers; ++mover) run_.cells.push_back(mover_cell(node_, ask, mover));
+    });
+    const std::string agreed = world_.broadcast(std::to_string(movers));
+    world_.all_do([&] {
+        if (agreed != std::to_string(movers))
+            throw WrongUse("it would move data by " + std::to_string(movers) + " ranks, rank 0's host by " + agreed +
+                           ": say --tasks");
+        run_.roles = roles_of(hosts, ask.layouts.front(), movers);
+        role_ = run_.roles[static_cast<std::size_t>(world_.rank())];
+    });
+    std::vector<Layout> layouts = ask.layouts;
+    std::string nowhere;
+    world_.all_do([&] {
+        for (const Layout layout : layouts) {
+            try {
+                place(hosts, layout);
+            } catch (const Prevented& why) {
+                if (layout != Layout::split || why.code != "unsupported" || layouts.size() == 1) throw;
+                nowhere = why.what();
+            }
+        }
+    });
+    // One host without a place to split to is enough: all leave that layout out.
+    for (const std::string& why : world_.gather(nowhere))
+        if (!why.empty()) nowhere = why;
+    nowhere = world_.broadcast(nowhere);
+    if (!nowhere.empty()) {
+        layouts.erase(std::find(layouts.begin(), layouts.end(), Layout::split));
+        cpus_.erase(Layout::split);
+    }
+    run_.arrangements = arrangements_of(run_.roles, layouts, movers);
+    run_.traffics = options_.traffics;
+    run_.within = hosts.size() == 1;
+    run_.with = ask.with;
+    for (const HostRanks& host : hosts) leaders_.push_back(host.ranks.front());
+    offsets_.resize(hosts.size());
+    const std::lock_guard<std::mutex> lock(state_.mutex);
+    state_.run = run_;
+    state_.oversubscribed = ask.oversubscribe;
+    for (const HostRanks& host : hosts) state_.hosts.push_back(host.name);
+    state_.offsets = offsets_;
+    if (!nowhere.empty()) state_.skipped.push_back({"split", "unsupported", nowhere});
+}
+
+// This rank's own CPUs in a layout.
+void Contention::place(const std::vector<HostRanks>& hosts, Layout layout) {
+    std::vector<RankRole> here;
+    for (const int rank : hosts[role_.host].ranks) here.push_back(run_.roles[static_cast<std::size_t>(rank)]);
+    const std::optional<int> nic = layout == Layout::split ? nic_node(options_.ask.nic) : std::nullopt;
+    cpus_[layout] = place_threads(node_, here, options_.ask, layout, nic)[static_cast<std::size_t>(world_.mine().on_host)];
+}
+
+// A rank without MPI of its own waits on its mover's CPUs, where nobody else is.
+std::vector<int> Contention::bind_main(Layout layout) const {
+    return bind_thread(role_.communicator ? cpus_.at(layout).mpi : moving_cpus().front());
+}
+
+void Contention::set_up() {
+    world_.all_do([&] {
+        if (role_.mover) {
+            const Cell& cell = run_.cells[static_cast<std::size_t>(*role_.mover)];
+            if (options_.ask.with == With::gpu)
+                mover_ = make_copy_mover(node_, cell, moving_cpus(), options_.even_if_busy);
+            else
+                mover_ = std::make_unique<StreamMover>(node_, cell);
+        }
+        std::size_t largest = 1;
+        for (const Traffic& traffic : options_.traffics) largest = std::max(largest, traffic.bytes);
+        for (const auto& [layout, cpus] : cpus_) {
+            const std::vector<int> bound = bind_main(layout);
+            if (!role_.communicator) continue;
+            told_.mpi_cpus[layout] = cpu_list(bound);
+            links_[layout] = std::make_unique<MessageLink>(*role_.communicator, largest, options_.window);
+        }
+    });
+    tell_ranks();
+    compare_clocks();
+    for (const PhaseKind& kind : phases_of(run_.arrangements, run_.traffics.size()))
+        if (kind.arrangement + cpus_.size() >= run_.arrangements.size() && kind.beside != Beside::polling)
+            run_phase(kind, warm_up_seconds);
+}
+
+void Contention::tell_ranks() {
+    for (std::size_t flow = 0; mover_ && flow < moving_cpus().size(); ++flow) {
+        told_.flow_cpus.push_back(cpu_list(moving_cpus()[flow]));
+        told_.chunks.push_back(mover_->chunk(flow));
+        told_.memory_nodes.push_back(mover_->memory_nodes(flow));
+    }
+    const std::vector<std::string> all = world_.gather(packed(told_));
+    const std::lock_guard<std::mutex> lock(state_.mutex);
+    state_.ranks.clear();
+    for (const std::string& text : all) state_.ranks.push_back(unpacked_told(text));
+    if (!state_.ranks.empty()) state_.run.chunks = state_.ranks[0].chunks;
+}
+
+// The first rank of each host tells its clock to rank 0, which tells everybody.
+void Contention::compare_clocks() {
+    for (std::size_t host = 1; host < leaders_.size(); ++host) {
+        const int leader = leaders_[host];
+        if (world_.rank() == leader) {
+            for (int i = 0; i < clock_readings; ++i) {
+                char asked = 0;
+                MPI_Recv(&asked, 1, MPI_CHAR, 0, clock_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                const double mine = now();
+                MPI_Send(&mine, 1, MPI_DOUBLE, 0, clock_tag, MPI_COMM_WORLD);
+            }
+        }
+        if (world_.rank() != 0) continue;
+        std::vector<ClockReading> readings;
+        for (int i = 0; i < clock_readings; ++i) {
+            const char ask = 0;
+            ClockReading reading{};
+            reading.before = now();
+            MPI_Send(&ask, 1, MPI_CHAR, leader, clock_tag, MPI_COMM_WORLD);
+            MPI_Recv(&reading.other, 1, MPI_DOUBLE, leader, clock_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            reading.after = now();
+            readings.push_back(reading);
+        }
+        offsets_[host] = clock_offset(readings);
+    }
+    MPI_Bcast(offsets_.data(), static_cast<int>(offsets_.size() * sizeof(ClockOffset)), MPI_BYTE, 0, MPI_COMM_WORLD);
+    const std::lock_guard<std::mutex> lock(state_.mutex);
+    state_.offsets = offsets_;
+}
+
+RankSeen Contention::take_part(const PhaseKind& kind, double length) {
+    const Arrangement& arranged = run_.arrangements[kind.arrangement];
+    const bool moves = kind.beside != Beside::nothing && role_.mover && *role_.mover < arranged.movers;
+    const bool talks = kind.traffic >= 0 && role_.communicator && role_.communicator->on_host < arranged.pairs;
+    std::unique_ptr<MovingPhase> moving;
+    if (moves) moving = std::make_unique<MovingPhase>(*mover_, moving_cpus(), kind.beside == Beside::polling);
+    const Traffic* const traffic = talks ? &run_.traffics[static_cast<std::size_t>(kind.traffic)] : nullptr;
+    MessageLink* const link = talks ? links_.at(arranged.layout).get() : nullptr;
+    if (talks) bind_main(arranged.layout);
+    if (talks) link->prepare(*traffic);
+    world_.barrier();
+    AgreedWindow window;
+    if (world_.rank() == 0) window = agree_window(now(), lead_, settle_seconds, length);
+    MPI_Bcast(&window, sizeof window, MPI_BYTE, 0, MPI_COMM_WORLD);
+    window = window.on_host(offsets_[role_.host].seconds);
+    RankSeen seen;
+    seen.late = now() > window.start;
+    if (moving) moving->begin(window);
+    if (talks) {
+        const MessagesSeen messages = link->run(*traffic, window);
+        seen.wrong = messages.wrong;
+        seen.latency = messages.latency;
+        seen.rate = messages.rate;
+    } else {
+        sleep_until(window.stop);  // not in MPI, which would keep the core busy
+    }
+    world_.all_do([&] {
+        if (!moving) return;
+        const std::vector<MovedFlow> flows = moving->finish();
+        for (std::size_t i = 0; i < std::min(flows.size(), most_flows); ++i) {
+            seen.moved[i] = flows[i].rate;
+            seen.starved[i] = flows[i].starved;
+        }
+    });
+    return seen;
+}
+
+// What every rank saw, on rank 0; the window is repeated while a rank hears of it too late.
+std::vector<RankSeen> Contention::run_phase(const PhaseKind& kind, double length) {
+    for (int repeat = 0; repeat < most_repeats; ++repeat) {
+        progress_("a window");
+        std::vector<RankSeen> all;
+        for (const std::string& bytes : world_.gather(packed(take_part(kind, length)))) all.push_back(unpacked(bytes));
+        const bool late = std::any_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.late; });
+        if (world_.broadcast(late ? "again" : "good") == "good") return all;
+        lead_ *= 2;
+    }
+    world_.all_do([&] {
+        throw Prevented("busy", "a rank heard of the window's start too late, " + std::to_string(most_repeats) +
+                                    " times: other processes use the cores");
+    });
+    return {};
+}
+
+bool Contention::is_enough() const {
+    const std::vector<ContentionResult> results = contention_results(run_, state_.rounds);
+    return std::all_of(results.begin(), results.end(), [](const ContentionResult& result) { return result.converged; });
+}
+
+void Contention::measure() {
+    std::vector<PhaseKind> phases = phases_of(run_.arrangements, run_.traffics.size());
+    for (std::size_t round = 0; round < options_.most_rounds; ++round) {
+        if (world_.rank() == 0) round_begins_(round);
+        compare_clocks();
+        std::map<PhaseKind, std::vector<RankSeen>> seen;
+        for (const PhaseKind& kind : phases) seen[kind] = run_phase(kind, options_.window);
+        // The other way round next time: what comes after what then favours nobody.
+        std::reverse(phases.begin(), phases.end());
+        bool enough = false;
+        if (world_.rank() == 0) {
+            const std::lock_guard<std::mutex> lock(state_.mutex);
+            for (const auto& [kind, ranks] : seen) state_.rounds[kind].push_back(ranks);
+            ++state_.complete;
+            enough = std::find(looks.begin(), looks.end(), state_.complete) != looks.end() && is_enough();
+        }
+        if (world_.broadcast(enough ? "enough" : "more") == "enough") return;
+    }
+}
+
+}  // namespace nearfar

@@ -1,0 +1,89 @@
+#include "mpi/copy_mover.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "gpu/buffers.h"
+#include "gpu/gpu_device.h"
+#include "gpu/route.h"
+#include "gpu/route_plan.h"
+#include "gpu/windowed.h"
+#include "node/cpus.h"
+#include "node/nvml.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double warm_up_seconds = 0.3;
+
+// A process that sees its own GPU alone starts CUDA sooner. What the user hides stays hidden.
+void show_alone(const PciGpu& gpu, const Nvml& nvml) {
+    const std::string uuid = nvml.gpu(gpu.pci).uuid;
+    if (!uuid.empty()) setenv("CUDA_VISIBLE_DEVICES", uuid.c_str(), 0);
+}
+
+class CopyMover : public DataMover {
+public:
+    CopyMover(const Node& node, const Cell& cell, const std::vector<std::vector<int>>& cpus, bool even_if_busy)
+        : cell_(cell), node_(node), gpus_(open(node_, nvml_, cell_, even_if_busy)), buffers_(node_, gpus_) {
+        for (const Flow& flow : cell_.flows) require_gpus(flow, gpus_);
+        buffers_.plan(cell_);
+        buffers_.allocate_host();
+        buffers_.allocate_device_and_register();
+        const std::vector<FlowBuffers> keys = buffers_of(cell_);
+        routes_.reserve(cell_.flows.size());
+        for (std::size_t i = 0; i < cell_.flows.size(); ++i) {
+            const GpuDevice& gpu = driving_gpu(cell_.flows[i], gpus_);
+            routes_.emplace_back(cell_.flows[i], keys[i], buffers_, gpu, gpu, cpus[i]);
+            bind_thread(cpus[i]);
+            chunks_.push_back(chunk_for(probe_rate(routes_[i], warm_up_seconds), routes_[i].bytes(), ChunkLength::short_one));
+        }
+    }
+
+    const Cell& cell() const override { return cell_; }
+    std::size_t chunk(std::size_t flow) const override { return chunks_[flow]; }
+    const std::vector<int>& memory_nodes(std::size_t flow) const override { return routes_[flow].memory_nodes(); }
+    void poison() override {
+        for (const Route& route : routes_) route.poison();
+    }
+    void pump(std::size_t flow, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
+              const std::function<void()>& ready) override {
+        pump_chunks(routes_[flow], chunks_[flow], stopped, complete, ready);
+    }
+    void verify(const std::vector<std::size_t>& moved) override {
+        for (std::size_t i = 0; i < routes_.size(); ++i)
+            routes_[i].verify(std::min(routes_[i].bytes() / chunks_[i] * chunks_[i], moved[i]));
+    }
+
+private:
+    Nvml nvml_;
+    Cell cell_;
+    const Node& node_;
+    std::vector<GpuDevice> gpus_;
+    Buffers buffers_;
+    std::vector<Route> routes_;
+    std::vector<std::size_t> chunks_;
+
+    static std::vector<GpuDevice> open(const Node& node, const Nvml& nvml, const Cell& cell, bool even_if_busy) {
+        const int index = cell.flows[0].gpu();
+        show_alone(node.gpus[static_cast<std::size_t>(index)], nvml);
+        std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(static_cast<int>(cell.flows.size())), even_if_busy);
+        open_gpus(gpus, {index});
+        return gpus;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<DataMover> make_copy_mover(const Node& node, const Cell& cell, const std::vector<std::vector<int>>& cpus,
+                                           bool even_if_busy) {
+    return std::make_unique<CopyMover>(node, cell, cpus, even_if_busy);
+}
+
+std::string mover_cuda_version() {
+    int version = 0;
+    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace nearfar

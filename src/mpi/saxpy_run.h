@@ -1,0 +1,64 @@
+// The rounds of nearfar-saxpy over all ranks, its bindings in turn.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels/saxpy.h"
+#include "kernels/saxpy_figures.h"
+#include "kernels/saxpy_options.h"
+#include "mpi/mpi_world.h"
+#include "node/node.h"
+#include "node/rank_binding.h"
+
+namespace nearfar {
+
+// How far medians may be from sure, relative, before rounds end.
+constexpr double saxpy_target = 0.005;
+
+// What has been measured so far, on rank 0; complete after run(), readable by a watch before.
+struct SaxpyProgress {
+    std::mutex mutex;
+    std::vector<BindingRounds> measured;
+    std::vector<NotMeasured> skipped;
+    std::vector<NotMeasured> failed;
+};
+
+class SaxpyRun {
+public:
+    // All of one rank; `home` is how it was launched. `moved` is called on every rank with what is done next.
+    SaxpyRun(const MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, SaxpyDevice& device,
+             SaxpyProgress& progress, std::function<void(const std::string&)> moved);
+
+    // Collective. A binding that one rank cannot have is skipped on all, one that fails on one ends for all.
+    void run();
+
+private:
+    // This rank under one binding.
+    struct Placed {
+        Binding binding = Binding::launcher;
+        RankPlacement place;
+        std::unique_ptr<SaxpyVectors> vectors;
+        std::shared_ptr<void> prepared;  // goes first
+        std::uint64_t iterations = 0;
+    };
+
+    const MpiWorld& world_;
+    const Node& node_;
+    const SaxpyOptions& options_;
+    RankHome home_;
+    SaxpyDevice& device_;
+    SaxpyProgress& progress_;
+    std::function<void(const std::string&)> moved_;
+
+    bool set_up(Placed& placed);
+    bool measure_round(Placed& placed);
+    RankRound repeat(Placed& placed, std::string& trouble);
+    bool agree(Binding binding, const std::string& trouble);
+    bool go_on(int rounds, double begin);
+};
+
+}  // namespace nearfar

@@ -1,0 +1,241 @@
+#include "node/node.h"
+
+#include <hwloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "core/error.h"
+#include "node/cpus.h"
+
+namespace nearfar {
+namespace {
+
+constexpr unsigned nvidia = 0x10de;
+
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+Topology load_topology() {
+    if (hwloc_get_api_version() < 0x00020000)
+        throw WrongUse("hwloc is older than 2.0; install hwloc 2 (apt, dnf: hwloc; Spack: hwloc@2:)");
+    hwloc_topology_t raw = nullptr;
+    if (hwloc_topology_init(&raw) != 0) throw WrongUse("hwloc does not start on this machine");
+    Topology topology(raw, hwloc_topology_destroy);
+    hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(raw) != 0) throw WrongUse("hwloc cannot read this machine");
+    return topology;
+}
+
+std::vector<int> indices(hwloc_const_bitmap_t set) {
+    std::vector<int> found;
+    if (set == nullptr || hwloc_bitmap_weight(set) < 0) return found;
+    for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) found.push_back(i);
+    return found;
+}
+
+std::string first_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+std::optional<int> package_of(hwloc_obj_t object) {
+    for (; object != nullptr; object = object->parent)
+        if (object->type == HWLOC_OBJ_PACKAGE) return static_cast<int>(object->os_index);
+    return {};
+}
+
+void read_memory(hwloc_topology_t topology, Node& node) {
+    const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_nodeset(topology);
+    hwloc_obj_t numa = nullptr;
+    while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)) != nullptr) {
+        NumaNode found;
+        found.index = static_cast<int>(numa->os_index);
+        found.package = package_of(numa);
+        found.cpus = indices(numa->cpuset);
+        found.memory = numa->attr->numanode.local_memory;
+        found.is_gpu_memory = numa->subtype != nullptr && std::string(numa->subtype) == "GPUMemory";
+        // A memory without CPUs of its own hangs below the nearest CPUs in hwloc's tree; the kernel's list is the truth.
+        const std::string own = first_line("/sys/devices/system/node/node" + std::to_string(found.index) + "/cpulist");
+        if (own.empty()) found.cpus.clear();
+        found.allowed = hwloc_bitmap_isset(allowed, numa->os_index) != 0;
+        node.numa_nodes.push_back(found);
+    }
+    std::sort(node.numa_nodes.begin(), node.numa_nodes.end(),
+              [](const NumaNode& a, const NumaNode& b) { return a.index < b.index; });
+}
+
+void read_distances(Node& node) {
+    for (const NumaNode& from : node.numa_nodes) {
+        std::ifstream file("/sys/devices/system/node/node" + std::to_string(from.index) + "/distance");
+        int distance = 0;
+        // The kernel prints one distance for each node that is online, in order.
+        for (std::size_t i = 0; i < node.numa_nodes.size() && file >> distance; ++i)
+            node.distances[{from.index, node.numa_nodes[i].index}] = distance;
+    }
+}
+
+bool is_gpu(hwloc_obj_t device) {
+    const unsigned base = device->attr->pcidev.class_id;
+    return device->attr->pcidev.vendor_id == nvidia && (base == 0x0300 || base == 0x0302);
+}
+
+std::string pci_name(hwloc_obj_t device) {
+    char name[32];
+    const auto& pci = device->attr->pcidev;
+    std::snprintf(name, sizeof name, "%04x:%02x:%02x.%01x", pci.domain, pci.bus, pci.dev, pci.func);
+    return name;
+}
+
+PcieLink max_link(const std::string& pci) {
+    PcieLink link;
+    const std::string speed = first_line("/sys/bus/pci/devices/" + pci + "/max_link_speed");  // "32.0 GT/s PCIe"
+    const std::string width = first_line("/sys/bus/pci/devices/" + pci + "/max_link_width");
+    static const std::map<double, int> generations{{2.5, 1}, {5, 2}, {8, 3}, {16, 4}, {32, 5}, {64, 6}};
+    const auto generation = generations.find(std::atof(speed.c_str()));
+    if (generation != generations.end()) link.gen = generation->second;
+    const int lanes = std::atoi(width.c_str());
+    if (lanes > 0 && lanes <= 32) link.width = lanes;  // 255 and 0: the device is gone or does not say
+    return link;
+}
+
+void read_gpus(hwloc_topology_t topology, Node& node) {
+    std::vector<int> host_nodes;
+    for (const NumaNode& numa : node.numa_nodes)
+        if (!numa.is_gpu_memory) host_nodes.push_back(numa.index);
+    hwloc_obj_t device = nullptr;
+    while ((device = hwloc_get_next_pcidev(topology, device)) != nullptr) {
+        if (!is_gpu(device)) continue;
+        PciGpu gpu;
+        gpu.pci = pci_name(device);
+        for (hwloc_obj_t above = device->parent; above != nullptr && above->type == HWLOC_OBJ_BRIDGE; above = above->parent)
+            if (above->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI) gpu.uplinks.push_back(pci_name(above));
+        const hwloc_obj_t home = hwloc_get_non_io_ancestor_obj(topology, device);
+        const std::vector<int> near = intersection(indices(home->nodeset), host_nodes);
+        if (near.size() == 1) gpu.numa_node = near.front();
+        gpu.package = package_of(home);
+        gpu.max_link = max_link(gpu.pci);
+        node.gpus.push_back(gpu);
+    }
+    std::sort(node.gpus.begin(), node.gpus.end(), [](const PciGpu& a, const PciGpu& b) { return a.pci < b.pci; });
+}
+
+void order_gpus(Node& node, const std::vector<std::string>& order) {
+    std::vector<PciGpu> ordered;
+    for (const std::string& wanted : order) {
+        const std::string pci = normal_pci(wanted);
+        const auto found = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const PciGpu& gpu) { return gpu.pci == pci; });
+        if (found != node.gpus.end()) {
+            ordered.push_back(*found);
+            continue;
+        }
+        PciGpu absent;
+        absent.pci = pci;
+        absent.on_bus = false;
+        ordered.push_back(absent);
+    }
+    node.gpus = ordered;
+}
+
+std::vector<int> one_cpu_a_core(hwloc_topology_t topology, const std::vector<int>& allowed) {
+    std::vector<int> firsts;
+    hwloc_obj_t core = nullptr;
+    while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+        const std::vector<int> threads = intersection(indices(core->cpuset), allowed);
+        if (!threads.empty()) firsts.push_back(threads.front());
+    }
+    std::sort(firsts.begin(), firsts.end());
+    return firsts.empty() ? allowed : firsts;  // some captures and guests show no cores
+}
+
+std::size_t last_level_cache(hwloc_topology_t topology) {
+    std::size_t total = 0;
+    for (const hwloc_obj_type_t level : {HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
+        hwloc_obj_t cache = nullptr;
+        while ((cache = hwloc_get_next_obj_by_type(topology, level, cache)) != nullptr) total += cache->attr->cache.size;
+        if (total > 0) break;
+    }
+    return total;
+}
+
+}  // namespace
+
+const NumaNode* Node::numa_node(int index) const {
+    for (const NumaNode& numa : numa_nodes)
+        if (numa.index == index) return &numa;
+    return nullptr;
+}
+
+std::vector<int> Node::usable_memory() const {
+    std::vector<int> usable;
+    for (const NumaNode& numa : numa_nodes)
+        if (numa.allowed && !numa.is_gpu_memory && numa.memory > 0) usable.push_back(numa.index);
+    return usable;
+}
+
+std::vector<int> Node::driving_cpus(int index) const {
+    const NumaNode* wanted = numa_node(index);
+    if (wanted == nullptr) throw WrongUse("n" + std::to_string(index) + ": this machine has no such NUMA node");
+    const NumaNode* best = nullptr;
+    for (const NumaNode& numa : numa_nodes) {
+        if (intersection(numa.cpus, allowed_cpus).empty()) continue;
+        if (numa.index == index) return intersection(numa.cpus, allowed_cpus);
+        const auto distance = [&](const NumaNode* to) {
+            const auto found = distances.find({index, to->index});
+            return found == distances.end() ? 255 : found->second;
+        };
+        if (best == nullptr || distance(&numa) < distance(best)) best = &numa;
+    }
+    // A node with CPUs that are all forbidden is not driven from elsewhere: that would measure another path.
+    if (!wanted->cpus.empty())
+        throw Prevented("not_allowed", "the cpuset forbids every CPU of NUMA node " + std::to_string(index) + " (" +
+                                           cpu_list(wanted->cpus) + ")");
+    if (best == nullptr) throw Prevented("not_allowed", "no CPU is allowed");
+    return intersection(best->cpus, allowed_cpus);
+}
+
+std::string normal_pci(const std::string& text) {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    unsigned function = 0;
+    char rest = 0;
+    const bool full = std::sscanf(text.c_str(), "%x:%x:%x.%x%c", &domain, &bus, &device, &function, &rest) == 4;
+    if (!full) {
+        domain = 0;
+        if (std::sscanf(text.c_str(), "%x:%x.%x%c", &bus, &device, &function, &rest) != 3)
+            throw WrongUse("'" + text + "' is not a PCI address (0000:1b:00.0)");
+    }
+    char name[32];
+    std::snprintf(name, sizeof name, "%04x:%02x:%02x.%01x", domain, bus, device, function);
+    return name;
+}
+
+Node read_node(const std::vector<std::string>& gpu_order) {
+    const Topology topology = load_topology();
+    Node node;
+    char hostname[256] = "";
+    gethostname(hostname, sizeof hostname - 1);
+    node.hostname = hostname;
+    node.product = first_line("/sys/class/dmi/id/product_name");
+    hwloc_obj_t package = nullptr;
+    while ((package = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PACKAGE, package)) != nullptr)
+        node.packages.push_back({static_cast<int>(package->os_index), indices(package->cpuset)});
+    node.allowed_cpus = intersection(indices(hwloc_topology_get_allowed_cpuset(topology.get())), cpus_in_effect());
+    node.one_cpu_a_core = one_cpu_a_core(topology.get(), node.allowed_cpus);
+    node.last_level_cache = last_level_cache(topology.get());
+    read_memory(topology.get(), node);
+    read_distances(node);
+    read_gpus(topology.get(), node);
+    if (!gpu_order.empty()) order_gpus(node, gpu_order);
+    return node;
+}
+
+}  // namespace nearfar

@@ -1,0 +1,226 @@
+#include "node/nvml.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+
+#include "node/node.h"
+
+namespace nearfar {
+namespace {
+
+// The few values and shapes of nvml.h that are used here; they are part of its stable interface.
+constexpr int success = 0;
+constexpr int insufficient_size = 7;
+constexpr int gpu_is_lost = 15;
+constexpr unsigned most_nvlinks = 18;
+constexpr unsigned remote_switch = 2;
+const char* const remote_is_switch = "switch";
+
+struct PciInfo {
+    char legacy_bus_id[16];
+    unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+    char bus_id[32];
+};
+
+struct Memory {
+    unsigned long long total, free, used;
+};
+
+using Device = void*;
+using CountQuery = int(Device, unsigned*);
+
+struct ThrottleReason {
+    unsigned long long bit;
+    const char* name;
+};
+
+constexpr std::array<ThrottleReason, 7> throttles{{{0x2, "applications_clocks"},
+                                                   {0x4, "sw_power_cap"},
+                                                   {0x8, "hw_slowdown"},
+                                                   {0x10, "sync_boost"},
+                                                   {0x20, "sw_thermal"},
+                                                   {0x40, "hw_thermal"},
+                                                   {0x80, "hw_power_brake"}}};
+
+// NVML counts NVLink's versions (1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0) from 1 on; people count generations.
+std::optional<int> nvlink_generation(unsigned version) {
+    constexpr std::array<int, 9> generations{0, 1, 2, 2, 3, 3, 4, 5, 6};
+    if (version == 0 || version >= generations.size()) return {};
+    return generations[version];
+}
+
+}  // namespace
+
+template <typename F>
+F* Nvml::symbol(const char* name) const {
+    return library_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(library_, name));
+}
+
+Nvml::Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    if (library_ == nullptr) {
+        trouble_ = "libnvidia-ml.so.1 is not on this machine: no NVIDIA driver";
+        return;
+    }
+    auto* init = symbol<int()>("nvmlInit_v2");
+    const int result = init == nullptr ? -1 : init();
+    if (result == success) return;
+    auto* words = symbol<const char*(int)>("nvmlErrorString");
+    trouble_ = std::string("NVML does not start: ") + (words != nullptr ? words(result) : "unknown");
+    dlclose(library_);
+    library_ = nullptr;
+}
+
+Nvml::~Nvml() {
+    if (library_ == nullptr) return;
+    if (auto* shutdown = symbol<int()>("nvmlShutdown")) shutdown();
+    dlclose(library_);
+}
+
+void* Nvml::device(const std::string& pci, int* result) const {
+    Device found = nullptr;
+    auto* query = symbol<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2");
+    const int code = query == nullptr ? -1 : query(pci.c_str(), &found);
+    if (result != nullptr) *result = code;
+    return code == success ? found : nullptr;
+}
+
+std::string Nvml::driver_version() const {
+    char version[96] = "";
+    auto* query = symbol<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
+    return query != nullptr && query(version, sizeof version) == success ? version : "";
+}
+
+NvmlGpu Nvml::gpu(const std::string& pci) const {
+    NvmlGpu gpu;
+    if (!available()) {
+        gpu.trouble = trouble_;
+        return gpu;
+    }
+    int result = success;
+    const Device handle = device(pci, &result);
+    if (handle == nullptr) {
+        auto* words = symbol<const char*(int)>("nvmlErrorString");
+        gpu.trouble = words != nullptr ? words(result) : "unknown";
+        gpu.lost = result == gpu_is_lost;
+        return gpu;
+    }
+    gpu.found = true;
+    gpu.lost = lost(pci);
+    char text[96] = "";
+    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetUUID");
+        query && query(handle, text, sizeof text) == success)
+        gpu.uuid = text;
+    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetName");
+        query && query(handle, text, sizeof text) == success)
+        gpu.name = text;
+    unsigned number = 0;
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetMaxPcieLinkGeneration"); query && query(handle, &number) == success)
+        gpu.max_link.gen = static_cast<int>(number);
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetMaxPcieLinkWidth"); query && query(handle, &number) == success)
+        gpu.max_link.width = static_cast<int>(number);
+    if (auto* query = symbol<int(Device, unsigned, int*)>("nvmlDeviceGetNvLinkState")) {
+        int active = 0;
+        bool known = false;
+        for (unsigned link = 0; link < most_nvlinks; ++link) {
+            int state = 0;
+            if (query(handle, link, &state) != success) continue;
+            known = true;
+            active += state;
+            if (state != 0) gpu.nvlink_remotes.push_back(nvlink_remote(handle, link));
+        }
+        if (known) gpu.nvlinks = active;
+    }
+    if (auto* query = symbol<int(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkVersion");
+        query && query(handle, 0, &number) == success && gpu.nvlinks)
+        gpu.nvlink_generation = nvlink_generation(number);
+    Memory memory{};
+    if (auto* query = symbol<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo"); query && query(handle, &memory) == success)
+        gpu.memory = memory.total;
+    unsigned current = 0;
+    unsigned pending = 0;
+    using ModeQuery = int(Device, unsigned*, unsigned*);
+    if (auto* query = symbol<ModeQuery>("nvmlDeviceGetMigMode"); query && query(handle, &current, &pending) == success)
+        gpu.mig = current != 0;
+    if (auto* query = symbol<ModeQuery>("nvmlDeviceGetEccMode"); query && query(handle, &current, &pending) == success)
+        gpu.ecc = current != 0;
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetC2cModeInfoV"); query && query(handle, &number) == success)
+        gpu.c2c = number != 0;
+    gpu.uncorrected_errors = uncorrected_errors(pci);
+    if (auto* query = symbol<int(Device, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3")) {
+        unsigned count = 0;  // asked for none: the answer is how many there are
+        const int code = query(handle, &count, nullptr);
+        if (code == success || code == insufficient_size) gpu.processes = static_cast<int>(count);
+    }
+    return gpu;
+}
+
+std::string Nvml::nvlink_remote(void* handle, unsigned link) const {
+    unsigned type = 0;
+    auto* kind = symbol<int(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkRemoteDeviceType");
+    if (kind != nullptr && kind(handle, link, &type) == success && type == remote_switch) return remote_is_switch;
+    PciInfo info{};
+    auto* address = symbol<int(Device, unsigned, PciInfo*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2");
+    return address != nullptr && address(handle, link, &info) == success ? normal_pci(info.bus_id) : "unknown";
+}
+
+int nvlinks_between(const NvmlGpu& a, const std::string& pci_of_a, const NvmlGpu& b, const std::string& pci_of_b) {
+    const auto lanes = [](const NvmlGpu& gpu, const std::string& to) {
+        return static_cast<int>(std::count(gpu.nvlink_remotes.begin(), gpu.nvlink_remotes.end(), to));
+    };
+    const int direct = std::min(lanes(a, pci_of_b), lanes(b, pci_of_a));
+    return direct > 0 ? direct : std::min(lanes(a, remote_is_switch), lanes(b, remote_is_switch));
+}
+
+LinkState Nvml::present_link(const std::string& pci) const {
+    LinkState link;
+    const Device handle = device(pci);
+    if (handle == nullptr) return link;
+    unsigned number = 0;
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetCurrPcieLinkGeneration"); query && query(handle, &number) == success)
+        link.gen = static_cast<int>(number);
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetCurrPcieLinkWidth"); query && query(handle, &number) == success)
+        link.width = static_cast<int>(number);
+    return link;
+}
+
+std::optional<std::uint64_t> Nvml::replays(const std::string& pci) const {
+    const Device handle = device(pci);
+    unsigned count = 0;
+    auto* query = symbol<CountQuery>("nvmlDeviceGetPcieReplayCounter");
+    if (handle == nullptr || query == nullptr || query(handle, &count) != success) return {};
+    return count;
+}
+
+std::optional<std::uint64_t> Nvml::uncorrected_errors(const std::string& pci) const {
+    constexpr int uncorrected = 1;
+    constexpr int since_reset = 0;
+    const Device handle = device(pci);
+    unsigned long long count = 0;
+    auto* query = symbol<int(Device, int, int, unsigned long long*)>("nvmlDeviceGetTotalEccErrors");
+    if (handle == nullptr || query == nullptr || query(handle, uncorrected, since_reset, &count) != success) return {};
+    return count;
+}
+
+std::vector<std::string> Nvml::throttle_reasons(const std::string& pci) const {
+    std::vector<std::string> reasons;
+    const Device handle = device(pci);
+    unsigned long long bits = 0;
+    auto* query = symbol<int(Device, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (handle == nullptr || query == nullptr || query(handle, &bits) != success) return reasons;
+    for (const ThrottleReason& throttle : throttles)
+        if ((bits & throttle.bit) != 0) reasons.emplace_back(throttle.name);
+    return reasons;
+}
+
+bool Nvml::lost(const std::string& pci) const {
+    int result = success;
+    const Device handle = device(pci, &result);
+    if (result == gpu_is_lost) return true;
+    unsigned temperature = 0;
+    auto* query = symbol<int(Device, int, unsigned*)>("nvmlDeviceGetTemperature");
+    return handle != nullptr && query != nullptr && query(handle, 0, &temperature) == gpu_is_lost;
+}
+
+}  // namespace nearfar

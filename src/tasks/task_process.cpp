@@ -1,0 +1,171 @@
+#include "tasks/task_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double between_looks = 0.02;    // at the stop of a run, in seconds
+constexpr double to_be_known_dead = 0.5;  // a process closes its socket a little before its exit status is there
+constexpr double to_end_politely = 5;     // the driver takes contexts down one after the other
+constexpr double to_end_when_killed = 2;  // one that hangs in the driver stays, and is nobody's any more
+constexpr useconds_t a_moment = 2000;     // microseconds
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> found;
+    for (std::string& word : words) found.push_back(word.data());
+    found.push_back(nullptr);
+    return found;
+}
+
+// Starts a program with `socket` as its standard input. Returns an error number.
+int start(TaskCommand command, int socket, pid_t& child) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);  // the document's place
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    // Whoever ends the program's process group ends the program, and it its tasks: never a task below a running measurement.
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    posix_spawnattr_setsigmask(&attributes, &blocked);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const std::vector<char*> words = pointers(command.words);
+    const std::vector<char*> environment = pointers(command.environment);
+    const int result = posix_spawn(&child, command.program.c_str(), &actions, &attributes, words.data(), environment.data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return result;
+}
+
+// Waits until all have ended, at most `seconds`.
+bool all_end(const std::vector<TaskProcess*>& tasks, double seconds) {
+    const auto gone = [](TaskProcess* task) { return task->has_ended(); };
+    for (const double end = now() + seconds; !std::all_of(tasks.begin(), tasks.end(), gone); usleep(a_moment))
+        if (now() > end) return false;
+    return true;
+}
+
+}  // namespace
+
+TaskProcess::TaskProcess(const TaskCommand& command, double patience) : TaskProcess(command, patience, connected_sockets()) {}
+
+TaskProcess::TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets)
+    : name_(command.name), patience_(patience), channel_(sockets.first) {
+    const LineChannel its_end(sockets.second);
+    const int result = start(command, sockets.second, child_);
+    if (result != 0) throw Failure("error", name_ + " cannot be started: " + std::strerror(result));
+}
+
+TaskProcess::~TaskProcess() { end({this}); }
+
+bool TaskProcess::has_answered(const std::string& wanted) {
+    std::string line;
+    const Heard heard = channel_.receive(line, 0);
+    if (heard == Heard::nothing) return false;
+    if (heard == Heard::closed) mourn("before it was ready");
+    if (line == wanted) return true;
+    misheard(line);
+}
+
+void TaskProcess::run(TogetherTask& task) {
+    task.start();
+    move([&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); });
+}
+
+void TaskProcess::move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) {
+    tell(task_word::go);
+    double given_up = INFINITY;
+    std::string line;
+    while (true) {
+        const Heard heard = channel_.receive(line, between_looks);
+        if (std::isinf(given_up) && stopped()) {
+            tell(task_word::stop);
+            given_up = now() + patience_;
+        }
+        if (heard == Heard::closed) mourn("while it was measured");
+        if (heard == Heard::line && line == task_word::end) break;
+        if (heard == Heard::line) {
+            const auto time = parse_completion(line);
+            if (!time) misheard(line);
+            complete(*time);
+        }
+        if (now() > given_up) give_up();
+    }
+    while (!has_answered(task_word::verified)) {
+        if (now() > given_up) give_up();
+        usleep(a_moment);
+    }
+}
+
+void TaskProcess::give_up() {
+    kill();
+    dismiss();
+    std::ostringstream words;
+    words << name_ << " did not answer within " << patience_ << " s";
+    throw Failure("hang", words.str());
+}
+
+void TaskProcess::mourn(const std::string& when) {
+    dismiss();
+    throw Failure("error", name_ + " ended " + when + last_words());
+}
+
+void TaskProcess::misheard(const std::string& line) {
+    try {
+        throw_trouble(line, name_ + ": ");
+    } catch (const Failure&) {
+        dismiss();
+        throw;
+    }
+    kill();
+    dismiss();
+    throw Failure("error", name_ + " said '" + line + "', which was no answer");
+}
+
+std::string TaskProcess::last_words() {
+    for (const double end = now() + to_be_known_dead; !has_ended() && now() < end;) usleep(a_moment);
+    if (!has_ended()) return "";
+    if (WIFSIGNALED(status_)) return std::string(" (killed: ") + strsignal(WTERMSIG(status_)) + ")";
+    return " (exit code " + std::to_string(WEXITSTATUS(status_)) + ")";
+}
+
+void TaskProcess::dismiss() {
+    alive_ = false;
+    channel_.close();
+}
+
+bool TaskProcess::has_ended() {
+    if (child_ > 0 && waitpid(child_, &status_, WNOHANG) != 0) child_ = -1;
+    return child_ <= 0;
+}
+
+void TaskProcess::kill() const {
+    if (child_ > 0) ::kill(child_, SIGKILL);
+}
+
+void TaskProcess::end(const std::vector<TaskProcess*>& tasks) {
+    for (TaskProcess* task : tasks) task->dismiss();
+    if (all_end(tasks, to_end_politely)) return;
+    for (const TaskProcess* task : tasks) task->kill();
+    all_end(tasks, to_end_when_killed);
+    for (TaskProcess* task : tasks) task->child_ = -1;
+}
+
+}  // namespace nearfar

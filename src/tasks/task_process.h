@@ -1,0 +1,72 @@
+// One task of /xK as the program sees it: an independent process that moves its part of a flow, as a rank of a job does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/line_channel.h"
+#include "engine/together.h"
+#include "tasks/task_protocol.h"
+
+namespace nearfar {
+
+struct TaskCommand {
+    std::string name;  // in what is said of it: "a task on g0"
+    std::string program;
+    std::vector<std::string> words;  // the program's own name first
+    std::vector<std::string> environment;
+    std::vector<int> cpus;  // where it may run; empty: where the thread that starts it may
+};
+
+class TaskProcess {
+public:
+    // Starts the process and returns at once. `patience`: seconds in which it must answer once it has to. Throws Failure.
+    TaskProcess(const TaskCommand& command, double patience);
+    ~TaskProcess();
+    TaskProcess(const TaskProcess&) = delete;
+    TaskProcess& operator=(const TaskProcess&) = delete;
+
+    pid_t pid() const { return child_; }
+    // Neither dead nor given up: it can be told to do something.
+    bool is_alive() const { return alive_; }
+
+    void tell(const std::string& line) const { channel_.send(line); }
+    // True once it has given the answer `wanted`, false as long as it says nothing. Throws what it says instead, or that it ended.
+    bool has_answered(const std::string& wanted);
+    // Ends it, because it does not answer; throws that.
+    [[noreturn]] void give_up();
+
+    // Lets it move until `stopped`, and waits for its verification; `complete` gets the time of each chunk, those that were under
+    // way at the stop included.
+    void move(const std::function<bool()>& stopped, const std::function<void(double)>& complete);
+    // One thread of a run_together: moves until its stop.
+    void run(TogetherTask& task);
+
+    // Lets it end; returns at once.
+    void dismiss();
+    // True when it is no more.
+    bool has_ended();
+    void kill() const;
+    // Dismisses all, and waits until they are no more.
+    static void end(const std::vector<TaskProcess*>& tasks);
+
+private:
+    std::string name_;
+    double patience_;
+    pid_t child_ = -1;
+    LineChannel channel_;
+    bool alive_ = true;
+    int status_ = 0;
+
+    TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets);
+    [[noreturn]] void mourn(const std::string& when);
+    // Throws what a line says that is no answer.
+    [[noreturn]] void misheard(const std::string& line);
+    std::string last_words();
+};
+
+}  // namespace nearfar
