@@ -6,6 +6,7 @@ namespace nearfar {
 
 void check(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
+    cudaGetLastError();  // remembered otherwise, and blamed on the next launch
     const std::string words = std::string(what) + ": " + cudaGetErrorString(result);
     switch (result) {
         case cudaErrorMemoryAllocation: throw Prevented("no_memory", words);
@@ -34,6 +35,16 @@ void check(cudaError_t result, const char* what) {
         case cudaErrorUnknown: throw Failure("lost", words);
         default: throw Failure("error", words);
     }
+}
+
+bool has_happened(cudaEvent_t event) {
+    const cudaError_t result = cudaEventQuery(event);
+    if (result == cudaErrorNotReady) {
+        cudaGetLastError();  // likewise
+        return false;
+    }
+    check(result, "asking for an event");
+    return true;
 }
 
 }  // namespace nearfar

@@ -10,4 +10,7 @@ namespace nearfar {
 // Throws Prevented where measuring was prevented (GPU taken, memory short, driver missing), Failure where the GPU failed.
 void check(cudaError_t result, const char* what);
 
+// Whether an event has happened; throws what went wrong before it. One that has not leaves no error behind for the next call.
+bool has_happened(cudaEvent_t event);
+
 }  // namespace nearfar
