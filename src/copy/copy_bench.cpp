@@ -173,8 +173,8 @@ void CopyBench::add(CellResult& result, const Route& route, const Summary& rate,
 }
 
 std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double seconds) {
-    const std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node_, gpus_, 1);
-    const Route& route = routes[0];
+    std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node_, gpus_, 1);
+    Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
     const std::vector<std::size_t> sizes = policy_.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy_.sizes;
     std::vector<CellResult> results;
@@ -182,12 +182,10 @@ std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffe
     for (const std::size_t bytes : sizes) {
         if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
         const double poisoned = now();
-        route.poison();
         CellResult result;
         result.cell = cell;
-        result.verify_seconds = now() - poisoned;
-        route.make_current();
         LatchedSampler sampler(route, bytes, policy_);
+        result.verify_seconds = now() - poisoned;
         const double share = std::min(seconds / static_cast<double>(sizes.size()), policy_.latched_seconds);
         const bool first = results.empty();
         const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
@@ -195,12 +193,11 @@ std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffe
         });
         if (outcome.rate.n() < looks.front()) throw Prevented("interrupted", "interrupted while it was measured");
         const double measured = now();
-        route.verify(bytes);
+        result.verified = route.verify();
         result.verify_seconds += now() - measured;
         result.method = "latched";
         result.bytes = bytes;
         result.converged = outcome.converged;
-        result.verified = true;
         result.total = outcome.rate;
         result.begin = outcome.begin;
         result.end = outcome.end;
@@ -228,7 +225,6 @@ std::vector<CellResult> CopyBench::measure_latencies(const Cell& cell, const Buf
         result.bytes = bytes;
         result.method = quantity;
         result.converged = time.half_width() <= policy_.target;
-        result.verified = true;
         result.total = time;
         result.begin = std::exchange(begin, now());
         result.end = begin;
@@ -260,10 +256,11 @@ const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, ChunkLe
     const auto known = solos_.find({one.text(), length});
     if (known != solos_.end()) return known->second;
     const Cell cell{{one}};
-    const std::vector<Route> routes = plan_routes(one, buffers_of(cell)[0], buffers, node_, gpus_, 1);
+    std::vector<Route> routes = plan_routes(one, buffers_of(cell)[0], buffers, node_, gpus_, 1);
     const std::size_t chunk = chunk_for(probed_rate(routes[0]), routes[0].bytes(), length);
-    return solos_[{one.text(), length}] =
-               run_together({window_spec(routes[0], chunk, 0)}, window_policy(length), seconds, nullptr).rates[0];
+    const CheckedOutcome checked = run_checked({checked_mover(routes[0], chunk, 0)}, window_policy(length), seconds, nullptr);
+    checked.require();
+    return solos_[{one.text(), length}] = checked.moved.rates[0];
 }
 
 CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds) {
@@ -295,11 +292,13 @@ CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers,
     auto of_flow = tasks.begin();
     for (std::size_t i = 0; i < count; ++i) {
         if (!cell.flows[i].is_by_processes()) {
-            for (const Route& route : routes[i]) movers.push_back(checked_mover(route, chunks[i], i));
+            for (Route& route : routes[i]) movers.push_back(checked_mover(route, chunks[i], i));
             continue;
         }
         for (TaskProcess* process : *of_flow++)
-            movers.push_back({{[process](TogetherTask& task) { process->run(task); }, chunks[i], i}, 0, {}, {}});
+            movers.push_back({{[process](TogetherTask& task) { process->run(task); }, chunks[i], i}, {}, [process] {
+                                  return process->verified();
+                              }});
     }
     // Half of the baselines before the cell and half after: drift then falls on both.
     std::vector<const Summary*> solos(count, nullptr);
@@ -313,7 +312,7 @@ CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers,
     checked.require();
     const TogetherOutcome& outcome = checked.moved;
     result.verify_seconds = checked.verify_seconds;
-    result.verified = true;
+    result.verified = checked.all_verified();
     for (std::size_t i = before; has_solos && i < count; ++i) solos[i] = &solo(cell.flows[i], buffers, length, solo_share);
     result.method = "windowed";
     result.converged = outcome.converged;

@@ -47,7 +47,7 @@ Summary sample_until_narrow(const Policy& policy, double seconds, const std::fun
 Summary copy_latency(const Route& route, const Policy& policy, double seconds) {
     route.make_current();
     return sample_until_narrow(policy, seconds,
-                               [&] { return completion_time(route.stream(), [&] { route.queue_copy(0, tiny_copy); }); });
+                               [&] { return completion_time(route.stream(), [&] { route.queue_copy(tiny_copy); }); });
 }
 
 Summary launch_latency(const Route& route, const Policy& policy, double seconds) {

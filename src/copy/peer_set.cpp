@@ -16,7 +16,7 @@ struct Ready {
     std::vector<Route> routes;
     std::size_t chunk;
 
-    const Route& route() const { return routes[0]; }
+    Route& route() { return routes[0]; }
 };
 
 Ready make_ready(const std::vector<Cell>& cells, std::size_t place, const PeerSetting& setting) {
@@ -28,15 +28,15 @@ Ready make_ready(const std::vector<Cell>& cells, std::size_t place, const PeerSe
     return {place, std::move(routes), chunk};
 }
 
-CellResult result_of(const Cell& cell, const Ready& ready, const CheckedOutcome& outcome, std::size_t mover,
-                     const LinkState& link, const PeerSetting& setting, const Policy& policy) {
+CellResult result_of(const Cell& cell, Ready& ready, const CheckedOutcome& outcome, std::size_t mover, const LinkState& link,
+                     const PeerSetting& setting, const Policy& policy) {
     const Summary& rate = outcome.moved.rates[mover];
     CellResult result;
     result.cell = cell;
     result.bytes = ready.chunk;
     result.method = "windowed";
     result.converged = rate.n() >= looks.front() && rate.half_width() <= policy.target;
-    result.verified = true;
+    result.verified = outcome.verified[mover];
     result.verify_seconds = outcome.verify_seconds / static_cast<double>(outcome.trouble.size());
     result.total = rate;
     result.begin = outcome.moved.begin;
@@ -62,7 +62,7 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
     }
     if (ready.size() < 2) return outcomes;
     std::vector<Mover> movers;
-    for (const Ready& one : ready) movers.push_back(checked_mover(one.route(), one.chunk, movers.size()));
+    for (Ready& one : ready) movers.push_back(checked_mover(one.route(), one.chunk, movers.size()));
     std::vector<LinkState> links(ready.size());
     CheckedOutcome checked;
     try {
@@ -77,7 +77,7 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
         outcome.trouble = checked.trouble[i];
         if (outcome.trouble || checked.moved.rates.empty() || checked.moved.rates[i].min <= 0) continue;
         outcome.result = result_of(cells[ready[i].place], ready[i], checked, i, links[i], setting, policy);
-        for (const Ready& other : ready)
+        for (Ready& other : ready)
             if (other.place != ready[i].place) outcome.result->beside.push_back(other.route().flow().text());
     }
     return outcomes;
