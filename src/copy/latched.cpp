@@ -23,6 +23,10 @@ bool agree(double a, double b, double c, double within) {
 
 }  // namespace
 
+bool can_be_latched(const Cell& cell) {
+    return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
+}
+
 LatchedSampler::LatchedSampler(Route& route, std::size_t bytes, const Policy& policy)
     : route_(route), bytes_(bytes), policy_(policy) {
     route.begin_series(bytes, 1);

@@ -9,6 +9,9 @@
 
 namespace nearfar {
 
+// Whether nothing that the cell queues waits for the stream while the queue is filled: behind a latch that would never end.
+bool can_be_latched(const Cell& cell);
+
 class LatchedSampler {
 public:
     // Copies of `bytes`, at most the route's, all to one place, poisoned now. That none of a sample's is left out is seen between the samples.
