@@ -36,4 +36,8 @@ void check(cudaError_t result, const char* what) {
     }
 }
 
+std::string compiled_cuda_version() {
+    return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+}
+
 }  // namespace nearfar

@@ -1,6 +1,4 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone and together.
-#include <cuda_runtime_api.h>
-
 #include <mutex>
 
 #include "cell/aggressors.h"
@@ -9,7 +7,9 @@
 #include "copy/gpu_task.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "gpu/gpu_call.h"
 #include "output/program.h"
+#include "output/supervisor.h"
 
 using namespace nearfar;
 
@@ -40,12 +40,6 @@ const char* const examples =
     "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n";
 
-std::string cuda_version() {
-    int version = 0;
-    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
     std::vector<DocumentGpu> shown;
     for (const GpuDevice& gpu : gpus) shown.push_back({gpu.on_bus, gpu.management, gpu.ordinal >= 0});
@@ -73,7 +67,6 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
         measurement.gpus = gpus_for_document(bench.gpus());
     }
     bench.measure(measurement.session, measurement.mutex, measurement.progress);
-    measurement.end_of_process = bench.end_of_process();
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
@@ -82,9 +75,9 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run_program("nearfar-copy", [&] {
+    return run_program("nearfar-copy", true, [&] {
         const CommandLine line = parse_command_line(argc, argv);
         if (!line.as_task.empty()) run_as_gpu_task(line.gpus, line.as_task);
-        return run({"nearfar-copy", help, examples, cuda_version(), matrix, require_copy, measure}, line);
+        return run({"nearfar-copy", help, examples, compiled_cuda_version(), matrix, require_copy, measure}, line);
     });
 }

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "kernels/stream_bench.h"
 #include "output/program.h"
+#include "output/supervisor.h"
 
 using namespace nearfar;
 
@@ -34,7 +35,7 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run_program("nearfar-stream", [&] {
+    return run_program("nearfar-stream", true, [&] {
         const CommandLine line = parse_command_line(argc, argv);
         if (line.policy.quick || !line.policy.aggressors.empty())
             throw WrongUse("--quick and --aggressor are options of nearfar-copy");
