@@ -14,5 +14,7 @@ void check(cudaError_t result, const char* what);
 
 // The CUDA of this build, "13.0". No call of CUDA: programs start processes before CUDA.
 std::string compiled_cuda_version();
+// Whether an event has happened; throws what went wrong before it. One that has not leaves no error behind for the next call.
+bool has_happened(cudaEvent_t event);
 
 }  // namespace nearfar

@@ -168,10 +168,19 @@ void write_aggressors(Json& json, const std::vector<AggressorRate>& aggressors) 
     json.end_array();
 }
 
+// Nothing where nothing was compared. What is wrong is no result, but among the failed.
+void write_verified(Json& json, const std::optional<Verified>& verified) {
+    if (!verified) return;
+    json.key("verified").begin_object().field("bytes", verified->bytes);
+    if (verified->copies > 0) json.field("copies", verified->copies).field("seen", verified->seen);
+    json.end_object();
+}
+
 void write_result(Json& json, const CellResult& result) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
-    json.field("converged", result.converged).field("verified", result.verified);
+    json.field("converged", result.converged);
+    write_verified(json, result.verified);
     json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
     for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
     json.end_array().key("total");
@@ -197,8 +206,9 @@ void write_part(Json& json, const PartResult& part, const char* unit) {
 void write_subject(Json& json, const SubjectResult& result) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
     if (result.bytes > 0) json.field("bytes", static_cast<std::uint64_t>(result.bytes));
-    json.field("converged", result.converged).field("verified", result.verified).field("seconds", result.seconds);
-    json.key("flows").begin_array();
+    json.field("converged", result.converged);
+    write_verified(json, result.verified);
+    json.field("seconds", result.seconds).key("flows").begin_array();
     for (const PartResult& part : result.parts) write_part(json, part, result.unit);
     json.end_array();
     if (result.total) {

@@ -80,7 +80,8 @@ bool TaskProcess::has_answered(const std::string& wanted) {
     const Heard heard = channel_.receive(line, 0);
     if (heard == Heard::nothing) return false;
     if (heard == Heard::closed) mourn("before it was ready");
-    if (line == wanted) return true;
+    answer_ = parse_message(line);
+    if (answer_.word == wanted) return true;
     misheard(line);
 }
 

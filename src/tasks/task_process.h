@@ -37,6 +37,8 @@ public:
     void tell(const std::string& line) const { channel_.send(line); }
     // True once it has given the answer `wanted`, false as long as it says nothing. Throws what it says instead, or that it ended.
     bool has_answered(const std::string& wanted);
+    // What it has compared after the last move.
+    Verified verified() const { return parse_verified(answer_); }
     // Ends it, because it does not answer; throws that.
     [[noreturn]] void give_up();
 
@@ -61,6 +63,7 @@ private:
     LineChannel channel_;
     bool alive_ = true;
     int status_ = 0;
+    Message answer_;  // the last
 
     TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets);
     [[noreturn]] void mourn(const std::string& when);

@@ -43,6 +43,14 @@ std::optional<double> parse_completion(const std::string& line) {
     return time;
 }
 
+std::string verified_line(const Verified& verified) {
+    return Message{task_word::verified,
+                   {std::to_string(verified.bytes), std::to_string(verified.copies), std::to_string(verified.seen)}}
+        .line();
+}
+
+Verified parse_verified(const Message& line) { return {line.count(0), line.count(1), line.count(2)}; }
+
 std::string trouble_line(const Prevented& why) { return "prevented " + why.code + " " + one_line(why.what()); }
 
 std::string trouble_line(const Failure& why) { return "failure " + why.code + " " + one_line(why.what()); }

@@ -4,7 +4,8 @@
 //   open                           opened                        contexts of its GPUs
 //   assign FLOW BYTES CHUNK        ready                         buffers, binding, warm-up, poisoned destination
 //   go                             t SECONDS, t SECONDS …        when each chunk was complete, on CLOCK_MONOTONIC
-//   stop                           t SECONDS …, end, verified    what was under way; then what has arrived is right
+//   stop                           t SECONDS …, end              what was under way
+//                                  verified BYTES COPIES SEEN    what has arrived is right (fields after tabs)
 //   (closed)                       (ends)
 //
 // In place of any answer a task says "prevented CODE REASON", and is idle again, or "failure CODE REASON", and ends. A task that
@@ -16,7 +17,9 @@
 #include <string>
 
 #include "cell/cell.h"
+#include "cell/measure.h"
 #include "core/error.h"
+#include "core/message.h"
 
 namespace nearfar::task_word {
 
@@ -45,6 +48,10 @@ std::optional<Assignment> parse_assignment(const std::string& line);
 
 std::string completion_line(double time);
 std::optional<double> parse_completion(const std::string& line);
+
+std::string verified_line(const Verified& verified);
+// Throws std::invalid_argument where a number is missing.
+Verified parse_verified(const Message& line);
 
 std::string trouble_line(const Prevented& why);
 std::string trouble_line(const Failure& why);

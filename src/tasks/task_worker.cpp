@@ -25,8 +25,7 @@ void obey(const std::string& line, LineChannel& program, TaskWork& work, bool& r
         std::string stop;
         program.receive(stop, -1);
         program.send(task_word::end);
-        work.verify();
-        program.send(task_word::verified);
+        program.send(verified_line(work.verify()));
     } else if (line != task_word::stop) {  // which may cross with the trouble that ended a move
         throw Failure("error", "it does not understand '" + line + "'");
     }

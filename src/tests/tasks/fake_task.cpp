@@ -44,8 +44,9 @@ public:
         }
     }
 
-    void verify() override {
+    Verified verify() override {
         if (fault_ == "wrong") throw Failure("wrong_data", "8 of 8 words are wrong");
+        return {8, 1, 1};
     }
 
 private:
