@@ -12,7 +12,7 @@ endif()
 find_package(CUDAToolkit REQUIRED)
 
 file(GLOB NEARFAR_GPU_SOURCES CONFIGURE_DEPENDS gpu/*.cpp gpu/*.cu copy/*.cpp)
-list(FILTER NEARFAR_GPU_SOURCES EXCLUDE REGEX "copy/(quick|suspects).cpp$") # they need no GPU
+list(FILTER NEARFAR_GPU_SOURCES EXCLUDE REGEX "copy/(copy_options|quick|suspects).cpp$") # they need no GPU
 add_library(nearfar_gpu STATIC ${NEARFAR_GPU_SOURCES})
 target_compile_options(nearfar_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
 target_link_libraries(nearfar_gpu PUBLIC nearfar CUDA::cudart_static)

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/option_values.h"
+#include "core/options.h"
 #include "gpu/gpu_call.h"
 #include "gpu/route_plan.h"
 #include "gpu/windowed.h"

@@ -153,7 +153,7 @@ void Watchdog::watch() {
 
 int run(const Program& program, const CommandLine& line) {
     if (line.help) {
-        std::printf("%s%s%s", program.help, common_options_help, program.examples);
+        std::fputs(program.help().c_str(), stdout);
         return 0;
     }
     if (line.version) {
@@ -161,6 +161,7 @@ int run(const Program& program, const CommandLine& line) {
                     program.cuda.empty() ? "" : (" (CUDA " + program.cuda + ")").c_str());
         return 0;
     }
+    require_writable(line.json_file);
     const double begin = now();
     Measurement measurement;
     measurement.run = {program.name, line.words, utc_now(), 0, "", program.cuda, line.policy.quick, {}};

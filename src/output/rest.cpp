@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "core/option_values.h"
+#include "core/options.h"
 
 extern char** environ;
 

@@ -119,7 +119,10 @@ private:
 int measure(MpiWorld& world, const ContentionOptions& options, LastWord& last_word) {
     catch_interrupts();  // on every rank: rank 0 alone says how it ended
     Node node;
-    world.all_do([&] { node = read_node(options.gpus); });
+    world.all_do([&] {
+        if (world.rank() == 0) require_writable(options.json_file);
+        node = read_node(options.gpus);
+    });
     ContentionState state;
     std::optional<Report> report;
     std::optional<RankWatch> watch;
@@ -165,7 +168,7 @@ int main(int argc, char** argv) {
         const ContentionOptions options = parse_contention_options(argc, argv);
         if (options.help || options.version) {
             const std::string cuda = mover_cuda_version();
-            if (first && options.help) std::printf("%s", contention_help);
+            if (first && options.help) std::fputs(contention_help().c_str(), stdout);
             if (first && options.version)
                 std::printf("%s %s (%s%s)\n", name, NEARFAR_VERSION, MpiWorld::library().c_str(),
                             cuda.empty() ? "" : (", CUDA " + cuda).c_str());

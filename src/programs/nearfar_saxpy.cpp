@@ -204,9 +204,12 @@ int main(int argc, char** argv) {
     LastWord last_word(launched_rank().value_or(0) == 0, print_document);
     return run_mpi_program("nearfar-saxpy", argc, argv, MpiThreads::main_alone, [&](MpiWorld& world) {
         SaxpyOptions options;
-        world.all_do([&] { options = parse_saxpy_options(argc, argv); });
+        world.all_do([&] {
+            options = parse_saxpy_options(argc, argv);
+            if (world.rank() == 0) require_writable(options.json_file);
+        });
         if (options.help || options.version) {
-            if (world.rank() == 0 && options.help) std::fputs(saxpy_help, stdout);
+            if (world.rank() == 0 && options.help) std::fputs(saxpy_help().c_str(), stdout);
             if (world.rank() == 0 && options.version)
                 std::printf("nearfar-saxpy %s (%s)\n", NEARFAR_VERSION, MpiWorld::library().c_str());
             return 0;

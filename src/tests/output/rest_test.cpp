@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "copy/copy_options.h"
 #include "output/document.h"
 
 namespace nearfar {
@@ -10,7 +11,7 @@ namespace {
 CommandLine parsed(std::vector<std::string> words) {
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
-    return parse_command_line(static_cast<int>(pointers.size()), pointers.data());
+    return parse_copy_options(static_cast<int>(pointers.size()), pointers.data());
 }
 
 TEST(Rest, TheNewProcessMeasuresAsThisOneWouldHave) {
