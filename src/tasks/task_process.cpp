@@ -148,11 +148,12 @@ bool TaskProcess::hear(Message& said, double seconds, const std::string& when) {
 }
 
 double TaskProcess::time_of(const Message& said) {
+    if (said.word != task_word::chunk) misheard(said);
     try {
-        if (said.word == task_word::chunk) return said.number(0);
+        return said.number(0);
     } catch (const std::invalid_argument&) {
+        misheard(said);
     }
-    misheard(said);
 }
 
 void TaskProcess::misheard(const Message& said) {
