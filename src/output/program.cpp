@@ -64,7 +64,7 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
 
 int run(const Program& program, const CommandLine& line) {
     if (line.help) {
-        std::printf("%s%s%s", program.help, common_options_help, program.examples);
+        std::fputs(program.help().c_str(), stdout);
         return 0;
     }
     if (line.version) {

@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/line_channel.h"
 #include "output/account.h"
+#include "output/common_options.h"
 #include "output/process_end.h"
 #include "output/progress.h"
 #include "output/ranks.h"
@@ -328,14 +329,6 @@ private:
         teller.node(how_.run, node, gpus);
     }
 };
-
-void require_writable(const std::string& file) {
-    if (file.empty()) return;
-    const std::size_t slash = file.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
-    if (access(folder.c_str(), W_OK | X_OK) != 0)
-        throw WrongUse("--json=" + file + ": the file cannot be written: " + folder + ": " + std::strerror(errno));
-}
 
 // Waits for the supervisor and ends as it does.
 int wait_for(pid_t supervisor, const std::string& name) {

@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
         const ContentionOptions options = parse_contention_options(argc, argv);
         if (options.help || options.version) {
             const std::string cuda = mover_cuda_version();
-            if (first && options.help) std::printf("%s", contention_help);
+            if (first && options.help) std::fputs(contention_help().c_str(), stdout);
             if (first && options.version)
                 std::printf("%s %s (%s%s)\n", name, NEARFAR_VERSION, MpiWorld::library().c_str(),
                             cuda.empty() ? "" : (", CUDA " + cuda).c_str());

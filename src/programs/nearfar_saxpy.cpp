@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
     return run_program(name, first, [&] {
         const SaxpyOptions options = parse_saxpy_options(argc, argv);
         if (options.help || options.version) {
-            if (first && options.help) std::fputs(saxpy_help, stdout);
+            if (first && options.help) std::fputs(saxpy_help().c_str(), stdout);
             if (first && options.version) std::printf("%s %s (%s)\n", name, NEARFAR_VERSION, MpiWorld::library().c_str());
             return 0;
         }
