@@ -51,7 +51,16 @@ void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine
 Contention::Contention(MpiWorld& world, const ContentionOptions& options, const Node& node, ContentionState& state,
                        Progress progress, RoundBegins round_begins)
     : world_(world), options_(options), node_(node), state_(state), progress_(std::move(progress)),
-      round_begins_(std::move(round_begins)), lead_(first_lead) {}
+      round_begins_(std::move(round_begins)), lead_(first_lead) {
+    world_.when_waiting([this](const std::string& ranks) { progress_(under_way_ + ": waiting for " + ranks); });
+}
+
+Contention::~Contention() { world_.when_waiting({}); }
+
+void Contention::begin(const std::string& what) {
+    under_way_ = what;
+    progress_(what);
+}
 
 void Contention::plan() {
     const std::vector<HostRanks> hosts = hosts_of(world_.places());
@@ -139,7 +148,7 @@ void Contention::set_up() {
     compare_clocks();
     for (const PhaseKind& kind : phases_of(run_.arrangements, run_.traffics.size()))
         if (kind.arrangement + cpus_.size() >= run_.arrangements.size() && kind.beside != Beside::polling) {
-            progress_("warm-up of " + words_of(kind));
+            begin("warm-up of " + words_of(kind));
             take_part(kind, warm_up_seconds);
         }
 }
@@ -238,22 +247,26 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
     return all;
 }
 
-// The window is repeated while a rank hears of it too late, or has no message to tell of.
+// The window is repeated while a rank hears of it too late, and twice as long where no message was complete inside.
 std::vector<RankSeen> Contention::run_phase(const PhaseKind& kind, double length) {
     bool late = false;
     for (int repeat = 0; repeat < most_repeats; ++repeat) {
-        progress_(words_of(kind));
+        begin(words_of(kind));
         std::vector<RankSeen> all = take_part(kind, length);
         late = std::any_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.late; });
+        const bool empty = std::any_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.empty; });
+        if (!late && !empty) return all;
         if (late) lead_ *= 2;
-        if (!late && std::none_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.empty; })) return all;
+        if (empty) length *= 2;
     }
     const std::string times = std::to_string(most_repeats) + " times";
     world_.all_do([&] {
         if (late)
             throw Prevented("busy", "a rank heard of the window's start too late, " + times + ": other processes use the cores");
-        throw Prevented("budget", words_of(kind) + ": no message was complete within a window, " + times +
-                                      ": other processes use the cores, or --window is too short for such messages");
+        throw Prevented(
+            "budget",
+            words_of(kind) + ": no message was complete within a window, " + times +
+                ", each twice as long as the one before: other processes use the cores, or --window is too short for such messages");
     });
     return {};
 }

@@ -41,6 +41,9 @@ public:
 
     Contention(MpiWorld& world, const ContentionOptions& options, const Node& node, ContentionState& state, Progress progress,
                RoundBegins round_begins);
+    ~Contention();
+    Contention(const Contention&) = delete;
+    Contention& operator=(const Contention&) = delete;
 
     // Decides who does what and binds; then allocates and opens what it needs. All ranks throw what one of them throws: WrongUse,
     // Prevented, Failure.
@@ -56,6 +59,7 @@ private:
     ContentionState& state_;
     Progress progress_;
     RoundBegins round_begins_;
+    std::string under_way_ = "set-up";
     ContentionRun run_;
     RankRole role_;
     std::map<Layout, RankCpus> cpus_;
@@ -74,6 +78,7 @@ private:
     std::vector<RankSeen> run_phase(const PhaseKind& kind, double length);
     std::vector<RankSeen> take_part(const PhaseKind& kind, double length);
     std::string words_of(const PhaseKind& kind) const;
+    void begin(const std::string& what);
     bool is_enough() const;
 };
 

@@ -8,8 +8,9 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
-#include <numeric>
+#include <set>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/trouble.h"
 #include "mpi/mpi_launch.h"
@@ -18,6 +19,8 @@
 namespace nearfar {
 namespace {
 
+constexpr int gather_tag = 3;
+constexpr double told_after = 1;  // second that rank 0 waits
 constexpr int exit_failure = 1;
 constexpr int exit_wrong_use = 2;
 constexpr int exit_prevented = 3;
@@ -86,20 +89,58 @@ std::string MpiWorld::library() {
 
 void MpiWorld::barrier() const { MPI_Barrier(MPI_COMM_WORLD); }
 
+std::string MpiWorld::name_of(std::size_t rank) const {
+    const std::string number = "rank " + std::to_string(rank);
+    return rank < places_.size() ? number + " on " + places_[rank].host : number;
+}
+
+// On rank 0: takes a line of each other rank as they come, and tells whom it waits for.
+void MpiWorld::take_lines(std::vector<std::string>& lines) const {
+    std::set<std::size_t> missing;
+    for (std::size_t rank = 1; rank < lines.size(); ++rank) missing.insert(rank);
+    bool told = false;
+    for (const double begin = now(); !missing.empty();) {
+        int is_there = 0;
+        MPI_Status status;
+        MPI_Iprobe(MPI_ANY_SOURCE, gather_tag, MPI_COMM_WORLD, &is_there, &status);
+        if (is_there != 0) {
+            int length = 0;
+            MPI_Get_count(&status, MPI_CHAR, &length);
+            const auto rank = static_cast<std::size_t>(status.MPI_SOURCE);
+            lines[rank].resize(static_cast<std::size_t>(length));
+            MPI_Recv(lines[rank].data(), length, MPI_CHAR, status.MPI_SOURCE, gather_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            missing.erase(rank);
+        } else if (!told && waiting_ && now() - begin > told_after) {
+            told = true;
+            std::string names;
+            for (const std::size_t rank : missing) names += (names.empty() ? "" : ", ") + name_of(rank);
+            waiting_(names);
+        }
+    }
+}
+
 std::vector<Message> MpiWorld::gather(const Message& mine) const {
     int size = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const std::string line = mine.line();
-    const int length = static_cast<int>(line.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size));
-    MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    std::vector<int> starts(lengths.size(), 0);
-    std::partial_sum(lengths.begin(), lengths.end() - 1, starts.begin() + 1);
-    std::string all(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
-    MPI_Allgatherv(line.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, MPI_COMM_WORLD);
+    std::string all = mine.line();
+    if (rank_ == 0) {
+        std::vector<std::string> lines(static_cast<std::size_t>(size));
+        lines[0] = all;
+        take_lines(lines);
+        for (std::size_t rank = 1; rank < lines.size(); ++rank) all += '\n' + lines[rank];
+    } else {
+        MPI_Send(all.data(), static_cast<int>(all.size()), MPI_CHAR, 0, gather_tag, MPI_COMM_WORLD);
+    }
+    std::size_t length = all.size();
+    MPI_Bcast(&length, sizeof length, MPI_BYTE, 0, MPI_COMM_WORLD);
+    all.resize(length);
+    MPI_Bcast(all.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
     std::vector<Message> messages;
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-        messages.push_back(parse_message(all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i]))));
+    for (std::size_t begin = 0; messages.size() < static_cast<std::size_t>(size);) {
+        const std::size_t end = std::min(all.find('\n', begin), length);
+        messages.push_back(parse_message(all.substr(begin, end - begin)));
+        begin = end + 1;
+    }
     return messages;
 }
 
@@ -109,7 +150,7 @@ std::vector<Message> MpiWorld::all_tell(const std::function<Message()>& step) {
     std::vector<Message> all = gather(trouble.word.empty() ? mine : trouble);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         try {
-            throw_trouble(all[rank], "rank " + std::to_string(rank) + " on " + places_[rank].host + ": ");
+            throw_trouble(all[rank], name_of(rank) + ": ");
         } catch (const std::exception& error) {
             agreed_ = error.what();
             throw;
@@ -139,7 +180,7 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
         MpiWorld world(argc, argv, threads);
         const auto agreed = [&](const std::exception& error, int exit_code) {
             if (!world.all_threw(error)) {
-                say(name, "rank " + std::to_string(world.rank()) + " on " + world.mine().host + ": " + error.what());
+                say(name, world.name_of(static_cast<std::size_t>(world.rank())) + ": " + error.what());
                 MpiWorld::abort(exit_code);
             }
             if (world.rank() == 0) say(name, error.what());

@@ -40,10 +40,15 @@ public:
     // Of every rank, by rank.
     const std::vector<RankPlace>& places() const { return places_; }
     const RankPlace& mine() const { return places_[static_cast<std::size_t>(rank_)]; }
+    // "rank 3 on HOST"
+    std::string name_of(std::size_t rank) const;
     // "MPI_THREAD_MULTIPLE" and so on, as it was given.
     const char* threads() const;
     // The MPI's own words for itself: "Open MPI v4.1.4".
     static std::string library();
+
+    // What rank 0 calls, from the member functions below, with the names of the ranks that it has been waiting for for a while.
+    void when_waiting(std::function<void(const std::string&)> call) { waiting_ = std::move(call); }
 
     void barrier() const;
     // What every rank hands in, by rank, on every rank.
@@ -63,6 +68,9 @@ private:
     int given_ = 0;
     std::string agreed_;  // the words of what all ranks threw last
     std::vector<RankPlace> places_;
+    std::function<void(const std::string&)> waiting_;
+
+    void take_lines(std::vector<std::string>& lines) const;
 };
 
 // Starts MPI and runs the body, which returns rank 0's exit code; the other ranks exit with 0, as launchers report the first that
