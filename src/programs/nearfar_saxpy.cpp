@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <optional>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -38,36 +37,28 @@ void end(const Teller& teller, const std::vector<NotMeasured>& skipped, const st
     teller.end();
 }
 
-std::string number_or_nothing(const std::optional<int>& number) { return number ? std::to_string(*number) : "-"; }
+// A field that is empty where there is no number.
+std::string field_of(const std::optional<int>& number) { return number ? std::to_string(*number) : ""; }
 
-std::optional<int> number_in(const std::string& word) { return word == "-" ? std::nullopt : std::optional<int>(std::stoi(word)); }
-
-// Of all ranks, on rank 0.
-MpiFacts gather_facts(const MpiWorld& world, const SaxpyRank& mine) {
-    const std::vector<std::string> gpus = world.gather(number_or_nothing(mine.gpu));
-    const std::vector<std::string> homes = world.gather(number_or_nothing(mine.numa_node));
-    MpiFacts facts;
-    facts.library = MpiWorld::library();
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-        const RankPlace& place = world.places()[i];
-        facts.ranks.push_back({place.rank, place.host, place.pid, place.cpus, number_in(gpus[i]), number_in(homes[i])});
-    }
-    return facts;
+std::optional<int> number_in(const std::string& field) {
+    return field.empty() ? std::nullopt : std::optional<int>(std::stoi(field));
 }
 
-// How many ranks of this host have their GPU where this one has, and its position among them.
-void find_sharers(const MpiWorld& world, RankHome& home) {
-    std::string mine = world.mine().host + " " + number_or_nothing(home.numa_node);
-    std::string all;
-    for (const std::string& place : world.gather(mine)) all += place + "\n";
-    std::istringstream places(world.broadcast(all));
+// Of all ranks; and how many of this host have their GPU where this one has, and its position among them.
+MpiFacts gather_facts(const MpiWorld& world, const SaxpyRank& mine, RankHome& home) {
+    home.numa_node = mine.numa_node;
     home.sharers = 0;
-    int rank = 0;
-    for (std::string place; std::getline(places, place); ++rank) {
-        if (place != mine) continue;
-        if (rank < world.rank()) ++home.position;
+    MpiFacts facts;
+    facts.library = MpiWorld::library();
+    for (const Message& told : world.gather({"home", {field_of(mine.gpu), field_of(mine.numa_node)}})) {
+        const RankPlace& place = world.places()[facts.ranks.size()];
+        facts.ranks.push_back(
+            {place.rank, place.host, place.pid, place.cpus, number_in(told.field(0)), number_in(told.field(1))});
+        if (place.host != world.mine().host || facts.ranks.back().numa_node != mine.numa_node) continue;
+        if (place.rank < world.rank()) ++home.position;
         ++home.sharers;
     }
+    return facts;
 }
 
 int ranks_on(const MpiWorld& world, const std::string& host) {
@@ -85,12 +76,13 @@ void require_cores(const MpiWorld& world, const Node& node, const SaxpyOptions& 
                        ": ranks that share a core measure the scheduler; --oversubscribe measures anyway");
 }
 
-void require_own_devices(const std::vector<std::string>& identities, const MpiWorld& world) {
+void require_own_devices(const std::vector<Message>& identities, const MpiWorld& world) {
     for (std::size_t a = 0; a < identities.size(); ++a)
         for (std::size_t b = a + 1; b < identities.size(); ++b)
-            if (!identities[a].empty() && identities[a] == identities[b] && world.places()[a].host == world.places()[b].host)
+            if (!identities[a].field(0).empty() && identities[a].field(0) == identities[b].field(0) &&
+                world.places()[a].host == world.places()[b].host)
                 throw WrongUse("ranks " + std::to_string(a) + " and " + std::to_string(b) + " on " + world.places()[a].host +
-                               " see the same GPU (" + identities[a] + ") and no other: start one rank a GPU");
+                               " see the same GPU (" + identities[a].field(0) + ") and no other: start one rank a GPU");
 }
 
 // On every rank; `teller`: rank 0's.
@@ -104,12 +96,12 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
     SaxpyRank rank;
     std::unique_ptr<SaxpyDevice> device;
     try {
-        world.all_do([&] {
+        const std::vector<Message> identities = world.all_tell([&]() -> Message {
             require_cores(world, node, options);
             rank = options.host_device ? choose_host_rank(node, world.mine().on_host, options)
                                        : choose_gpu_rank(node, world.mine().on_host, ranks_on(world, world.mine().host), options);
+            return {"identity", {rank.identity}};
         });
-        const std::vector<std::string> identities = world.gather(rank.identity);
         world.all_do([&] { require_own_devices(identities, world); });
         world.all_do([&] { device = rank.open(); });
     } catch (const Prevented& why) {
@@ -119,9 +111,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         if (teller != nullptr) end(*teller, {}, {{"", why.code, why.what()}});
         return 0;
     }
-    home.numa_node = rank.numa_node;
-    find_sharers(world, home);
-    const MpiFacts facts = gather_facts(world, rank);
+    const MpiFacts facts = gather_facts(world, rank, home);
     if (teller != nullptr) {
         for (const RankFacts& each : facts.ranks)
             if (each.gpu && each.host == node.hostname) rank.gpus[static_cast<std::size_t>(*each.gpu)].visible = true;
