@@ -125,15 +125,6 @@ struct Policy {
     std::size_t most_samples = 31;   // no look at more than these; one of `looks`
 };
 
-// What a new process measured of a session that its own could not go on with: the items of a document's arrays, or a table.
-struct Rest {
-    std::string results;
-    std::string skipped;
-    std::string failed;
-    std::string curves;
-    std::string table;
-};
-
 // One rank of a run, as the launcher left it.
 struct RankFacts {
     int rank = 0;
@@ -150,17 +141,15 @@ struct MpiFacts {
     std::vector<RankFacts> ranks;
 };
 
-// What has been measured so far; complete after measure(), readable by a watchdog before.
+// What has been measured so far; complete after measure().
 struct Session {
     std::vector<CellResult> results;
-    std::vector<SubjectResult> subjects;
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
     std::vector<GpuUnderLoad> gpus_under_load;
     std::vector<SizeCurve> curves;
-    std::optional<MpiFacts> mpi;
     std::map<std::string, double> setup_seconds;
-    Rest rest;
+    std::string spent;  // why cells that nothing is said of are for a new process; empty: there are none
 };
 
 }  // namespace nearfar

@@ -123,7 +123,7 @@ void CopyBench::measure_quickly(CopySetting& setting, const MeasureAlone& alone,
     bench.together = [&](const std::vector<Cell>& cells, const Policy& policy, double seconds) {
         if (!lost_.end_of_process().empty()) {
             SetOutcome none;
-            none.trouble = std::make_exception_ptr(Prevented("interrupted", lost_.end_of_process()));
+            none.trouble = std::make_exception_ptr(ProcessSpent(lost_.end_of_process()));
             return std::vector<SetOutcome>(cells.size(), none);
         }
         std::vector<SetOutcome> outcomes = measure_peer_set(cells, policy, seconds, setting);

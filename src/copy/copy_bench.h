@@ -24,9 +24,6 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
-    // Why some cells were skipped although another process could measure them (that is their reason); empty: there are none.
-    const std::string& end_of_process() const { return lost_.end_of_process(); }
-
     // Measures the cells in order into `session`, which `mutex` guards: what cannot be measured is skipped or failed with its
     // reason, and the rest goes on.
     void measure(Session& session, std::mutex& mutex, const Progress& progress);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/option_values.h"
+#include "core/options.h"
+#include "core/trouble.h"
 #include "gpu/gpu_call.h"
 #include "gpu/route_plan.h"
 #include "gpu/windowed.h"
@@ -89,15 +89,14 @@ TaskCommand gpu_task_command(const GpuSet& wanted, const Node& node, const std::
 }
 
 void run_as_gpu_task(const std::vector<std::string>& pci_addresses, const GpuSet& wanted) {
-    end_with_program();
     LineChannel program(STDIN_FILENO);
-    try {
+    const Message trouble = trouble_of([&] {
+        end_with_program();
         const Node node = read_node(pci_addresses);
         GpuTask task(node, wanted);
         _exit(serve(program, task));  // the kernel takes everything down at once, faster than CUDA would piece by piece
-    } catch (const std::exception& why) {
-        program.send(trouble_line(Failure("error", why.what())));
-    }
+    });
+    program.send(trouble.line());
     _exit(1);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "gpu/buffers.h"
+#include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"
 #include "gpu/route_plan.h"
@@ -79,10 +80,6 @@ std::unique_ptr<DataMover> make_copy_mover(const Node& node, const Cell& cell, c
     return std::make_unique<CopyMover>(node, cell, cpus, even_if_busy);
 }
 
-std::string mover_cuda_version() {
-    int version = 0;
-    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
+std::string mover_cuda_version() { return compiled_cuda_version(); }
 
 }  // namespace nearfar
