@@ -12,6 +12,7 @@ namespace nearfar {
 namespace {
 
 constexpr std::size_t word = sizeof(std::uint64_t);
+constexpr unsigned long long not_read = ~0ULL;
 constexpr std::size_t grain = std::size_t{2} << 20;
 
 char* kernel_address(const Buffer& buffer) {
@@ -136,9 +137,12 @@ void Route::compare(const std::vector<Arrival>& arrivals) const {
         check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
         check(cudaMemsetAsync(wrong_, 0, sizeof *wrong_, check_stream_), "cudaMemset");
         for (const Arrival& one : arrivals) queue_verify(sm_destination_, one, wrong_, check_stream_);
+        wrong = not_read;  // the reading is a copy, too
         check(cudaMemcpyAsync(&wrong, wrong_, sizeof wrong, cudaMemcpyDeviceToHost, check_stream_), "reading the verification");
         check(cudaStreamSynchronize(check_stream_), "verifying the destination");
     }
+    if (wrong == not_read)
+        throw Failure("wrong_data", flow_.text() + ": the number of wrong words was not copied from " + checker_->on_bus.pci);
     if (wrong != 0)
         throw Failure("wrong_data", std::to_string(wrong) + " of " + std::to_string(words) + " words are wrong in " +
                                         flow_.destination.text() + " (" + checker_->on_bus.pci + ") after " +

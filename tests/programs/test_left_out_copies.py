@@ -41,9 +41,12 @@ def test_one_of_seven_left_out_is_found_in_every_way_of_copying(emulated: Emulat
 
 
 @pytest.mark.parametrize("number", [6, 12, 20])
-def test_a_single_copy_left_out_is_found(emulated: Emulated, number: int) -> None:
+def test_a_single_copy_left_out_is_found_be_it_the_one_that_tells_of_wrong_words(
+    emulated: Emulated, number: int
+) -> None:
     ended = emulated.run("--json", "g0:n0", settings=f"leave_out={number}")
-    assert ended.code == 1 and "words are wrong in n0" in ended.document()["failed"][0]["reason"]
+    (failed,) = ended.document()["failed"]
+    assert ended.code == 1 and failed["code"] == "wrong_data", failed
 
 
 @pytest.mark.parametrize("cell", ["n0:g0", "n0:g0/sm", "g0:n0/sm"])
