@@ -45,19 +45,14 @@ void GpuTask::set_up(const Assignment& assignment) {
     routes_ = plan_routes(assignment.flow, buffers_of(cell)[0], *buffers_, node_, gpus_, 1);
     bind_thread(routes_[0].cpus());
     probe_rate(routes_[0], warm_up_seconds);
-    routes_[0].poison();
-    chunk_ = assignment.chunk;
-    moved_ = 0;
+    begin_chunks(routes_[0], assignment.chunk);
 }
 
 void GpuTask::move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) {
-    pump_chunks(routes_[0], chunk_, stopped, [&](double time) {
-        moved_ += chunk_;
-        complete(time);
-    });
+    pump_chunks(routes_[0], stopped, complete);
 }
 
-void GpuTask::verify() { routes_[0].verify(std::min(routes_[0].bytes() / chunk_ * chunk_, moved_)); }
+Verified GpuTask::verify() { return routes_[0].verify(); }
 
 std::vector<std::string> present_environment() {
     std::vector<std::string> variables;

@@ -1,6 +1,4 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone and together.
-#include <cuda_runtime_api.h>
-
 #include <mutex>
 
 #include "cell/aggressors.h"
@@ -10,17 +8,13 @@
 #include "copy/gpu_task.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "gpu/gpu_call.h"
 #include "output/program.h"
+#include "output/supervisor.h"
 
 using namespace nearfar;
 
 namespace {
-
-std::string cuda_version() {
-    int version = 0;
-    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
 
 std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
     std::vector<DocumentGpu> shown;
@@ -49,7 +43,6 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
         measurement.gpus = gpus_for_document(bench.gpus());
     }
     bench.measure(measurement.session, measurement.mutex, measurement.progress);
-    measurement.end_of_process = bench.end_of_process();
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
@@ -58,9 +51,9 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run_program("nearfar-copy", [&] {
+    return run_program("nearfar-copy", true, [&] {
         const CommandLine line = parse_copy_options(argc, argv);
         if (!line.as_task.empty()) run_as_gpu_task(line.gpus, line.as_task);
-        return run({"nearfar-copy", copy_help, cuda_version(), matrix, require_copy, measure}, line);
+        return run({"nearfar-copy", copy_help, compiled_cuda_version(), matrix, require_copy, measure}, line);
     });
 }

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "kernels/stream_bench.h"
 #include "output/program.h"
+#include "output/supervisor.h"
 
 using namespace nearfar;
 
@@ -36,7 +37,7 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run_program("nearfar-stream", [&] {
+    return run_program("nearfar-stream", true, [&] {
         const CommandLine line = parse_command_line(argc, argv, table);
         return run({"nearfar-stream", help, "", matrix, require_stream, measure}, line);
     });

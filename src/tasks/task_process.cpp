@@ -87,6 +87,11 @@ bool TaskProcess::has_answered(const std::string& wanted) {
     Message said;
     if (!hear(said, 0, wanted == task_word::verified ? "while it was verified" : "before it was ready")) return false;
     if (said.word != wanted) misheard(said);
+    try {
+        if (said.word == task_word::verified) verified_ = verified_of(said);
+    } catch (const std::invalid_argument&) {
+        misheard(said);
+    }
     return true;
 }
 

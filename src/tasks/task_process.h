@@ -38,6 +38,8 @@ public:
     void tell(const Message& message) const { channel_.send(message.line()); }
     // True once it has given the answer `wanted`, false as long as it says nothing. Throws what it says instead, or that it ended.
     bool has_answered(const std::string& wanted);
+    // What it has compared after the last move.
+    const Verified& verified() const { return verified_; }
     // Ends it, because it does not answer; throws that.
     [[noreturn]] void give_up();
 
@@ -63,6 +65,7 @@ private:
     LineChannel channel_;
     bool alive_ = true;
     int status_ = 0;
+    Verified verified_;
 
     TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets);
     [[noreturn]] void mourn(const std::string& when);

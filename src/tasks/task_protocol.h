@@ -4,7 +4,8 @@
 //   open                           opened                        contexts of its GPUs
 //   assign FLOW BYTES CHUNK        ready                         buffers, binding, warm-up, poisoned destination
 //   go                             chunk SECONDS …               when each chunk was complete, on CLOCK_MONOTONIC
-//   stop                           chunk SECONDS …, end, verified    what was under way; then what has arrived is right
+//   stop                           chunk SECONDS …, end          what was under way
+//                                  verified BYTES COPIES SEEN    what has arrived is right
 //   (closed)                       (ends)
 //
 // In place of any answer a task tells its trouble (core/trouble.h), and is idle again where measuring was prevented, or ends. A task
@@ -14,6 +15,7 @@
 #include <cstddef>
 
 #include "cell/cell.h"
+#include "cell/measure.h"
 #include "core/message.h"
 
 namespace nearfar::task_word {
@@ -42,5 +44,9 @@ struct Assignment {
 Message assignment_message(const Assignment& assignment);
 // Throws std::invalid_argument or CellError where the message is no assignment.
 Assignment assignment_of(const Message& message);
+
+Message verified_message(const Verified& verified);
+// Throws std::invalid_argument where a number is missing.
+Verified verified_of(const Message& message);
 
 }  // namespace nearfar

@@ -29,8 +29,7 @@ void obey(const Message& told, LineChannel& program, TaskWork& work, bool& ready
         std::string stop;
         program.receive(stop, -1);
         say({task_word::end, {}});
-        work.verify();
-        say({task_word::verified, {}});
+        say(verified_message(work.verify()));
     } else if (told.word != task_word::stop) {  // which may cross with the trouble that ended a move
         throw Failure("error", "it does not understand '" + told.line() + "'");
     }

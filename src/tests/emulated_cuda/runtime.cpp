@@ -176,6 +176,7 @@ Runtime& runtime() {
 }
 
 thread_local int device_of_thread = 0;
+thread_local bool has_context = false;  // the thread has called something for its GPU
 thread_local cudaError_t last_error = cudaSuccess;
 
 double rate_between(int from, int to) {
@@ -205,7 +206,7 @@ cudaError_t copy(const char* name, void* destination, int to, const void* source
         return place == host && runtime().allocation(address).bytes == 0;
     };
     const cudaError_t queued =
-        queue_call(name, stream, [=](double start) { return move(destination, to, source, from, bytes, 1, start); });
+        queue_call(name, stream, [=](double start) { return move(destination, to, source, from, bytes, 1, 0, start); });
     if (queued != cudaSuccess || !(and_wait || is_pageable(destination, to) || is_pageable(source, from))) return queued;
     const std::shared_ptr<Stream> on = stream_of(stream);
     return remember(wait_for(on->device(), [&] { on->wait(); }));
@@ -226,7 +227,10 @@ cudaError_t call(const char* name, int device, const std::function<cudaError_t()
     return remember(verdict.error != cudaSuccess ? verdict.error : work());
 }
 
-cudaError_t call(const char* name, const std::function<cudaError_t()>& work) { return call(name, device_of_thread, work); }
+cudaError_t call(const char* name, const std::function<cudaError_t()>& work) {
+    has_context = true;
+    return call(name, device_of_thread, work);
+}
 
 cudaError_t queue_call(const char* name, cudaStream_t stream, Stream::Work work) {
     const std::shared_ptr<Stream> on = stream_of(stream);
@@ -251,15 +255,18 @@ cudaError_t queue_call(const char* name, cudaStream_t stream, Stream::Work work)
     return cudaSuccess;
 }
 
+void lose(int device, cudaError_t error) { runtime().lose(device, error); }
+
 int place_of(const void* address) { return runtime().allocation(address).device; }
 
 double move(void* destination, int destination_place, const void* source, int source_place, std::size_t bytes, int passes,
-            double start) {
+            std::size_t step, double start) {
     const double seconds = static_cast<double>(bytes) * passes / rate_between(source_place, destination_place);
     const double over = runtime().reserve(source_place, destination_place, seconds + settings().start_seconds, start);
-    if (!leaves_out_copy()) {
-        std::memmove(destination, source, bytes);
-        if (settings().wrong && *settings().wrong < bytes) static_cast<char*>(destination)[*settings().wrong] ^= 1;
+    for (char* to = static_cast<char*>(destination); passes > 0; --passes, to += step) {
+        if (leaves_out_copy()) continue;
+        std::memmove(to, source, bytes);
+        if (settings().wrong && *settings().wrong < bytes) to[*settings().wrong] ^= 1;
     }
     const double done = now();
     if (done >= over) return done;
@@ -297,14 +304,19 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     });
 }
 
-// A thread whose GPU is lost cannot choose another.
+// A thread whose GPU is lost hears of that when it chooses another, which it has from then on.
 cudaError_t cudaSetDevice(int device) {
-    if (const cudaError_t lasting = runtime().lasting(device_of_thread); lasting != cudaSuccess) return remember(lasting);
+    const cudaError_t lasting = has_context ? runtime().lasting(device_of_thread) : cudaSuccess;
+    if (lasting != cudaSuccess && runtime().is_device(device)) {
+        device_of_thread = device;
+        return remember(lasting);
+    }
     return call("cudaSetDevice", device, [&] {
         if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
         if (settings().refusing == runtime().gpus[static_cast<std::size_t>(device)])
             return static_cast<cudaError_t>(settings().refusal);
         device_of_thread = device;
+        has_context = true;
         return cudaSuccess;
     });
 }

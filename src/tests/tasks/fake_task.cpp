@@ -51,9 +51,10 @@ public:
         }
     }
 
-    void verify() override {
+    Verified verify() override {
         suffer("verifying");
         if (fault_ == "wrong") throw Failure("wrong_data", "8 of 8 words are wrong");
+        return {8, 1, 1};
     }
 
 private:

@@ -55,7 +55,10 @@ public:
         complete(2);
         record += "move ";
     }
-    void verify() override { record += "verify "; }
+    Verified verify() override {
+        record += "verify ";
+        return {4096, 7, 5};
+    }
 };
 
 TEST(TaskWorker, ServesOneAssignmentAfterTheOther) {
@@ -78,7 +81,9 @@ TEST(TaskWorker, ServesOneAssignmentAfterTheOther) {
     while ((line = heard(ends.program)).rfind("chunk", 0) == 0) last = line;
     EXPECT_EQ(last, "chunk\t2") << "what was under way at the stop is told too";
     EXPECT_EQ(line, "end");
-    EXPECT_EQ(heard(ends.program), "verified");
+    const Verified verified = parse_verified(parse_message(heard(ends.program)));
+    EXPECT_EQ((std::vector<std::uint64_t>{verified.bytes, verified.copies, verified.seen}),
+              (std::vector<std::uint64_t>{4096, 7, 5}));
     ends.program.close();
     task.join();
     EXPECT_EQ(work.record, "open set-up:n0:g0 set-up:g0:n0 move verify ");
