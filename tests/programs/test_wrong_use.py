@@ -47,7 +47,7 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (("nearfar-stream",), ["--quick"], "unknown option '--quick'"),
     (("nearfar-stream",), ["--aggressor", "n0:g0"], "unknown option '--aggressor'"),
     (("nearfar-stream",), ["--sizes=1KiB"], "unknown option '--sizes'"),
-    (("nearfar-copy",), ["--sizes", "4"], "--sizes: '4' is not between"),
+    (("nearfar-copy",), ["--sizes", "0"], "--sizes: '0' is not between"),
     (("nearfar-copy",), ["--sizes", "4kb"], "--sizes: '4kb' is not a size"),
     (("nearfar-copy",), ["--quick", "--latency"], "--quick"),
     (("nearfar-copy",), ["--as-task=x"], "--as-task"),
