@@ -50,9 +50,7 @@ def test_one_gpu(emulated: Emulated) -> None:
 
 def test_sixteen_gpus(emulated: Emulated) -> None:
     everyone = "+".join(f"n0:g{gpu}" for gpu in range(16))
-    document = valid(
-        emulated.run("--json", everyone, "g14:g15", "n0:g15", "--budget", "2", gpus=16, settings="to_gpu=1e8")
-    )
+    document = valid(emulated.run("--json", everyone, "g14:g15", "n0:g15", gpus=16, settings="to_gpu=1e8"))
     assert set(cells_of(document)) == {everyone, "g14:g15", "n0:g15"} and not document["failed"] + document["skipped"]
     assert [gpu["pci"] for gpu in document["node"]["gpus"]][-1] == "0000:1f:00.0"
 
@@ -72,7 +70,7 @@ def test_sixteen_gpus(emulated: Emulated) -> None:
 def test_every_way_of_measuring(emulated: Emulated, words: list[str]) -> None:
     document = valid(emulated.run("--json", *words, gpus=2, settings="nvlinks=18"))
     assert document["results"] and not document["failed"] + document["skipped"]
-    assert all(result["verified"] for result in document["results"])
+    assert all(result["verified"] for result in document["results"] if result["quantity"] == "copy")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +111,7 @@ def calls(emulated: Emulated) -> dict[str, int]:
     return {name: int(count) for name, count in lines}
 
 
-def sweep(emulated: Emulated, calls: dict[str, int], fault: str) -> None:
+def sweep(emulated: Emulated, calls: dict[str, int], fault: str, ends: bool) -> None:
     """Let each kind of call go wrong once, at the middle one of its calls; tell every run that did not end well."""
 
     def run(call: str) -> str | None:
@@ -125,7 +123,9 @@ def sweep(emulated: Emulated, calls: dict[str, int], fault: str) -> None:
             found = cells_of(document)
             assert all(found[cell] == 1 for cell in CELLS), f"not each cell once: {dict(found)}"
             whole = {result["cell"] for result in document["results"]} == set(CELLS)
-            assert document["failed"] or whole or document["skipped"], "it is not told"
+            failed, skipped = document["failed"], document["skipped"]
+            told = len(failed) == 1 if ends else bool(failed or skipped)
+            assert whole or told, f"what went wrong is not told once: {failed}"
         except (AssertionError, NearfarError) as error:
             return f"{call}: {error}".partition("\n")[0]
         return None
@@ -137,12 +137,9 @@ def sweep(emulated: Emulated, calls: dict[str, int], fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["error=999", "lose=719"])
 def test_an_error_of_any_call_ends_in_a_whole_document(emulated: Emulated, calls: dict[str, int], fault: str) -> None:
-    sweep(emulated, calls, fault)
+    sweep(emulated, calls, fault, ends=False)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="cells after the one that hangs are not in the document; a process that is ended leaves none"
-)
 @pytest.mark.parametrize("fault", ["hang", "abort", "kill"])
 def test_an_end_in_any_call_leaves_a_whole_document(emulated: Emulated, calls: dict[str, int], fault: str) -> None:
-    sweep(emulated, calls, fault)
+    sweep(emulated, calls, fault, ends=True)

@@ -5,8 +5,8 @@
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "kernels/saxpy_kernel.h"
-#include "memory/pattern.h"
 #include "memory/copy_series.h"
+#include "memory/pattern.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 
