@@ -15,6 +15,9 @@ constexpr int most_queued = 64;  // a deep queue behind a closed latch can block
 constexpr int most_attempts = 8;
 constexpr double long_autocorrelation = 0.6;
 
+// The kernel looks at it meanwhile.
+void open_latch(LatchFlag& flag) { __atomic_store_n(&flag.open, 1, __ATOMIC_RELEASE); }
+
 bool agree(double a, double b, double c, double within) {
     const double low = std::min({a, b, c});
     const double high = std::max({a, b, c});
@@ -38,7 +41,7 @@ LatchedSampler::LatchedSampler(Route& route, std::size_t bytes, const Policy& po
 }
 
 LatchedSampler::~LatchedSampler() {
-    if (flag_ != nullptr) flag_->open = 1;
+    if (flag_ != nullptr) open_latch(*flag_);
     if (start_ != nullptr) cudaEventDestroy(start_);
     if (stop_ != nullptr) cudaEventDestroy(stop_);
     if (flag_ != nullptr) cudaFreeHost(flag_);
@@ -54,7 +57,7 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         route_.queue_copies(copies, policy_.sizes.empty());  // at a size, what each copy costs to start is part of the rate
         check(cudaEventRecord(stop_, route_.stream()), "cudaEventRecord");
         const bool hidden = !has_happened(start_);
-        flag_->open = 1;
+        open_latch(*flag_);
         if (under_load) under_load();
         check(cudaEventSynchronize(stop_), "waiting for copies");
         float milliseconds = 0;

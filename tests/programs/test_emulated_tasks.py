@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.emulated import Emulated
+from tests.support.emulated import Emulated, emulated_programs
 
 #: A call of each phase of a task, and what is said where it dies there.
 PHASES = {
@@ -21,11 +20,7 @@ PHASES = {
 
 @pytest.fixture(scope="module")
 def emulated(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Emulated:
-    if not (build_folder / "bin" / "emulated-copy").exists():
-        pytest.skip("no headers of CUDA: the emulated programs are not built")
-    if shutil.which("lstopo-no-graphics") is None:
-        pytest.skip("no lstopo")
-    return Emulated(build_folder / "bin", tmp_path_factory.mktemp("emulated"))
+    return emulated_programs(build_folder, tmp_path_factory.mktemp("emulated"))
 
 
 @pytest.mark.parametrize("call", PHASES)

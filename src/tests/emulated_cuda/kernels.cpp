@@ -6,6 +6,7 @@
 #include "gpu/gpu_kernels.h"
 #include "kernels/saxpy_kernel.h"
 #include "memory/copy_series.h"
+#include "memory/pattern.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 
