@@ -54,7 +54,7 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         route_.begin_lap();
         queue_latch(flag_device_, policy_.latch_seconds, route_.stream());
         check(cudaEventRecord(start_, route_.stream()), "cudaEventRecord");
-        queue(copies);
+        route_.queue_copies(copies, policy_.sizes.empty());  // at a size, what each copy costs to start is part of the rate
         check(cudaEventRecord(stop_, route_.stream()), "cudaEventRecord");
         const bool hidden = !has_happened(start_);
         open_latch(*flag_);
@@ -68,15 +68,6 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
     }
     throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
-}
-
-void LatchedSampler::queue(int copies) {
-    if (policy_.sizes.empty()) {
-        route_.queue_passes(copies);
-        return;
-    }
-    // What each copy costs to start is part of the rate at a size.
-    for (int i = 0; i < copies; ++i) route_.queue_next();
 }
 
 double LatchedSampler::warm_up(const std::function<void()>& under_load) {

@@ -40,7 +40,6 @@ private:
     cudaEvent_t start_ = nullptr;
     cudaEvent_t stop_ = nullptr;
 
-    void queue(int copies);
     // Rate of `copies` copies in GB/s.
     double sample(int copies, const std::function<void()>& under_load);
     double warm_up(const std::function<void()>& under_load);

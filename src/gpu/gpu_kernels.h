@@ -30,8 +30,10 @@ void queue_verify(const void* data, const Arrival& arrival, unsigned long long* 
 
 // Bytes from one chased line to the next: no two in one line of any cache.
 constexpr std::size_t chase_line = 256;
-// How many lines are chased: more than any cache holds.
+// How many lines are chased: more than any GPU's cache holds. Of host memory at least as many as fill the last-level caches of a
+// package so many times.
 extern const std::size_t chase_lines;
+extern const std::size_t chase_host_caches;
 
 // One thread follows `steps` lines from *at on (each holds the number of the next) and leaves in *at where it stopped.
 void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream);

@@ -74,9 +74,9 @@ Route::~Route() {
 
 void Route::make_current() const { check(cudaSetDevice(gpu_->ordinal), "cudaSetDevice"); }
 
-void Route::queue(const CopyPlace& place, std::size_t bytes) const {
+void Route::queue(const CopyPlace& place, std::size_t bytes, int passes) const {
     if (flow_.sm) {
-        queue_sm_copy(sm_destination_ + place.to, sm_source_ + place.from, bytes, 1, 0, stream_);
+        queue_sm_copy(sm_destination_ + place.to, sm_source_ + place.from, bytes, passes, step_bytes, stream_);
         return;
     }
     char* const to = destination_ + place.to;
@@ -87,18 +87,15 @@ void Route::queue(const CopyPlace& place, std::size_t bytes) const {
         check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
 }
 
-void Route::queue_copy(std::size_t bytes) const { queue({0, 0}, bytes); }
+void Route::queue_copy(std::size_t bytes) const { queue({0, 0}, bytes, 1); }
 
-void Route::queue_next() { queue(series_.next(), series_.bytes()); }
-
-void Route::queue_passes(int copies) {
-    if (!flow_.sm) {
-        for (int i = 0; i < copies; ++i) queue_next();
-        return;
+void Route::queue_copies(int copies, bool one_kernel) {
+    const int passes = flow_.sm && one_kernel ? copies : 1;
+    for (int i = 0; i < copies; i += passes) {
+        const CopyPlace first = series_.next();
+        for (int pass = 1; pass < passes; ++pass) series_.next();
+        queue(first, series_.bytes(), passes);
     }
-    const CopyPlace first = series_.next();
-    for (int i = 1; i < copies; ++i) series_.next();
-    queue_sm_copy(sm_destination_ + first.to, sm_source_ + first.from, series_.bytes(), copies, step_bytes, stream_);
 }
 
 void Route::begin_series(std::size_t bytes, std::size_t places) {

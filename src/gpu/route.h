@@ -42,9 +42,9 @@ public:
     // Begins a series of copies of `bytes` into so many places, all of them poison. Leaves the checker current, as verify() does.
     void begin_series(std::size_t bytes, std::size_t places);
     void begin_lap() { series_.begin_lap(); }
-    // Copies of the series. All of one lap by one kernel, where it is one that copies: its start-up, 9 us on an H200, is paid once.
-    void queue_next();
-    void queue_passes(int copies);
+    // Copies of the series, all in one lap. `one_kernel`: where it is a kernel that copies, one for all, whose start-up, 9 us on an H200, is
+    // paid once.
+    void queue_copies(int copies, bool one_kernel = false);
     // Throws Failure where the destination does not hold what the copies of the series sent. Says what was compared.
     Verified verify();
     // Likewise; looks just far enough to see that no copy of the lap was left out.
@@ -71,7 +71,7 @@ private:
     CopySeries series_;
     std::uint64_t seen_ = 0;  // copies of the series that were found, lap by lap
 
-    void queue(const CopyPlace& place, std::size_t bytes) const;
+    void queue(const CopyPlace& place, std::size_t bytes, int passes) const;
     void compare(const std::vector<Arrival>& arrivals) const;
 };
 

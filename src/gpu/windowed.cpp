@@ -87,7 +87,7 @@ void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::
     std::size_t done = 0;
     while (!stopped()) {
         for (; queued < done + queued_chunks; ++queued) {
-            route.queue_next();
+            route.queue_copies(1);
             events.record(queued);
         }
         complete(events.wait(done++));

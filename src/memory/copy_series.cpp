@@ -12,7 +12,13 @@ constexpr std::size_t word = sizeof(std::uint64_t);
 std::size_t wrong_words(const void* data, const Arrival& arrival) {
     const auto* in = static_cast<const std::uint64_t*>(data) + arrival.to / word;
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < arrival.words; ++i) wrong += in[i] != expected_word(arrival, i) ? 1 : 0;
+    std::size_t i = 0;
+    // What the last copy covers is nearly all: without a question at each word it takes a third less.
+    const std::size_t last = arrival.last_step * step_bytes / word;
+    for (; i < std::min(last, arrival.words); ++i) wrong += in[i] != expected_word(arrival, i) ? 1 : 0;
+    for (; i < std::min(last + arrival.bytes / word, arrival.words); ++i)
+        wrong += in[i] != pattern(arrival.seed, i - last) ? 1 : 0;
+    for (; i < arrival.words; ++i) wrong += in[i] != expected_word(arrival, i) ? 1 : 0;
     return wrong;
 }
 
