@@ -25,7 +25,13 @@ def test_no_two_threads_meet_at_the_same_memory(build_folder: Path) -> None:
     if not headers or headers.endswith("NOTFOUND"):
         pytest.skip("no headers of CUDA: there are no emulated GPUs")
     cmake, folder = cached(build_folder, "CMAKE_COMMAND"), build_folder / "thread"
-    chosen = {"NEARFAR_TESTS": "ON", "NEARFAR_CUDA": "OFF", "NEARFAR_MPI": "OFF", "NEARFAR_SANITIZE": "thread"}
+    chosen = {
+        "NEARFAR_TESTS": "ON",
+        "NEARFAR_CUDA": "OFF",
+        "NEARFAR_MPI": "OFF",
+        "NEARFAR_SANITIZE": "thread",
+        "CMAKE_BUILD_TYPE": "None",
+    }
     chosen |= {"NEARFAR_CUDA_HEADERS": headers, "CMAKE_CXX_COMPILER": cached(build_folder, "CMAKE_CXX_COMPILER")}
     parallel = str(len(os.sched_getaffinity(0)))
     for command in (
