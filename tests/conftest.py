@@ -66,7 +66,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip the tests marked ``gpu`` and ``spack`` where there is none; the slow ones come first."""
-    items.sort(key=lambda item: not any(item.get_closest_marker(slow) for slow in ("gpu", "guest", "slurm", "spack")))
+    items.sort(key=lambda item: not any(item.get_closest_marker(slow) for slow in ("gpu", "guest", "sanitizer", "slurm", "spack")))
     with_spack = [item for item in items if item.get_closest_marker("spack")]
     if with_spack and (reason := why_no_spack()) is not None:
         for item in with_spack:

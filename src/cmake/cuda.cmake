@@ -11,7 +11,7 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.2)
 endif()
 find_package(CUDAToolkit REQUIRED)
 
-set(NEARFAR_CUDA_HEADERS ${CUDAToolkit_INCLUDE_DIRS})
+set(NEARFAR_CUDA_HEADERS ${CUDAToolkit_INCLUDE_DIRS} CACHE INTERNAL "Where cuda_runtime_api.h is")
 include(cmake/gpu_code.cmake)
 add_library(nearfar_gpu STATIC gpu/gpu_kernels.cu gpu/memory_sizes.cpp)
 target_compile_options(nearfar_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "copy/latency.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
@@ -12,10 +14,18 @@ namespace {
 constexpr std::uint32_t short_run = 1000;
 constexpr std::uint32_t long_run = 9000;
 
+constexpr std::size_t host_cache_line = 64;
+
 // Each line names the next.
-void write_lines(char* data) {
-    for (std::size_t line = 0; line < chase_lines; ++line)
-        *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % chase_lines);
+void write_lines(char* data, std::size_t lines) {
+    for (std::size_t line = 0; line < lines; ++line)
+        *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % lines);
+}
+
+// As many lines as do not stay in the caches of the package whose memory it is.
+std::size_t host_lines(const Node& node) {
+    const std::size_t cache = node.last_level_cache / std::max<std::size_t>(1, node.packages.size());
+    return std::max(chase_lines, chase_host_caches * cache / host_cache_line);
 }
 
 // The end of a route that its driving GPU loads from.
@@ -39,8 +49,9 @@ ChaseMemory::~ChaseMemory() {
 }
 
 void ChaseMemory::put_on_host(int numa_node, const Node& node) {
-    host_ = std::make_unique<HostBuffer>(node, numa_node, chase_lines * chase_line, HostPages::ordinary, 1);
-    write_lines(static_cast<char*>(host_->data()));
+    const std::size_t lines = host_lines(node);
+    host_ = std::make_unique<HostBuffer>(node, numa_node, lines * chase_line, HostPages::ordinary, 1);
+    write_lines(static_cast<char*>(host_->data()), lines);
     check(cudaHostRegister(host_->data(), host_->bytes(), cudaHostRegisterPortable | cudaHostRegisterMapped), "cudaHostRegister");
     registered_ = true;
     check(cudaHostGetDevicePointer(&address_, host_->data(), 0), "cudaHostGetDevicePointer");
@@ -49,7 +60,7 @@ void ChaseMemory::put_on_host(int numa_node, const Node& node) {
 void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
     ordinal_ = gpu.ordinal;
     std::vector<char> content(chase_lines * chase_line);
-    write_lines(content.data());
+    write_lines(content.data(), chase_lines);
     check(cudaSetDevice(ordinal_), "cudaSetDevice");
     check(cudaMalloc(&address_, content.size()), "device memory");
     check(cudaMemcpy(address_, content.data(), content.size(), cudaMemcpyHostToDevice), "cudaMemcpy");

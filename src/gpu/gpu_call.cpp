@@ -37,4 +37,18 @@ void check(cudaError_t result, const char* what) {
     }
 }
 
+std::string compiled_cuda_version() {
+    return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+}
+
+bool has_happened(cudaEvent_t event) {
+    const cudaError_t result = cudaEventQuery(event);
+    if (result == cudaErrorNotReady) {
+        cudaGetLastError();  // likewise
+        return false;
+    }
+    check(result, "asking for an event");
+    return true;
+}
+
 }  // namespace nearfar

@@ -7,5 +7,6 @@ namespace nearfar {
 
 const std::size_t buffer_bytes = std::size_t{256} << 20;
 const std::size_t chase_lines = std::size_t{1} << 20;
+const std::size_t chase_host_caches = 2;
 
 }  // namespace nearfar

@@ -79,4 +79,8 @@ private:
 int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads threads,
                     const std::function<int(MpiWorld&)>& body);
 
+// For the process that looks after rank 0, which was told everything where this is 0. Wrong use was said, and ends this process; throws
+// Failure for another exit code.
+void require_told(int exit_code);
+
 }  // namespace nearfar

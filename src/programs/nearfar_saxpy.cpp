@@ -1,84 +1,41 @@
 // nearfar-saxpy: how well the ranks of a node are balanced that transfer, compute and wait for each other, by binding.
 #include <sched.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <optional>
-#include <thread>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "kernels/saxpy_rank.h"
 #include "kernels/saxpy_table.h"
 #include "mpi/mpi_launch.h"
-#include "mpi/rank_watch.h"
 #include "mpi/saxpy_run.h"
 #include "node/cpus.h"
 #include "output/document.h"
-#include "output/last_word.h"
-#include "output/program.h"
+#include "output/supervisor.h"
 
 using namespace nearfar;
 
 namespace {
 
-// Launchers drop what a rank printed and they have not forwarded yet when the run is aborted.
-constexpr auto launcher_forwards = std::chrono::milliseconds(300);
+const char* const name = "nearfar-saxpy";
 
-// Rank 0's document, whole or cut short.
-struct Account {
-    const SaxpyOptions& options;
-    LastWord& last_word;
-    const Node& node;
-    ProgramRun run;
-    std::vector<DocumentGpu> gpus;
-    MpiFacts mpi;
-    double begin = now();
-    SaxpyProgress progress;
-    std::vector<NotMeasured> skipped;  // of the whole run
-    std::vector<NotMeasured> failed;
+// What has been measured so far, on rank 0.
+std::vector<SubjectResult> figures(SaxpyProgress& progress, const SaxpyOptions& options) {
+    return saxpy_figures(progress.measured, {options.bytes, options.iterations, options.host_device}, saxpy_target);
+}
 
-    Session session() {
-        const std::lock_guard<std::mutex> lock(progress.mutex);
-        Session found;
-        found.subjects = saxpy_figures(progress.measured, {options.bytes, options.iterations, options.host_device}, saxpy_target);
-        found.skipped = progress.skipped;
-        found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
-        found.failed = progress.failed;
-        found.failed.insert(found.failed.end(), failed.begin(), failed.end());
-        found.mpi = mpi;
-        return found;
-    }
+void tell(const Teller& teller, const std::vector<SubjectResult>& found) {
+    std::vector<std::string> items;
+    for (const SubjectResult& each : found) items.push_back(result_json(each));
+    teller.results(teller.json() ? items : std::vector<std::string>{saxpy_table(found)});
+}
 
-    std::string text(const Session& found) {
-        run.seconds = now() - begin;
-        return document(run, node, gpus, found);
-    }
-
-    // What is to be said if this is the last that rank 0 can say.
-    void keep(const std::string& what) {
-        if (!options.json) return;
-        Session found = session();
-        found.failed.push_back(
-            {"", "error",
-             "rank 0 was ended from outside during " + what + ", as launchers do when another rank has died; they say which"});
-        last_word.keep(options.json_file, text(found));
-    }
-
-    // Prints and returns the exit code.
-    int print() {
-        const Session found = session();
-        if (options.json) {
-            last_word.say(options.json_file, text(found));
-        } else {
-            std::fputs(saxpy_table(found.subjects).c_str(), stdout);
-            print_session(CommandLine(), "", found);
-        }
-        return exit_code(found);
-    }
-};
+void end(const Teller& teller, const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) {
+    for (const NotMeasured& why : skipped) teller.skipped(why);
+    for (const NotMeasured& why : failed) teller.failed(why);
+    teller.end();
+}
 
 // A field that is empty where there is no number.
 std::string field_of(const std::optional<int>& number) { return number ? std::to_string(*number) : ""; }
@@ -128,14 +85,14 @@ void require_own_devices(const std::vector<Message>& identities, const MpiWorld&
                                " see the same GPU (" + identities[a].field(0) + ") and no other: start one rank a GPU");
 }
 
-int measure(MpiWorld& world, const SaxpyOptions& options, LastWord& last_word) {
+// On every rank; `teller`: rank 0's.
+int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const Teller* teller) {
+    catch_interrupts();  // the process that looks after rank 0 says how the run ended
     RankHome home;
     home.launcher_cpus = cpus_in_effect();
     home.running_on = sched_getcpu();
     unbind_thread();
     const Node node = read_node(options.gpus);
-    Account account{options, last_word, node, {"nearfar-saxpy", options.words, utc_now(), 0, "", ""}, {}, {}, now(), {}, {}, {}};
-    for (const PciGpu& gpu : node.gpus) account.gpus.push_back({gpu, {}, false});
     SaxpyRank rank;
     std::unique_ptr<SaxpyDevice> device;
     try {
@@ -148,59 +105,59 @@ int measure(MpiWorld& world, const SaxpyOptions& options, LastWord& last_word) {
         world.all_do([&] { require_own_devices(identities, world); });
         world.all_do([&] { device = rank.open(); });
     } catch (const Prevented& why) {
-        account.skipped.push_back({"", why.code, why.what()});
-        return world.rank() == 0 ? account.print() : 0;
+        if (teller != nullptr) end(*teller, {{"", why.code, why.what()}}, {});
+        return 0;
     } catch (const Failure& why) {
-        account.failed.push_back({"", why.code, why.what()});
-        return world.rank() == 0 ? account.print() : 0;
+        if (teller != nullptr) end(*teller, {}, {{"", why.code, why.what()}});
+        return 0;
     }
-    account.gpus = rank.gpus;
-    account.run.driver = rank.driver;
-    account.run.cuda = rank.cuda;
-    account.mpi = gather_facts(world, rank, home);
-    for (const RankFacts& each : account.mpi.ranks)
-        if (each.gpu && each.host == node.hostname) account.gpus[static_cast<std::size_t>(*each.gpu)].visible = true;
-    std::optional<RankWatch> watch;
-    if (world.rank() == 0) {
-        catch_interrupts();
-        watch.emplace(account.mpi, options.hang_seconds, [&](const EarlyEnd& why) {
-            (why.failed ? account.failed : account.skipped).push_back({"", why.code, why.reason});
-            std::fprintf(stderr, "%s%s\n", why.code == "hang" ? "hang: " : "nearfar-saxpy: ", why.reason.c_str());
-            int code = 1;
-            try {
-                code = account.print();
-            } catch (const WrongUse& error) {
-                std::fprintf(stderr, "nearfar-saxpy: %s\n", error.what());
-            }
-            std::fflush(nullptr);
-            std::this_thread::sleep_for(launcher_forwards);
-            MpiWorld::abort(code);
-        });
+    const MpiFacts facts = gather_facts(world, rank, home);
+    if (teller != nullptr) {
+        for (const RankFacts& each : facts.ranks)
+            if (each.gpu && each.host == node.hostname) rank.gpus[static_cast<std::size_t>(*each.gpu)].visible = true;
+        run.driver = rank.driver;
+        run.cuda = rank.cuda;
+        teller->node(run, node, rank.gpus);
+        teller->mpi(facts);
     }
-    SaxpyRun(world, node, options, home, *device, account.progress, [&](const std::string& what) {
-        if (!watch) return;
-        watch->progress(what);
-        account.keep(what);
+    SaxpyProgress progress;
+    SaxpyRun(world, node, options, home, *device, progress, [&](const std::string& what) {
+        if (teller == nullptr) return;
+        tell(*teller, figures(progress, options));
+        teller->under_way(0, 0, options.hang_seconds, what);
     }).run();
-    watch.reset();
-    const int code = world.rank() == 0 ? account.print() : 0;
-    world.barrier();  // nobody leaves while rank 0 still watches
-    return code;
+    if (teller != nullptr) {
+        tell(*teller, figures(progress, options));
+        end(*teller, progress.skipped, progress.failed);
+    }
+    world.barrier();  // nobody leaves while rank 0 may still be watched
+    return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    LastWord last_word(launched_rank().value_or(0) == 0, print_document);
-    return run_mpi_program("nearfar-saxpy", argc, argv, MpiThreads::main_alone, [&](MpiWorld& world) {
-        SaxpyOptions options;
-        world.all_do([&] { options = parse_saxpy_options(argc, argv); });
+    const bool first = launched_rank().value_or(0) == 0;
+    return run_program(name, first, [&] {
+        const SaxpyOptions options = parse_saxpy_options(argc, argv);
         if (options.help || options.version) {
-            if (world.rank() == 0 && options.help) std::fputs(saxpy_help, stdout);
-            if (world.rank() == 0 && options.version)
-                std::printf("nearfar-saxpy %s (%s)\n", NEARFAR_VERSION, MpiWorld::library().c_str());
+            if (first && options.help) std::fputs(saxpy_help().c_str(), stdout);
+            if (first && options.version) std::printf("%s %s (%s)\n", name, NEARFAR_VERSION, MpiWorld::library().c_str());
             return 0;
         }
-        return measure(world, options, last_word);
+        const ProgramRun program{name, options.words, utc_now(), "", "", false, {}};
+        const auto run = [&](const Teller* teller) {
+            return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
+                                   [&](MpiWorld& world) { return measure(world, options, program, teller); });
+        };
+        if (!first) return run(nullptr);
+        Supervised how;
+        how.run = program;
+        how.json = options.json;
+        how.file = options.json_file;
+        how.gpus = options.gpus;
+        how.hang_seconds = options.hang_seconds;
+        how.collective = true;
+        return supervise(how, [&](Teller& teller, const std::vector<Cell>*, double) { require_told(run(&teller)); });
     });
 }

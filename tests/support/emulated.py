@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from tests.support.launchers import environment as as_root
+from tests.support.launchers import launcher
 
 #: As in the emulation: the first GPU's PCI bus.
 FIRST_BUS = 0x10
@@ -30,9 +36,19 @@ def write_topology(path: Path, gpus: int) -> Path:
         bridge = ET.SubElement(
             packages[gpu * len(packages) // gpus],
             "object",
-            {"type": "Bridge", "gp_index": f"{number}", "bridge_type": "0-1", "depth": "0", "bridge_pci": f"0000:[{bus}-{bus}]"},
+            {
+                "type": "Bridge",
+                "gp_index": f"{number}",
+                "bridge_type": "0-1",
+                "depth": "0",
+                "bridge_pci": f"0000:[{bus}-{bus}]",
+            },
         )
-        kind = {"pci_busid": f"0000:{bus}:00.0", "pci_type": "0302 [10de:2330] [10de:16c1] a1", "pci_link_speed": "63.015385"}
+        kind = {
+            "pci_busid": f"0000:{bus}:00.0",
+            "pci_type": "0302 [10de:2330] [10de:16c1] a1",
+            "pci_link_speed": "63.015385",
+        }
         ET.SubElement(bridge, "object", {"type": "PCIDev", "gp_index": f"{number + 1}", **kind})
     document = ET.tostring(machine, encoding="unicode")
     path.write_text(
@@ -69,21 +85,37 @@ class Emulated:
         topology = self.folder / f"gpus-{gpus}.xml"
         if not topology.exists():
             write_topology(topology, gpus)
+        libraries = str(self.programs.parent / "emulated")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CUDA_", "HWLOC_"))}
         return kept | {
             "HWLOC_XMLFILE": str(topology),
             "HWLOC_THISSYSTEM": "1",
             "EMULATED_CUDA": f"gpus={gpus}" + (f",{settings}" if settings else ""),
-            "LD_LIBRARY_PATH": str(self.programs.parent / "emulated"),
+            "LD_LIBRARY_PATH": ":".join(filter(None, [libraries, kept.get("LD_LIBRARY_PATH")])),
         }
 
-    def run(
-        self, *words: str, gpus: int = 1, settings: str = "", program: str = "emulated-copy", timeout: float = 60
-    ) -> Ended:
-        """Run a program on emulated GPUs."""
-        command = [str(self.programs / program), *words]
-        environment = self.environment(gpus, settings)
+    def run(self, *words: str, gpus: int = 1, settings: str = "", timeout: float = 60) -> Ended:
+        """Run emulated-copy."""
+        return self.start([str(self.programs / "emulated-copy"), *words], gpus, settings, timeout)
+
+    def run_ranks(self, program: str, ranks: int, *words: str, gpus: int = 1, settings: str = "") -> Ended:
+        """Run a program with ranks; skips the test where there is no MPI."""
+        path = self.programs / program
+        return self.start([*launcher(path, ranks), str(path), *words], gpus, settings)
+
+    def start(self, command: list[str], gpus: int, settings: str, timeout: float = 90) -> Ended:
+        """Run a whole command."""
+        environment = as_root() | self.environment(gpus, settings)
         ended = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
         )
         return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def emulated_programs(build: Path, folder: Path) -> Emulated:
+    """The emulated programs of a build; skips the test where there are none, or no lstopo to read this machine."""
+    if not (build / "bin" / "emulated-copy").exists():
+        pytest.skip("no headers of CUDA: the emulated programs are not built")
+    if shutil.which("lstopo-no-graphics") is None:
+        pytest.skip("no lstopo")
+    return Emulated(build / "bin", folder)

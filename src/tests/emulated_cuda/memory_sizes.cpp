@@ -8,5 +8,6 @@ namespace nearfar {
 
 const std::size_t buffer_bytes = std::size_t{4} << 20;
 const std::size_t chase_lines = std::size_t{1} << 10;
+const std::size_t chase_host_caches = 0;
 
 }  // namespace nearfar
