@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <map>
-#include <thread>
 
 #include "core/error.h"
+#include "gpu/cuda_environment.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "node/pcie.h"
 
 namespace nearfar {
 namespace {
-
-constexpr int least_connections = 4;
-constexpr int most_connections = 32;
 
 std::map<std::string, int> ordinals_by_pci() {
     std::map<std::string, int> found;
@@ -88,10 +86,11 @@ std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
 }
 
 std::string start_cuda(int streams_a_gpu) {
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    // Each connection costs every context about 16 ms here and again at its end; too few and streams wait for each other.
-    const int connections = std::clamp(streams_a_gpu, least_connections, most_connections);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 0);
+    set_cuda_environment(streams_a_gpu);
+    return start_cuda();
+}
+
+std::string start_cuda() {
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
     return result == cudaSuccess || result == cudaErrorNoDevice ? "" : cudaGetErrorString(result);
@@ -113,10 +112,10 @@ std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& tr
 }
 
 void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted) {
-    std::vector<std::thread> openers;
+    std::vector<std::future<void>> openers;  // each is waited for, also where the next cannot be started
     for (GpuDevice& gpu : gpus) {
         if (!gpu.code.empty() || std::find(wanted.begin(), wanted.end(), gpu.index) == wanted.end()) continue;
-        openers.emplace_back([&gpu] {
+        openers.push_back(std::async(std::launch::async, [&gpu] {
             try {
                 check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
                 check(cudaFree(nullptr), "creating a context");
@@ -126,9 +125,9 @@ void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted) {
             } catch (const Failure& why) {
                 refuse(gpu, why.code.c_str(), why.what(), true);
             }
-        });
+        }));
     }
-    for (std::thread& opener : openers) opener.join();
+    for (std::future<void>& opener : openers) opener.get();
 }
 
 }  // namespace nearfar

@@ -28,8 +28,9 @@ struct GpuDevice {
     std::optional<double> ceiling(bool to_gpu) const;
 };
 
-// Starts CUDA. Call before anything else of it; sets the process's own environment (eager loading, queues).
-// `streams_a_gpu`: how many streams of one GPU are busy at once. Returns what went wrong, or an empty string.
+// Starts CUDA. Call before anything else of it. Returns what went wrong, or an empty string.
+std::string start_cuda();
+// The same after set_cuda_environment(): `streams_a_gpu`: how many streams of one GPU are busy at once.
 std::string start_cuda(int streams_a_gpu);
 
 // Pairs the node's GPUs with NVML's and CUDA's views. `trouble` is start_cuda's answer.

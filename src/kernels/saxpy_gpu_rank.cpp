@@ -9,8 +9,6 @@
 namespace nearfar {
 namespace {
 
-constexpr int streams_a_gpu = 1;
-
 const GpuDevice& choose(const std::vector<GpuDevice>& gpus, int on_host, int ranks) {
     std::vector<const GpuDevice*> visible;
     for (const GpuDevice& gpu : gpus)
@@ -31,7 +29,7 @@ std::string built_with_cuda() { return compiled_cuda_version(); }
 
 SaxpyRank choose_gpu_rank(const Node& node, int on_host, int ranks, const SaxpyOptions& options) {
     const Nvml nvml;
-    std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(streams_a_gpu), options.even_if_busy);
+    std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(), options.even_if_busy);
     const GpuDevice& gpu = choose(gpus, on_host, ranks);
     gpu.require();
     SaxpyRank rank;

@@ -1,7 +1,6 @@
 #include "mpi/copy_mover.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "gpu/buffers.h"
 #include "gpu/gpu_call.h"
@@ -16,12 +15,6 @@ namespace nearfar {
 namespace {
 
 constexpr double warm_up_seconds = 0.3;
-
-// A process that sees its own GPU alone starts CUDA sooner. What the user hides stays hidden.
-void show_alone(const PciGpu& gpu, const Nvml& nvml) {
-    const std::string uuid = nvml.gpu(gpu.pci).uuid;
-    if (!uuid.empty()) setenv("CUDA_VISIBLE_DEVICES", uuid.c_str(), 0);
-}
 
 class CopyMover : public DataMover {
 public:
@@ -66,8 +59,7 @@ private:
 
     static std::vector<GpuDevice> open(const Node& node, const Nvml& nvml, const Cell& cell, bool even_if_busy) {
         const int index = cell.flows[0].gpu();
-        show_alone(node.gpus[static_cast<std::size_t>(index)], nvml);
-        std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(static_cast<int>(cell.flows.size())), even_if_busy);
+        std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(), even_if_busy);
         open_gpus(gpus, {index});
         return gpus;
     }

@@ -13,12 +13,14 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/trouble.h"
+#include "gpu/cuda_environment.h"
 #include "mpi/mpi_launch.h"
 #include "node/cpus.h"
 
 namespace nearfar {
 namespace {
 
+constexpr int streams_a_gpu = 2;  // of a rank
 constexpr int gather_tag = 3;
 constexpr double told_after = 1;  // second that rank 0 waits
 constexpr int exit_failure = 1;
@@ -176,6 +178,7 @@ void MpiWorld::abort(int exit_code) {
 int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads threads,
                     const std::function<int(MpiWorld&)>& body) {
     const bool first = launched_rank().value_or(0) == 0;
+    set_cuda_environment(streams_a_gpu);  // an MPI that knows GPUs may start CUDA
     try {
         MpiWorld world(argc, argv, threads);
         const auto agreed = [&](const std::exception& error, int exit_code) {
