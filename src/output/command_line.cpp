@@ -12,6 +12,7 @@ namespace nearfar {
 
 const char* const common_options_help =
     "  --cells FILE|-   read cells from a file or standard input, one a line (as --list prints them)\n"
+    "  --all            without cells, on more than eight NUMA nodes: every cell, not one for each package and distance\n"
     "  --list           print the cells and measure nothing\n"
     "  --json[=FILE]    print the measurement document (or write it to FILE) in place of the table\n"
     "  --absent-fails   a cell that names what this node lacks fails, and the rest is measured (else: wrong use)\n"
@@ -76,6 +77,8 @@ CommandLine parse_command_line(int argc, char** argv) {
             line.cells.push_back(parse_cell(word));
         } else if (name == "--cells") {
             read_cell_file(value(), line.cells);
+        } else if (word == "--all") {
+            line.policy.all = true;
         } else if (word == "--list") {
             line.list = true;
         } else if (name == "--json") {

@@ -52,7 +52,14 @@ void print_table(const Session& session) {
     }
     for (const SizeCurve& curve : session.curves)
         std::printf("%-28s half of its largest rate at %.0f bytes\n", curve.cell.c_str(), curve.half_bandwidth_bytes);
-    for (const NotMeasured& cell : session.skipped) std::printf("%-28s skipped: %s\n", cell.cell.c_str(), cell.reason.c_str());
+    std::size_t represented = 0;
+    for (const NotMeasured& cell : session.skipped) {
+        if (cell.code == "representative")
+            ++represented;
+        else
+            std::printf("%-28s skipped: %s\n", cell.cell.c_str(), cell.reason.c_str());
+    }
+    if (represented > 0) std::printf("%zu more cells are represented by these; --all measures them too\n", represented);
     for (const NotMeasured& cell : session.failed) std::printf("%-28s FAILED: %s\n", cell.cell.c_str(), cell.reason.c_str());
 }
 
@@ -167,7 +174,9 @@ int run(const Program& program, const CommandLine& line) {
     for (const Cell& cell : line.policy.aggressors) measurement.run.aggressors.push_back(cell.text());
     const Node node = read_node(line.gpus);
     for (const Cell& cell : line.cells) program.require(cell);
-    std::vector<Cell> cells = line.cells.empty() ? program.matrix(node, line.policy) : line.cells;
+    const Matrix matrix = line.cells.empty() ? program.matrix(node, line.policy) : Matrix{line.cells, {}};
+    std::vector<Cell> cells = matrix.cells;
+    measurement.session.skipped = matrix.left_out;
     set_absent_aside(cells, node, line.absent_fails, measurement.session);
     if (line.list) {
         for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());

@@ -67,11 +67,11 @@ struct Measurement {
 // What makes one program differ from another.
 struct Program {
     const char* name;
-    const char* help;                                                     // before the common options
-    const char* examples;                                                 // after them
-    std::string cuda;                                                     // the CUDA it was built with; empty for none
-    std::vector<Cell> (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
-    void (*require)(const Cell& cell);                                    // throws WrongUse for a cell of another program
+    const char* help;                                          // before the common options
+    const char* examples;                                      // after them
+    std::string cuda;                                          // the CUDA it was built with; empty for none
+    Matrix (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
+    void (*require)(const Cell& cell);                         // throws WrongUse for a cell of another program
     void (*measure)(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
 };
 
