@@ -117,7 +117,7 @@ void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& pro
     session.gpus_under_load = watch_.seen(gpus_of(cells_));
 }
 
-void CopyBench::measure_quickly(const Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session,
+void CopyBench::measure_quickly(Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session,
                                 std::mutex& mutex, const Progress& progress) {
     const Policy usual = policy_;
     const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
@@ -156,7 +156,7 @@ bool CopyBench::is_usable(const Flow& flow) const {
     return usable(flow.source) && usable(flow.destination);
 }
 
-std::vector<CellResult> CopyBench::measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds) {
+std::vector<CellResult> CopyBench::measure_cell(const Cell& cell, Buffers& buffers, PeerAccess& peers, double seconds) {
     for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);
     lost_.require_process();
     peers.arrange(cell);
@@ -172,8 +172,10 @@ void CopyBench::add(CellResult& result, const Route& route, const Summary& rate,
     result.flows.push_back(flow_result(route, rate, cpus, link, gpus_));
 }
 
-std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, const Buffers& buffers, double seconds) {
-    const std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node_, gpus_, 1);
+std::vector<CellResult> CopyBench::measure_latched(const Cell& cell, Buffers& buffers, double seconds) {
+    const FlowBuffers keys = buffers_of(cell)[0];
+    const std::vector<Route> routes = policy_.sizes.empty() ? fitting_routes(cell.flows[0], keys, buffers, 1)
+                                                            : plan_routes(cell.flows[0], keys, buffers, node_, gpus_, 1);
     const Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
     const std::vector<std::size_t> sizes = policy_.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy_.sizes;
@@ -249,6 +251,11 @@ double CopyBench::probed_rate(const Route& route) {
     return probed_[route.flow().text()] = probe_rate(route, policy_.warm_up_seconds);
 }
 
+std::vector<Route> CopyBench::fitting_routes(const Flow& flow, const FlowBuffers& keys, Buffers& buffers, int threads) {
+    return nearfar::fitting_routes(flow, keys, buffers, node_, gpus_, threads,
+                                   [this](const Route& route) { return probed_rate(route); });
+}
+
 Policy CopyBench::window_policy(ChunkLength length) const {
     Policy policy = policy_;
     if (length == ChunkLength::long_one) policy.sample_chunks = (policy.sample_chunks + 1) / 2;
@@ -266,7 +273,7 @@ const Summary& CopyBench::solo(const Flow& flow, const Buffers& buffers, ChunkLe
                run_together({window_spec(routes[0], chunk, 0)}, window_policy(length), seconds, nullptr).rates[0];
 }
 
-CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers, double seconds) {
+CellResult CopyBench::measure_windowed(const Cell& cell, Buffers& buffers, double seconds) {
     CellResult result;
     result.cell = cell;
     const std::size_t count = cell.flows.size();
@@ -284,9 +291,10 @@ CellResult CopyBench::measure_windowed(const Cell& cell, const Buffers& buffers,
     std::vector<std::size_t> chunks;
     for (std::size_t i = 0; i < count; ++i) {
         const Flow& flow = cell.flows[i];
-        routes.push_back(plan_routes(flow, keys[i], buffers, node_, gpus_, flow.is_by_processes() ? 1 : flow.tasks));
-        const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks) : routes[i][0].bytes();
-        chunks.push_back(chunk_for(probed_rate(routes[i][0]), bytes, length));
+        routes.push_back(fitting_routes(flow, keys[i], buffers, flow.is_by_processes() ? 1 : flow.tasks));
+        const std::size_t whole = routes[i][0].bytes() / (flow.is_peer_flow() ? peer_factor : 1);
+        const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks, whole) : routes[i][0].bytes();
+        chunks.push_back(chunk_for(probed_rate(routes[i][0]), bytes, length, flow.tasks));
         if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});
         result.bytes = std::max(result.bytes, chunks[i]);
     }

@@ -57,16 +57,17 @@ private:
 
     void set_up(Buffers& buffers, Session& session);
     void plan(const Cell& cell, Buffers& buffers);
-    void measure_quickly(const Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session, std::mutex& mutex,
+    void measure_quickly(Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session, std::mutex& mutex,
                          const Progress& progress);
     bool is_usable(const Flow& flow) const;
-    std::vector<CellResult> measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds);
+    std::vector<CellResult> measure_cell(const Cell& cell, Buffers& buffers, PeerAccess& peers, double seconds);
     void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
              const LinkState& link) const;
-    std::vector<CellResult> measure_latched(const Cell& cell, const Buffers& buffers, double seconds);
+    std::vector<CellResult> measure_latched(const Cell& cell, Buffers& buffers, double seconds);
     std::vector<CellResult> measure_latencies(const Cell& cell, const Buffers& buffers, double seconds);
-    CellResult measure_windowed(const Cell& cell, const Buffers& buffers, double seconds);
+    CellResult measure_windowed(const Cell& cell, Buffers& buffers, double seconds);
     double probed_rate(const Route& route);
+    std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, Buffers& buffers, int threads);
     const Summary& solo(const Flow& flow, const Buffers& buffers, ChunkLength length, double seconds);
     Policy window_policy(ChunkLength length) const;
 };

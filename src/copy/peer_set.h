@@ -9,7 +9,7 @@
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
 #include "gpu/peer_access.h"
-#include "gpu/route.h"
+#include "gpu/windowed.h"
 #include "node/node.h"
 
 namespace nearfar {
@@ -18,9 +18,9 @@ namespace nearfar {
 struct PeerSetting {
     const Node& node;
     const std::vector<GpuDevice>& gpus;
-    const Buffers& buffers;
+    Buffers& buffers;
     PeerAccess& peers;
-    std::function<double(const Route&)> probed_rate;             // GB/s, rough
+    ProbedRate probed_rate;
     std::function<LinkState(const GpuDevice&)> look_under_load;  // while it moves data
 };
 

@@ -1,5 +1,6 @@
 #include "gpu/route.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -38,7 +39,7 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
     const Buffer& destination = buffers.at(keys.destination);
     source_ordinal_ = source.gpu_ordinal;
     destination_ordinal_ = destination.gpu_ordinal;
-    bytes_ = destination.bytes / static_cast<std::size_t>(shares) / grain * grain;
+    bytes_ = std::min(source.bytes, destination.bytes) / static_cast<std::size_t>(shares) / grain * grain;
     first_ = static_cast<std::size_t>(share) * bytes_;
     seed_ = source.seed;
     memory_nodes_ = source.gpu_ordinal < 0 ? source.memory_nodes : destination.memory_nodes;

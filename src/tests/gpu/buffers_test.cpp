@@ -1,0 +1,69 @@
+// Buffers that grow with the rate of their link, on emulated GPUs.
+#include "gpu/buffers.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "gpu/windowed.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t mega = std::size_t{1} << 20;
+
+class GrowingBuffers : public testing::Test {
+protected:
+    void SetUp() override {
+        node_ = read_node();
+        node_.gpus.assign(1, {});
+        node_.gpus[0].pci = "0000:10:00.0";
+        gpus_ = find_gpus_by_cuda(node_, start_cuda(1));
+        buffers_.plan(cell_);
+        buffers_.allocate_host();
+        buffers_.allocate_device_and_register();
+    }
+
+    std::vector<Route> routes(double rate) {
+        return fitting_routes(cell_.flows[0], keys_, buffers_, node_, gpus_, 1, [rate](const Route&) { return rate; });
+    }
+
+    Node node_;
+    std::vector<GpuDevice> gpus_;
+    const Cell cell_ = parse_cell("n0:g0");
+    const FlowBuffers keys_ = buffers_of(cell_)[0];
+    Buffers buffers_{node_, gpus_, 4 * mega};
+};
+
+TEST_F(GrowingBuffers, StayWhereTheyAreLargeEnough) { EXPECT_EQ(routes(0.8)[0].bytes(), 4 * mega); }
+
+TEST_F(GrowingBuffers, GrowWithTheRateAndHoldThePattern) {
+    const std::vector<Route> grown = routes(4);
+    ASSERT_EQ(grown[0].bytes(), 8 * mega);
+    grown[0].poison();
+    grown[0].queue_copy(0, 8 * mega);
+    ASSERT_EQ(cudaStreamSynchronize(grown[0].stream()), cudaSuccess);
+    EXPECT_NO_THROW(grown[0].verify(8 * mega));
+    EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 8 * mega));
+}
+
+TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
+    // The host's grows to 160 MiB; a GPU of 100 MiB keeps its own.
+    const std::vector<Route> kept = routes(64);
+    EXPECT_EQ(kept[0].bytes(), 4 * mega);
+    EXPECT_EQ(buffers_.at(keys_.source).bytes, 160 * mega);
+    EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 160 * mega));
+    kept[0].poison();
+    kept[0].queue_copy(0, 4 * mega);
+    ASSERT_EQ(cudaStreamSynchronize(kept[0].stream()), cudaSuccess);
+    EXPECT_NO_THROW(kept[0].verify(4 * mega));
+}
+
+}  // namespace
+}  // namespace nearfar
+
+int main(int argc, char** argv) {
+    setenv("EMULATED_CUDA", "gpus=1,memory=100000000,to_gpu=1e10", 1);
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}
