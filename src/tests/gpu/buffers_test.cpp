@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "gpu/windowed.h"
+#include "tests/gpu/tested_gpus.h"
 
 namespace nearfar {
 namespace {
@@ -15,9 +14,7 @@ constexpr std::size_t mega = std::size_t{1} << 20;
 class GrowingBuffers : public testing::Test {
 protected:
     void SetUp() override {
-        node_ = read_node();
-        node_.gpus.assign(1, {});
-        node_.gpus[0].pci = "0000:10:00.0";
+        node_ = node_with_gpus();
         gpus_ = find_gpus_by_cuda(node_, start_cuda(1));
         buffers_.plan(cell_);
         buffers_.allocate_host();
@@ -48,11 +45,15 @@ TEST_F(GrowingBuffers, GrowWithTheRateAndHoldThePattern) {
 }
 
 TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
-    // The host's grows to 160 MiB; a GPU of 100 MiB keeps its own.
-    const std::vector<Route> kept = routes(64);
+    std::vector<void*> taken;
+    for (void* one = nullptr; cudaMalloc(&one, 8 * mega) == cudaSuccess;) taken.push_back(one);
+    cudaGetLastError();
+    const std::vector<Route> kept = routes(4);
+    for (void* one : taken) cudaFree(one);
     EXPECT_EQ(kept[0].bytes(), 4 * mega);
-    EXPECT_EQ(buffers_.at(keys_.source).bytes, 160 * mega);
-    EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 160 * mega));
+    EXPECT_EQ(buffers_.at(keys_.source).bytes, 8 * mega);  // the host has room
+    EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 8 * mega));
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     kept[0].poison();
     kept[0].queue_copy(0, 4 * mega);
     ASSERT_EQ(cudaStreamSynchronize(kept[0].stream()), cudaSuccess);
@@ -61,9 +62,3 @@ TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
 
 }  // namespace
 }  // namespace nearfar
-
-int main(int argc, char** argv) {
-    setenv("EMULATED_CUDA", "gpus=1,memory=100000000,to_gpu=1e10", 1);
-    testing::InitGoogleTest(&argc, argv);
-    return RUN_ALL_TESTS();
-}
