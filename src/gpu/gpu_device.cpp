@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "node/pcie.h"
+#include "node/link_ceiling.h"
 
 namespace nearfar {
 namespace {
