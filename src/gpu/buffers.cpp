@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "memory/copy_series.h"
 
 namespace nearfar {
 namespace {
@@ -88,7 +89,7 @@ void Buffers::allocate_host() {
 }
 
 void Buffers::make_host(const BufferKey& key, Entry& entry) const {
-    entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes,
+    entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes + spare_bytes,
                                               key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
     entry.buffer.on_host = entry.host->data();
     entry.buffer.memory_nodes = entry.host->memory_nodes();
@@ -98,9 +99,10 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     const GpuDevice& gpu = gpus_.at(static_cast<std::size_t>(key.place.index));
     gpu.require();
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    check(cudaMalloc(&entry.buffer.on_device, entry.buffer.bytes), "device memory");
+    const std::size_t bytes = entry.buffer.bytes + spare_bytes;
+    check(cudaMalloc(&entry.buffer.on_device, bytes), "device memory");
     entry.buffer.gpu_ordinal = gpu.ordinal;
-    queue_fill(entry.buffer.on_device, entry.buffer.seed, entry.buffer.bytes / sizeof(std::uint64_t), nullptr);
+    queue_fill(entry.buffer.on_device, entry.buffer.seed, bytes / sizeof(std::uint64_t), nullptr);
     check(cudaDeviceSynchronize(), "filling device memory");
 }
 

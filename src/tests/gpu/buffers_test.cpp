@@ -35,10 +35,10 @@ protected:
 TEST_F(GrowingBuffers, StayWhereTheyAreLargeEnough) { EXPECT_EQ(routes(0.8)[0].bytes(), 4 * mega); }
 
 TEST_F(GrowingBuffers, GrowWithTheRateAndHoldThePattern) {
-    const std::vector<Route> grown = routes(4);
+    std::vector<Route> grown = routes(4);
     ASSERT_EQ(grown[0].bytes(), 8 * mega);
-    grown[0].poison();
-    grown[0].queue_copy(0, 8 * mega);
+    grown[0].begin_series(8 * mega, 1);
+    grown[0].queue_next();
     ASSERT_EQ(cudaStreamSynchronize(grown[0].stream()), cudaSuccess);
     EXPECT_NO_THROW(grown[0].verify(8 * mega));
     EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 8 * mega));
@@ -48,14 +48,14 @@ TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
     std::vector<void*> taken;
     for (void* one = nullptr; cudaMalloc(&one, 8 * mega) == cudaSuccess;) taken.push_back(one);
     cudaGetLastError();
-    const std::vector<Route> kept = routes(4);
+    std::vector<Route> kept = routes(4);
     for (void* one : taken) cudaFree(one);
     EXPECT_EQ(kept[0].bytes(), 4 * mega);
     EXPECT_EQ(buffers_.at(keys_.source).bytes, 8 * mega);  // the host has room
     EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 8 * mega));
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-    kept[0].poison();
-    kept[0].queue_copy(0, 4 * mega);
+    kept[0].begin_series(4 * mega, 1);
+    kept[0].queue_next();
     ASSERT_EQ(cudaStreamSynchronize(kept[0].stream()), cudaSuccess);
     EXPECT_NO_THROW(kept[0].verify(4 * mega));
 }
