@@ -1,6 +1,7 @@
 #include "core/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -57,6 +58,14 @@ std::size_t columns(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// What is said of a word is one line.
+void refuse_control_characters(std::string word) {
+    if (std::none_of(word.begin(), word.end(), [](unsigned char c) { return std::iscntrl(c) != 0; })) return;
+    std::replace_if(
+        word.begin(), word.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    throw WrongUse("'" + word + "' holds control characters, shown as '?'");
+}
+
 // The value of the option at `position`, which moves on where it is a word of its own; empty: it has none.
 std::string value_of(const Option& option, const std::vector<std::string>& words, std::size_t& position) {
     const std::string& word = words[position];
@@ -77,6 +86,7 @@ std::string value_of(const Option& option, const std::vector<std::string>& words
 
 void read_options(const std::vector<std::string>& words, const Options& options,
                   const std::function<void(const std::string&)>& read_word) {
+    for (const std::string& word : words) refuse_control_characters(word);
     std::set<std::string> given;
     bool words_alone = false;
     for (std::size_t i = 1; i < words.size(); ++i) {

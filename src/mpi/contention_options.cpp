@@ -72,8 +72,8 @@ ContentionOptions parse_contention_options(int argc, char** argv) {
     options.words.assign(argv, argv + argc);
     read_options(options.words, table(options), refuse_word);
     if (!options.mpi_only) return options;
-    if (options.ask.layouts.front() != Layout::apart)
-        throw WrongUse("--mpi-only has no movers whose threads --layout could place");
+    if (options.ask.layouts.front() != Layout::apart || options.ask.with == With::stream || options.ask.tasks > 0)
+        throw WrongUse("--mpi-only has no movers: not beside --layout, --with stream or --tasks");
     options.ask.with = With::nothing;
     return options;
 }

@@ -1,7 +1,7 @@
 #include "output/command_line.h"
 
-#include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,22 +10,33 @@
 #include "core/error.h"
 
 namespace nearfar {
-
 namespace {
+
+// The next line up to its comment; false at the end. Looks at each letter as it comes: a device may have no end.
+bool next_line(std::istream& text, const std::string& place, std::string& line) {
+    line.clear();
+    int letter = 0;
+    while ((letter = text.get()) != EOF && letter != '\n') {
+        if (std::iscntrl(letter) != 0 && letter != '\t' && letter != '\r') throw WrongUse(place + ": it is no text");
+        line += static_cast<char>(letter);
+    }
+    const bool some = letter != EOF || !line.empty();
+    line = line.substr(0, line.find('#'));
+    return some;
+}
 
 void read_cells(std::istream& lines, const std::string& name, std::vector<Cell>& cells) {
     std::string line;
-    for (int number = 1; std::getline(lines, line); ++number) {
-        if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0 && std::isspace(c) == 0; }))
-            throw WrongUse(name + ":" + std::to_string(number) + ": it is no text");
-        line = line.substr(0, line.find('#'));
+    for (int number = 1;; ++number) {
+        const std::string place = name + ":" + std::to_string(number);
+        if (!next_line(lines, place, line)) return;
         const std::size_t first = line.find_first_not_of(" \t\r");
         if (first == std::string::npos) continue;
         const std::size_t last = line.find_last_not_of(" \t\r");
         try {
             cells.push_back(parse_cell(line.substr(first, last - first + 1)));
         } catch (const CellError& error) {
-            throw WrongUse(name + ":" + std::to_string(number) + ": " + error.what());
+            throw WrongUse(place + ": " + error.what());
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -25,6 +26,13 @@ std::string words_of_end(int status) {
     if (signal == SIGABRT) return "aborted (" + name + ")";
     if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL) return "crashed (" + name + ")";
     return "was killed (" + name + ")";
+}
+
+pid_t parent_of(pid_t process) {
+    std::ifstream lines("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(lines, line);)
+        if (line.rfind("PPid:", 0) == 0) return static_cast<pid_t>(std::atoi(line.c_str() + 5));
+    return 0;
 }
 
 std::string memory_kill_file() {

@@ -33,6 +33,7 @@ constexpr double between_looks = 0.02;    // seconds
 constexpr double to_be_known_dead = 2;    // a process closes its socket a little before its exit status is there
 constexpr double to_end_when_killed = 2;  // one that hangs in the driver stays, and is nobody's any more
 constexpr double between_interrupts = 1;  // a launcher's signal reaches front and supervisor: that is one, not two
+constexpr double between_starter_looks = 0.25;
 constexpr double to_say_why = 0.3;
 constexpr int most_without_news = 3;            // processes in a row that ended without an answer
 constexpr useconds_t launcher_first = 100'000;  // microseconds: a launcher's own way of ending comes before the exit code
@@ -72,10 +73,30 @@ struct End {
     bool node_failed = true;
 };
 
+// The process that started the front one, and whether it is still there. Nobody asks after it where a hang-up is ignored, as under nohup.
+class Starter {
+public:
+    explicit Starter(pid_t front) : front_(front) {
+        struct sigaction hang_up {};
+        if (sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) process_ = parent_of(front_);
+    }
+
+    bool is_gone() {
+        if (process_ <= 1 || now() < next_look_) return false;
+        next_look_ = now() + between_starter_looks;
+        return parent_of(front_) != process_;
+    }
+
+private:
+    pid_t front_;
+    pid_t process_ = 0;
+    double next_look_ = 0;
+};
+
 class Supervisor {
 public:
     Supervisor(const Supervised& how, const Measure& measure)
-        : how_(how), measure_(measure), account_(how.run, how.json), begin_(now()), front_(getppid()) {}
+        : how_(how), measure_(measure), account_(how.run, how.json), begin_(now()), front_(getppid()), starter_(front_) {}
 
     int run() {
         int without_news = 0;
@@ -125,6 +146,7 @@ private:
     Account account_;
     double begin_;
     pid_t front_;
+    Starter starter_;
     pid_t child_ = -1;
     int status_ = 0;
     std::optional<LineChannel> channel_;
@@ -212,6 +234,8 @@ private:
             }
             if (heard == Heard::closed) return death();
             if (getppid() != front_) return abandoned();
+            if (starter_.is_gone())
+                return {End::Kind::stopped, "interrupted", "whoever started " + how_.run.name + " is gone", false};
             if (how_.collective) {
                 // Ranks that agreed on what is wrong end one after the other, and this one says it.
                 const std::string gone = gone_ranks(account_.ranks());

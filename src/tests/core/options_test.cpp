@@ -69,6 +69,8 @@ TEST(Options, WhatIsWrongIsSaidWithItsOptionAndWhatIsWanted) {
         {{"--fast=1"}, "--fast takes no value, not '1'"},
         {{"--limit=1", "--limit=1"}, "--limit stands twice"},
         {{"--file", "--file=f"}, "--file stands twice"},
+        {{"a\nb"}, "'a?b' holds control characters, shown as '?'"},
+        {{"--limit=1\x1b[2J"}, "'--limit=1?[2J' holds control characters, shown as '?'"},
         {{"--side=middle"}, "--side: 'middle' is none of left, right, both"},
         {{"--names=a,,b"}, "--names needs a list with single commas between its parts, not 'a,,b'"},
         {{"--names=a,"}, "--names needs a list with single commas between its parts, not 'a,'"},

@@ -46,6 +46,8 @@ TEST(ContentionOptions, WhatMakesNoSenseIsRefused) {
     EXPECT_THROW(parse({"--layout", "apart"}), WrongUse);
     EXPECT_THROW(parse({"--layout", "split,split"}), WrongUse);
     EXPECT_THROW(parse({"--mpi-only", "--layout", "split"}), WrongUse);
+    EXPECT_THROW(parse({"--mpi-only", "--with", "stream"}), WrongUse) << "nothing would move beside MPI";
+    EXPECT_THROW(parse({"--tasks", "1", "--mpi-only"}), WrongUse);
     EXPECT_THROW(parse({"--tasks", "0"}), WrongUse);
     EXPECT_THROW(parse({"--tasks", "1.5"}), WrongUse);
     EXPECT_THROW(parse({"--sizes", "1GiB"}), WrongUse);

@@ -226,6 +226,36 @@ TEST_F(Supervising, AFrontThatIsKilledLeavesADocumentAndNobody) {
     EXPECT_NE(kill(measuring, 0), 0) << "the measuring process lives on";
 }
 
+// The front's parent ends while a cell is measured; `ignored`: hang-ups are, as under nohup.
+void start_and_go(const Supervised& how, bool ignored, double seconds) {
+    const pid_t starter = fork();
+    if (starter == 0) {
+        if (ignored) std::signal(SIGHUP, SIG_IGN);
+        if (fork() == 0)
+            _exit(supervise(how, [seconds](Teller& teller, const std::vector<Cell>*, double) {
+                catch_interrupts();
+                teller.cells({parse_cell(three[0])});
+                teller.under_way(0, 1, 30, three[0], {three[0]});
+                std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                teller.skipped({three[0], "busy", "measured to its end"});
+            }));
+        usleep(300000);
+        _exit(0);
+    }
+    waitpid(starter, nullptr, 0);
+}
+
+TEST_F(Supervising, AStarterThatIsGoneEndsTheRunWithItsDocument) {
+    start_and_go(how_, false, 60);
+    expect(document(),
+           R"("skipped": [{"cell": "c0:n0/copy", "code": "interrupted", "reason": "whoever started nearfar-test is gone"}])");
+}
+
+TEST_F(Supervising, UnderNohupTheStarterMayGo) {
+    start_and_go(how_, true, 1);
+    expect(document(), "measured to its end");
+}
+
 TEST_F(Supervising, AFileThatCannotBeIsWrongUseBeforeAnythingIsMeasured) {
     how_.file = "/no/such/folder/document.json";
     const double begin = now();

@@ -81,7 +81,7 @@ TEST(TaskWorker, ServesOneAssignmentAfterTheOther) {
     while ((line = heard(ends.program)).rfind("chunk", 0) == 0) last = line;
     EXPECT_EQ(last, "chunk\t2") << "what was under way at the stop is told too";
     EXPECT_EQ(line, "end");
-    const Verified verified = parse_verified(parse_message(heard(ends.program)));
+    const Verified verified = verified_of(parse_message(heard(ends.program)));
     EXPECT_EQ((std::vector<std::uint64_t>{verified.bytes, verified.copies, verified.seen}),
               (std::vector<std::uint64_t>{4096, 7, 5}));
     ends.program.close();
