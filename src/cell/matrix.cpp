@@ -1,15 +1,37 @@
 #include "cell/matrix.h"
 
-#include <algorithm>
+#include <functional>
 #include <string>
 
+#include "cell/representatives.h"
 #include "core/error.h"
-#include "node/cpus.h"
 
 namespace nearfar {
 namespace {
 
 Flow between(Endpoint source, Endpoint destination) { return {source, destination, {}}; }
+
+NotMeasured represented(const Cell& cell, const std::string& by) {
+    return {cell.text(), "representative", "represented by " + by};
+}
+
+// What `of` makes of each GPU with each memory that may be used.
+Matrix every_gpu_and_memory(const Node& node, bool all, const std::function<std::vector<Cell>(Endpoint, Endpoint)>& of) {
+    Matrix matrix;
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+        const Endpoint gpu{Place::gpu_memory, static_cast<int>(i)};
+        for (const auto& [memory, measured] : memories_that_stand_for(node, node.gpus[i])) {
+            for (const Cell& cell : of({Place::numa_memory, memory}, gpu)) {
+                const std::string instead = "n" + std::to_string(measured) + ":" + gpu.text();
+                if (all || measured == memory)
+                    matrix.cells.push_back(cell);
+                else
+                    matrix.left_out.push_back(represented(cell, instead + " (same package, class and distance)"));
+            }
+        }
+    }
+    return matrix;
+}
 
 std::string known_gpus(const Node& node) {
     if (node.gpus.empty()) return "this node has no NVIDIA GPU on its PCI bus";
@@ -24,23 +46,18 @@ std::string known_memory(const Node& node) {
 
 }  // namespace
 
-std::vector<Cell> host_device_matrix(const Node& node) {
-    std::vector<Cell> cells;
-    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-        for (const int numa : node.usable_memory()) {
-            const Endpoint gpu{Place::gpu_memory, static_cast<int>(i)};
-            const Endpoint memory{Place::numa_memory, numa};
-            cells.push_back({{between(memory, gpu)}});
-            cells.push_back({{between(gpu, memory)}});
-            cells.push_back({{between(memory, gpu), between(gpu, memory)}});
-        }
-    }
-    return cells;
+Matrix host_device_matrix(const Node& node, bool all) {
+    return every_gpu_and_memory(node, all, [](Endpoint memory, Endpoint gpu) {
+        const Flow down = between(memory, gpu);
+        const Flow up = between(gpu, memory);
+        return std::vector<Cell>{{{down}}, {{up}}, {{down, up}}};
+    });
 }
 
-std::vector<Cell> quick_matrix(const Node& node) {
-    std::vector<Cell> cells = host_device_matrix(node);
-    cells.erase(std::remove_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.flows.size() > 1; }), cells.end());
+Matrix quick_matrix(const Node& node, bool all) {
+    Matrix matrix = every_gpu_and_memory(node, all, [](Endpoint memory, Endpoint gpu) {
+        return std::vector<Cell>{{{between(memory, gpu)}}, {{between(gpu, memory)}}};
+    });
     const auto count = static_cast<int>(node.gpus.size());
     for (const bool read : {false, true}) {
         for (int a = 0; a < count; ++a) {
@@ -48,27 +65,27 @@ std::vector<Cell> quick_matrix(const Node& node) {
                 if (a == b) continue;
                 Flow flow = between({Place::gpu_memory, a}, {Place::gpu_memory, b});
                 if (read) flow.driver = flow.destination;
-                cells.push_back({{flow}});
+                matrix.cells.push_back({{flow}});
             }
         }
     }
-    return cells;
+    return matrix;
 }
 
-std::vector<Cell> stream_matrix(const Node& node) {
-    std::vector<Cell> cells;
-    Cell all;
-    for (const NumaNode& cores : node.numa_nodes) {
-        if (intersection(cores.cpus, node.allowed_cpus).empty()) continue;
-        for (const int memory : node.usable_memory()) {
-            Flow flow = between({Place::cores, cores.index}, {Place::numa_memory, memory});
-            flow.kernel = Kernel::triad;
-            cells.push_back({{flow}});
-            if (memory == cores.index) all.flows.push_back(flow);
-        }
+Matrix stream_matrix(const Node& node, bool all) {
+    Matrix matrix;
+    Cell own;
+    for (const auto& [pair, measured] : pairs_that_stand_for(node)) {
+        Flow flow = between({Place::cores, pair.first}, {Place::numa_memory, pair.second});
+        flow.kernel = Kernel::triad;
+        if (all || measured == pair)
+            matrix.cells.push_back({{flow}});
+        else
+            matrix.left_out.push_back(represented({{flow}}, "another pair of the same packages and distance"));
+        if (pair.first == pair.second) own.flows.push_back(flow);
     }
-    if (all.flows.size() > 1) cells.push_back(all);
-    return cells;
+    if (own.flows.size() > 1) matrix.cells.push_back(own);
+    return matrix;
 }
 
 std::string absent_endpoint(const Cell& cell, const Node& node) {

@@ -4,19 +4,26 @@
 #include <vector>
 
 #include "cell/cell.h"
+#include "cell/measure.h"
 #include "node/node.h"
 
 namespace nearfar {
 
-// Each GPU with each NUMA node of host memory that may be used: to the GPU, back, both at once.
-std::vector<Cell> host_device_matrix(const Node& node);
+// What is measured, and what is not because another cell stands for it (cell/representatives.h).
+struct Matrix {
+    std::vector<Cell> cells;
+    std::vector<NotMeasured> left_out;
+};
+
+// Each GPU with each NUMA node of host memory that may be used: to the GPU, back, both at once. `all`: no representatives.
+Matrix host_device_matrix(const Node& node, bool all = false);
 
 // The one-way cells of a quick look: each GPU with each NUMA node of host memory, to the GPU and back, and each ordered pair of
 // GPUs, written and read.
-std::vector<Cell> quick_matrix(const Node& node);
+Matrix quick_matrix(const Node& node, bool all = false);
 
 // STREAM triad of each NUMA node's cores on each NUMA node's memory, and of all nodes on their own at once.
-std::vector<Cell> stream_matrix(const Node& node);
+Matrix stream_matrix(const Node& node, bool all = false);
 
 // What a cell names that this node does not have, in words; empty where it has all.
 std::string absent_endpoint(const Cell& cell, const Node& node);

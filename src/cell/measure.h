@@ -119,6 +119,7 @@ struct Policy {
     std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
     bool even_if_busy = false;       // measure GPUs that other processes use
     bool quick = false;              // pairs of GPUs together, few samples, suspects once more
+    bool all = false;                // without cells: those too that another one stands for
     std::vector<Cell> aggressors;    // run in the background, beside everything that is measured
     double sample_seconds = 0.0105;  // of a sample
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least

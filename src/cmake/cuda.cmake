@@ -1,14 +1,16 @@
 # The GPU half of the library and the programs that need it.
-if(NOT NEARFAR_CUDA_ARCHITECTURES)
-  # PTX of the oldest lets the driver make code for everything else.
-  set(NEARFAR_CUDA_ARCHITECTURES 75-virtual 80-real 90-real)
-endif()
-set(CMAKE_CUDA_ARCHITECTURES ${NEARFAR_CUDA_ARCHITECTURES})
 set(CMAKE_CUDA_STANDARD 17)
 enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.2)
   message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is older than 12.2: set CUDACXX to a newer nvcc")
 endif()
+set(CMAKE_CUDA_ARCHITECTURES ${NEARFAR_CUDA_ARCHITECTURES})
+if(NOT NEARFAR_CUDA_ARCHITECTURES)
+  include(cmake/cuda_architectures.cmake)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE NEARFAR_LISTED COMMAND_ERROR_IS_FATAL ANY)
+  nearfar_cuda_architectures("${NEARFAR_LISTED}" CMAKE_CUDA_ARCHITECTURES)
+endif()
+string(APPEND CMAKE_CUDA_FLAGS " --threads 0") # the architectures of a file at the same time
 find_package(CUDAToolkit REQUIRED)
 
 set(NEARFAR_CUDA_HEADERS ${CUDAToolkit_INCLUDE_DIRS} CACHE INTERNAL "Where cuda_runtime_api.h is")

@@ -23,7 +23,8 @@ std::vector<BackgroundFlow> aggressor_flows(const std::vector<Cell>& aggressors,
     std::vector<BackgroundFlow> found;
     for (const Flow& flow : flows_of(aggressors)) {
         const std::size_t bytes = task_buffer_bytes(flow.tasks);
-        const std::size_t chunk = chunk_for(flow_ceiling(flow, gpus).value_or(usual_rate), bytes, ChunkLength::short_one);
+        const std::size_t chunk =
+            chunk_for(flow_ceiling(flow, gpus).value_or(usual_rate), bytes, ChunkLength::short_one, flow.tasks);
         for (int task = 0; task < flow.tasks; ++task)
             found.push_back(background_process({flow, bytes, chunk}, command, patience));
     }

@@ -13,6 +13,11 @@ double Baselines::probed_rate(const Route& route, const Policy& policy) {
     return probed_[route.flow().text()] = probe_rate(route, policy.warm_up_seconds);
 }
 
+std::vector<Route> Baselines::fitting_routes(const Flow& flow, const FlowBuffers& keys, int threads, const Policy& policy) {
+    return nearfar::fitting_routes(flow, keys, buffers_, node_, gpus_, threads,
+                                   [&](const Route& route) { return probed_rate(route, policy); });
+}
+
 const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds) {
     const Flow one = flow.alone();
     const auto known = solos_.find({one.text(), length});

@@ -23,6 +23,9 @@ public:
     // GB/s of a route, roughly: to choose its chunk, not to report. Binds the calling thread where it is not known yet.
     double probed_rate(const Route& route, const Policy& policy);
 
+    // plan_routes over buffers that are made larger first where they are too small for the rate and memory allows (buffer_for).
+    std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, int threads, const Policy& policy);
+
     bool has_solo(const Flow& flow, ChunkLength length) const { return solos_.count({flow.alone().text(), length}) != 0; }
     // A flow's rate alone, by one task, in a window of its own; at most `seconds` where it is not known yet.
     const Summary& solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds);

@@ -35,7 +35,10 @@ namespace {
 
 // One flow alone: copies of each size behind a latch.
 std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
-    std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], setting.buffers, setting.node, setting.gpus, 1);
+    const FlowBuffers keys = buffers_of(cell)[0];
+    std::vector<Route> routes = policy.sizes.empty()
+                                    ? setting.baselines.fitting_routes(cell.flows[0], keys, 1, policy)
+                                    : plan_routes(cell.flows[0], keys, setting.buffers, setting.node, setting.gpus, 1);
     Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
     const std::vector<std::size_t> sizes = policy.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy.sizes;
@@ -83,10 +86,11 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
         const int threads = flow.is_by_processes() ? 1 : flow.tasks;
-        window.routes.push_back(plan_routes(flow, keys[i], setting.buffers, setting.node, setting.gpus, threads));
+        window.routes.push_back(setting.baselines.fitting_routes(flow, keys[i], threads, policy));
         const Route& route = window.routes[i][0];
-        const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks) : route.bytes();
-        chunks.push_back(chunk_for(setting.baselines.probed_rate(route, policy), bytes, length));
+        const std::size_t whole = route.bytes() / (flow.is_peer_flow() ? peer_factor : 1);
+        const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks, whole) : route.bytes();
+        chunks.push_back(chunk_for(setting.baselines.probed_rate(route, policy), bytes, length, flow.tasks));
         if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});
     }
     window.largest_chunk = *std::max_element(chunks.begin(), chunks.end());

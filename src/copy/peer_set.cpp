@@ -23,7 +23,7 @@ Ready make_ready(const std::vector<Cell>& cells, std::size_t place, const Policy
     const Flow& flow = cells[place].flows[0];
     require_gpus(flow, setting.gpus);
     setting.peers.arrange(cells[place]);
-    std::vector<Route> routes = plan_routes(flow, buffers_of(cells[place])[0], setting.buffers, setting.node, setting.gpus, 1);
+    std::vector<Route> routes = setting.baselines.fitting_routes(flow, buffers_of(cells[place])[0], 1, policy);
     const std::size_t chunk =
         chunk_for(setting.baselines.probed_rate(routes[0], policy), routes[0].bytes(), ChunkLength::short_one);
     return {place, std::move(routes), chunk};

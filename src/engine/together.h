@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cell/measure.h"
+#include "engine/sampling.h"
 
 namespace nearfar {
 
@@ -38,20 +39,13 @@ struct TogetherSpec {
     std::size_t flow;   // which of the cell's flows it serves; ascending from 0
 };
 
-struct TogetherOutcome {
-    std::vector<Summary> rates;      // one for each flow, its tasks together, GB/s
-    std::vector<double> task_rates;  // each task's median, GB/s; 0 for a starved one
-    Summary total;
+struct TogetherOutcome : WindowSamples {
     std::vector<std::vector<int>> cpus;  // each task's binding in effect
     std::vector<std::size_t> moved;      // bytes, by each task
-    bool converged = false;
-    double begin = 0;  // of the samples, on CLOCK_MONOTONIC
-    double end = 0;
 };
 
-// Runs until the medians of every flow and of their sum are known well enough, at most `seconds`; three times as long where the flows
-// are too slow for one sub-window. `under_load` is called once,
-// while all move. Rethrows what a body throws.
+// Runs until the medians of every flow and of their sum are known well enough, at most `seconds` (see Sampling). `under_load` is
+// called once, while all move. Rethrows what a body throws.
 TogetherOutcome run_together(const std::vector<TogetherSpec>& specs, const Policy& policy, double seconds,
                              const std::function<void()>& under_load);
 

@@ -10,12 +10,11 @@ namespace {
 constexpr double stalled_seconds = 0.05;
 constexpr double stalled_chunks = 10;
 
-// Nothing of it has completed for many of its own chunks' time.
+}  // namespace
+
 bool is_stalled(const CompletionLog& log, double time) {
     return time - log.times.back() > std::max(stalled_seconds, stalled_chunks * log.chunk_seconds());
 }
-
-}  // namespace
 
 double CompletionLog::bytes_at(double time) const {
     const auto after = std::upper_bound(times.begin(), times.end(), time);
@@ -44,7 +43,8 @@ SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double set
     for (const CompletionLog& log : logs)
         if (!log.times.empty()) newest = std::max(newest, log.times.back());
     for (const CompletionLog& log : logs) {
-        if (log.times.size() < least || is_stalled(log, newest)) continue;
+        windows.moving.push_back(log.times.size() >= least && !is_stalled(log, newest));
+        if (!windows.moving.back()) continue;
         begin = std::max(begin, log.times.front());
         end = std::min(end, log.times.back());
     }

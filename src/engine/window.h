@@ -17,10 +17,14 @@ struct CompletionLog {
     double chunk_seconds() const;
 };
 
+// Nothing of it has completed for many of its own chunks' time, and 50 ms, before `time`.
+bool is_stalled(const CompletionLog& log, double time);
+
 struct SubWindows {
     double begin = 0;
     double length = 0;
     std::size_t count = 0;
+    std::vector<bool> moving;                // [flow]: not starved
     std::vector<std::vector<double>> rates;  // [flow][sub-window], GB/s
     std::vector<double> total;               // [sub-window], GB/s
 };

@@ -20,7 +20,7 @@ int first_ordinal(const std::vector<GpuDevice>& gpus) {
     return -1;
 }
 
-void register_host(void* data, std::size_t bytes) {
+void page_lock(void* data, std::size_t bytes) {
     const cudaError_t result = cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     if (result == cudaSuccess) return;
     const std::string words = std::string("host memory cannot be page-locked (cudaHostRegister): ") + cudaGetErrorString(result);
@@ -48,23 +48,25 @@ std::vector<FlowBuffers> buffers_of(const Cell& cell) {
     return taken;
 }
 
-std::size_t task_buffer_bytes(int tasks) {
-    return std::max(least_task_buffer, buffer_bytes / static_cast<std::size_t>(tasks) / buffer_grain * buffer_grain);
+std::size_t task_buffer_bytes(int tasks, std::size_t whole) {
+    return std::max(least_task_buffer, whole / static_cast<std::size_t>(tasks) / buffer_grain * buffer_grain);
 }
 
 Buffers::~Buffers() {
-    for (auto& [key, entry] : entries_) {
-        if (entry.registered) cudaHostUnregister(entry.buffer.on_host);
-        if (entry.buffer.on_device != nullptr && cudaSetDevice(entry.buffer.gpu_ordinal) == cudaSuccess)
-            cudaFree(entry.buffer.on_device);
-    }
+    for (auto& [key, entry] : entries_) release(entry);
+}
+
+void Buffers::release(Entry& entry) {
+    if (entry.registered) cudaHostUnregister(entry.buffer.on_host);
+    if (entry.buffer.on_device != nullptr && cudaSetDevice(entry.buffer.gpu_ordinal) == cudaSuccess)
+        cudaFree(entry.buffer.on_device);
 }
 
 void Buffers::plan(const Cell& cell) {
     for (const FlowBuffers& flow : buffers_of(cell)) {
         for (const BufferKey& key : {flow.source, flow.destination}) {
             Entry& entry = entries_[key];
-            entry.buffer.bytes = key.peer ? bytes_ * peer_factor : bytes_;
+            entry.buffer.bytes = std::max(entry.buffer.bytes, usual_bytes(key));
             // Different everywhere, so that data of another buffer never passes for this one's.
             if (entry.buffer.seed == 0) entry.buffer.seed = (static_cast<std::uint64_t>(entries_.size()) << 44) + 1;
         }
@@ -77,16 +79,20 @@ void Buffers::allocate_host() {
         if (key.place.place != Place::numa_memory || entry.host || entry.trouble) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
-                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes + spare_bytes,
-                                                          key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
-                entry.buffer.on_host = entry.host->data();
-                entry.buffer.memory_nodes = entry.host->memory_nodes();
+                make_host(key, entry);
             } catch (...) {
                 entry.trouble = std::current_exception();
             }
         });
     }
     for (std::thread& worker : workers) worker.join();
+}
+
+void Buffers::make_host(const BufferKey& key, Entry& entry) const {
+    entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes + spare_bytes,
+                                              key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
+    entry.buffer.on_host = entry.host->data();
+    entry.buffer.memory_nodes = entry.host->memory_nodes();
 }
 
 void Buffers::make_device(const BufferKey& key, Entry& entry) const {
@@ -100,22 +106,58 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     check(cudaDeviceSynchronize(), "filling device memory");
 }
 
-void Buffers::allocate_device_and_register() {
+void Buffers::register_host(Entry& entry) const {
     const int any = first_ordinal(gpus_);
+    if (any < 0) return;
+    check(cudaSetDevice(any), "cudaSetDevice");
+    page_lock(entry.buffer.on_host, entry.host->bytes());
+    entry.registered = true;
+    entry.buffer.mapped = true;
+}
+
+void Buffers::allocate_device_and_register() {
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
         try {
             if (key.place.place == Place::gpu_memory) {
                 if (entry.buffer.on_device == nullptr) make_device(key, entry);
-            } else if (!key.pageable && !entry.registered && any >= 0) {
-                check(cudaSetDevice(any), "cudaSetDevice");
-                register_host(entry.buffer.on_host, entry.host->bytes());
-                entry.registered = true;
-                entry.buffer.mapped = true;
+            } else if (!key.pageable && !entry.registered) {
+                register_host(entry);
             }
         } catch (...) {
             entry.trouble = std::current_exception();
         }
+    }
+}
+
+bool Buffers::can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const {
+    const auto can = [&](const BufferKey& key) {
+        const Entry& entry = entries_.at(key);
+        return entry.buffer.bytes < bytes && bytes < entry.refused;
+    };
+    return can(flow.source) || can(flow.destination);
+}
+
+void Buffers::enlarge(const FlowBuffers& flow, std::size_t bytes) {
+    for (const BufferKey& key : {flow.source, flow.destination}) {
+        Entry& entry = entries_.at(key);
+        if (entry.buffer.bytes >= bytes || bytes >= entry.refused) continue;
+        Entry larger;
+        larger.buffer.seed = entry.buffer.seed;
+        larger.buffer.bytes = bytes;
+        try {
+            if (key.place.place == Place::gpu_memory) {
+                make_device(key, larger);
+            } else {
+                make_host(key, larger);
+                if (!key.pageable) register_host(larger);
+            }
+            std::swap(entry, larger);
+        } catch (const Prevented&) {
+            entry.refused = bytes;
+            cudaGetLastError();  // is told to the next caller otherwise
+        }
+        release(larger);
     }
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,8 +22,8 @@ extern const std::size_t buffer_bytes;
 constexpr std::size_t peer_factor = 2;
 constexpr std::size_t buffer_grain = std::size_t{2} << 20;
 
-// Bytes of the buffers of each of several processes that share a flow.
-std::size_t task_buffer_bytes(int tasks);
+// Bytes of the buffers of each of several processes that share a flow, whose buffer alone has `whole`.
+std::size_t task_buffer_bytes(int tasks, std::size_t whole = buffer_bytes);
 
 // Which of a cell's buffers on one place; flows of a cell never share one.
 struct BufferKey {
@@ -68,6 +70,12 @@ public:
     void allocate_host();
     // Device memory, and host memory registered with CUDA; likewise.
     void allocate_device_and_register();
+    // The bytes of a buffer, if nothing larger is asked for.
+    std::size_t usual_bytes(const BufferKey& key) const { return key.peer ? bytes_ * peer_factor : bytes_; }
+    // Whether one of a flow's two buffers is smaller than `bytes`, and was not refused so much before.
+    bool can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const;
+    // Makes both of at least `bytes`, while nobody uses them. One for which memory is too short stays as it is.
+    void enlarge(const FlowBuffers& flow, std::size_t bytes);
     // Throws why the buffer is not to be had.
     const Buffer& at(const BufferKey& key) const;
 
@@ -77,13 +85,17 @@ private:
         std::unique_ptr<HostBuffer> host;
         bool registered = false;
         std::exception_ptr trouble;
+        std::size_t refused = SIZE_MAX;  // bytes that memory was too short for
     };
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
     std::size_t bytes_;
     std::map<BufferKey, Entry> entries_;
 
+    void make_host(const BufferKey& key, Entry& entry) const;
     void make_device(const BufferKey& key, Entry& entry) const;
+    void register_host(Entry& entry) const;
+    static void release(Entry& entry);
 };
 
 }  // namespace nearfar

@@ -9,7 +9,7 @@
 #include "gpu/cuda_environment.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "node/pcie.h"
+#include "node/link_ceiling.h"
 
 namespace nearfar {
 namespace {

@@ -40,7 +40,7 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
     const Buffer& destination = buffers.at(keys.destination);
     source_ordinal_ = source.gpu_ordinal;
     destination_ordinal_ = destination.gpu_ordinal;
-    bytes_ = destination.bytes / static_cast<std::size_t>(shares) / grain * grain;
+    bytes_ = std::min(source.bytes, destination.bytes) / static_cast<std::size_t>(shares) / grain * grain;
     room_ = bytes_ + spare_bytes / static_cast<std::size_t>(shares) / step_bytes * step_bytes;
     const std::size_t read_from = static_cast<std::size_t>(share) * bytes_;
     const std::size_t written_from = static_cast<std::size_t>(share) * room_;

@@ -1,11 +1,9 @@
 #include "gpu/route_plan.h"
 
+#include "node/link_ceiling.h"
+
 namespace nearfar {
 namespace {
-
-// NVLink 4: GB/s of a lane in one direction, and what is payload of it (256 bytes in 18 flits of 16).
-constexpr double lane_rate = 25.0;
-constexpr double payload = 16.0 / 18;
 
 const GpuDevice& at(const std::vector<GpuDevice>& gpus, int index) { return gpus[static_cast<std::size_t>(index)]; }
 
@@ -37,9 +35,8 @@ std::vector<Route> plan_routes(const Flow& flow, const FlowBuffers& keys, const 
 
 std::optional<double> flow_ceiling(const Flow& flow, const std::vector<GpuDevice>& gpus) {
     if (flow.is_host_flow()) return driving_gpu(flow, gpus).ceiling(flow.to_gpu());
-    const int lanes = lanes_between(flow, gpus);
-    if (flow.staged || lanes == 0 || at(gpus, flow.source.index).management.nvlink_generation != 4) return {};
-    return lanes * lane_rate * payload;
+    if (flow.staged) return {};
+    return nvlink_ceiling(at(gpus, flow.source.index).management.nvlink_generation, lanes_between(flow, gpus));
 }
 
 int lanes_between(const Flow& flow, const std::vector<GpuDevice>& gpus) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t queued_chunks = 4;  // never fewer than three are left while one is waited for
 constexpr int alignments = 5;
+constexpr double least_probe_seconds = 0.001;  // in less, what the host takes to queue and to wait counts too much
 
 // The events of one task: a ring for its chunks and a reference whose time on CLOCK_MONOTONIC is known.
 class Events {
@@ -101,36 +102,35 @@ Mover checked_mover(Route& route, std::size_t chunk, std::size_t flow) {
             [&route] { return route.verify(); }};
 }
 
-ChunkLength chunk_length(const Cell& cell) {
-    const int gpu = cell.flows[0].driving_gpu();
-    const bool alone = std::all_of(cell.flows.begin(), cell.flows.end(), [gpu](const Flow& flow) {
-        return flow.is_host_flow() && flow.driving_gpu() == gpu && flow.tasks == 1;
-    });
-    return alone ? ChunkLength::long_one : ChunkLength::short_one;
-}
-
-std::size_t chunk_for(double rate, std::size_t buffer, ChunkLength length) {
-    const double chunk_seconds = length == ChunkLength::long_one ? 0.0048 : 0.0013;
-    constexpr std::size_t grain = std::size_t{1} << 20;
-    constexpr std::size_t usual_most = 64 * grain;
-    const auto wanted = std::max(grain, static_cast<std::size_t>(rate * 1e9 * chunk_seconds) / grain * grain);
-    if (wanted > 2 * usual_most) return std::min(wanted, buffer);  // faster than any host link: a ring of one
-    return std::min({wanted, usual_most, std::max(grain, buffer / 4 / grain * grain)});
+std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, Buffers& buffers, const Node& node,
+                                  const std::vector<GpuDevice>& gpus, int threads, const ProbedRate& probed_rate) {
+    std::size_t bytes = 0;
+    {  // nobody uses the buffers while they are made anew
+        std::vector<Route> routes = plan_routes(flow, keys, buffers, node, gpus, threads);
+        bytes = buffer_for(probed_rate(routes[0]), flow.is_host_flow(), buffers.usual_bytes(keys.destination));
+        if (!buffers.can_be_enlarged(keys, bytes)) return routes;
+    }
+    buffers.enlarge(keys, bytes);
+    return plan_routes(flow, keys, buffers, node, gpus, threads);
 }
 
 double probe_rate(const Route& route, double seconds) {
     route.make_current();
-    const std::size_t bytes = std::min(route.bytes(), std::size_t{route.flow().is_peer_flow() ? 256U : 32U} << 20);
+    std::size_t bytes = std::min(route.bytes(), std::size_t{route.flow().is_peer_flow() ? 256U : 32U} << 20);
     const double end = now() + seconds;
     double before = 0;
     double rate = 0;
+    bool too_short = false;
     do {
         before = rate;
         const double start = now();
         for (int i = 0; i < 2; ++i) route.queue_copy(bytes);
         check(cudaStreamSynchronize(route.stream()), "warming up");
-        rate = 2 * static_cast<double>(bytes) / (now() - start) / 1e9;
-    } while ((before == 0 || std::abs(rate - before) > 0.02 * rate) && now() < end && !interrupted());
+        const double took = now() - start;
+        rate = 2 * static_cast<double>(bytes) / took / 1e9;
+        too_short = took < least_probe_seconds && bytes < route.bytes();
+        if (too_short) bytes = std::min(4 * bytes, route.bytes());
+    } while ((too_short || before == 0 || std::abs(rate - before) > 0.02 * rate) && now() < end && !interrupted());
     return rate;
 }
 

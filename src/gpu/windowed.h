@@ -7,7 +7,9 @@
 #include "cell/measure.h"
 #include "engine/checked_run.h"
 #include "engine/together.h"
+#include "gpu/chunks.h"
 #include "gpu/route.h"
+#include "gpu/route_plan.h"
 
 namespace nearfar {
 
@@ -23,14 +25,12 @@ void begin_chunks(Route& route, std::size_t chunk);
 void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
                  const std::function<void()>& ready = nullptr);
 
-// How long a chunk lasts alone. Of each copy about 14 us are its start-up: 1 % of a short one, which other GPUs' flows fill; where
-// one GPU is alone with the bus nobody does, and chunks are long.
-enum class ChunkLength { short_one, long_one };
-ChunkLength chunk_length(const Cell& cell);
+// A route's rough rate in GB/s, probed or known from before.
+using ProbedRate = std::function<double(const Route&)>;
 
-// The chunk that lasts about 1.3 ms (short) or 4.8 ms (long) at a rate in GB/s: at least 1 MiB, at most the buffer; several to a
-// buffer where they are no larger than 64 MiB each.
-std::size_t chunk_for(double rate, std::size_t buffer, ChunkLength length);
+// Routes over a flow's buffers (plan_routes), which are made larger first where they are too small for the rate and memory allows.
+std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, Buffers& buffers, const Node& node,
+                                  const std::vector<GpuDevice>& gpus, int threads, const ProbedRate& probed_rate);
 
 // The rate of a route in GB/s from a few copies in a row: to choose its chunk, not to report.
 double probe_rate(const Route& route, double seconds);

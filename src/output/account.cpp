@@ -142,7 +142,11 @@ std::string Account::table() const {
     std::string lines = results_.empty() ? "" : heading_;
     for (const std::string& result : results_) lines += result;
     for (const std::string& curve : curves_) lines += curve;
-    for (const NotMeasured& cell : skipped_) lines += table_row(cell, "skipped");
+    const auto represented = [](const NotMeasured& cell) { return cell.code == "representative"; };
+    for (const NotMeasured& cell : skipped_)
+        if (!represented(cell)) lines += table_row(cell, "skipped");
+    if (const auto count = std::count_if(skipped_.begin(), skipped_.end(), represented))
+        lines += std::to_string(count) + " more cells are represented by these; --all measures them too\n";
     for (const NotMeasured& cell : failed_) lines += table_row(cell, "FAILED");
     return lines;
 }

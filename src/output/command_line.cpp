@@ -57,13 +57,16 @@ void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
 }  // namespace
 
 Options with_cell_options(Options own, CommandLine& line) {
-    const Options shared{{"--cells", "FILE|-", "read cells from a file or standard input, one a line (as --list prints them)",
-                          [&line](const std::string& name) { read_cell_file(name, line.cells); }, true},
-                         switch_option("--list", "print the cells and measure nothing", line.list),
-                         switch_option("--absent-fails",
-                                       "a cell that names what this node lacks fails, and the rest is measured (else: wrong use)",
-                                       line.absent_fails),
-                         seconds_option("--budget", "spread so much time over all cells", line.policy.budget)};
+    const Options shared{
+        {"--cells", "FILE|-", "read cells from a file or standard input, one a line (as --list prints them)",
+         [&line](const std::string& name) { read_cell_file(name, line.cells); }, true},
+        switch_option("--all", "without cells, on more than eight NUMA nodes: every cell, not one for each package and distance",
+                      line.policy.all),
+        switch_option("--list", "print the cells and measure nothing", line.list),
+        switch_option("--absent-fails",
+                      "a cell that names what this node lacks fails, and the rest is measured (else: wrong use)",
+                      line.absent_fails),
+        seconds_option("--budget", "spread so much time over all cells", line.policy.budget)};
     own.insert(own.end(), shared.begin(), shared.end());
     return with_common(std::move(own), line, line.policy.hang_seconds);
 }

@@ -12,14 +12,14 @@ namespace nearfar {
 namespace {
 
 // The cells that are asked for, or the program's own.
-std::vector<Cell> wanted_cells(const Program& program, const CommandLine& line, const Node& node) {
-    return line.cells.empty() ? program.matrix(node, line.policy) : line.cells;
+Matrix wanted_cells(const Program& program, const CommandLine& line, const Node& node) {
+    return line.cells.empty() ? program.matrix(node, line.policy) : Matrix{line.cells, {}};
 }
 
 int list(const Program& program, const CommandLine& line) {
     const Node node = read_node(line.gpus);
     Session session;
-    std::vector<Cell> cells = wanted_cells(program, line, node);
+    std::vector<Cell> cells = wanted_cells(program, line, node).cells;
     set_absent_aside(cells, node, line.absent_fails, session);
     for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
     if (cells.empty() && node.gpus.empty())
@@ -42,8 +42,15 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     CommandLine asked = line;
     if (line.policy.budget > 0) asked.policy.budget = std::max(line.policy.budget - gone, 1e-3);
     const Node node = read_node(line.gpus);
-    std::vector<Cell> cells = rest != nullptr ? *rest : wanted_cells(program, line, node);
-    if (rest == nullptr) set_absent_aside(cells, node, line.absent_fails, measurement.session);
+    std::vector<Cell> cells;
+    if (rest != nullptr) {
+        cells = *rest;
+    } else {
+        const Matrix wanted = wanted_cells(program, line, node);
+        cells = wanted.cells;
+        measurement.session.skipped = wanted.left_out;
+        set_absent_aside(cells, node, line.absent_fails, measurement.session);
+    }
     for (const PciGpu& gpu : node.gpus) measurement.gpus.push_back({gpu, {}, true});
     measurement.session.setup_seconds["node"] = now() - begin;
     teller.node(measurement.run, node, measurement.gpus);

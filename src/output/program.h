@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cell/matrix.h"
 #include "output/command_line.h"
 #include "output/document.h"
 #include "output/session_loop.h"
@@ -24,9 +25,9 @@ struct Measurement {
 struct Program {
     const char* name;
     std::string (*help)();
-    std::string cuda;                                                     // the CUDA it was built with; empty for none
-    std::vector<Cell> (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
-    void (*require)(const Cell& cell);                                    // throws WrongUse for a cell of another program
+    std::string cuda;                                          // the CUDA it was built with; empty for none
+    Matrix (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
+    void (*require)(const Cell& cell);                         // throws WrongUse for a cell of another program
     void (*measure)(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
 };
 

@@ -27,8 +27,8 @@ void require_copy(const Cell& cell) {
         if (flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
 }
 
-std::vector<Cell> matrix(const Node& node, const Policy& policy) {
-    return policy.quick ? quick_matrix(node) : host_device_matrix(node);
+Matrix matrix(const Node& node, const Policy& policy) {
+    return policy.quick ? quick_matrix(node, policy.all) : host_device_matrix(node, policy.all);
 }
 
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {

@@ -28,7 +28,7 @@ void require_stream(const Cell& cell) {
         if (!flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
 }
 
-std::vector<Cell> matrix(const Node& node, const Policy& /*policy*/) { return stream_matrix(node); }
+Matrix matrix(const Node& node, const Policy& policy) { return stream_matrix(node, policy.all); }
 
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     StreamBench(node, line.policy).measure(cells, measurement.session, measurement.mutex, measurement.progress);

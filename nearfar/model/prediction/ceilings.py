@@ -1,7 +1,7 @@
 """Physical ceilings of a link between a GPU and its host: what it signals, and what of that can be payload.
 
 All rates are GB/s (1e9 bytes per second) in one direction. ``None`` wherever a figure is not known: nothing is
-guessed.
+guessed. The programs have the same rules (src/node/link_ceiling.cpp); tests/vectors/ceilings.txt holds both to them.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ def link_ceiling(link: Link, direction: str, payload: int | None = None) -> floa
 
     ``payload`` is the bytes in a packet. Where it is not known: 256 on PCIe 3 and later; 128 on PCIe 1 and 2, whose
     GPUs (up to the Fermi generation) announce no more. NVLink packs 256 bytes into 16 flits with one flit of header,
-    from generation 4 on with two. C2C: the rate that the driver states.
+    in generation 4 with two; of generation 5 nobody states it, and one is the most that can be payload. C2C: the rate that
+    the driver states.
     """
     rate = line_rate(link)
     if rate is None or link.kind == "c2c":
         return rate
     generation = _nominal(link)[0] or 0
     if link.kind == "nvlink":
-        return rate * 16 / (17 if generation < 4 else 18)
+        return rate * 16 / (18 if generation == 4 else 17)
     overhead = _PCIE_OVERHEAD if generation < _FIRST_GENERATION_WITH_FLITS else _PCIE_OVERHEAD_IN_FLITS
     payload = payload or (128 if generation <= 2 else 256)
     return rate * payload / (payload + overhead[direction])

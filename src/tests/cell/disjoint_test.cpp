@@ -30,7 +30,7 @@ std::vector<Cell> cells_of(const std::vector<std::string>& texts) {
 std::vector<Cell> all_pairs(int gpus) {
     Node node;
     node.gpus.resize(static_cast<std::size_t>(gpus));
-    return quick_matrix(node);  // no NUMA node: pairs alone
+    return quick_matrix(node).cells;  // no NUMA node: pairs alone
 }
 
 TEST(Disjoint, PairsOfFourGpusGoTogetherTwoByTwo) {

@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "node/pcie.h"
 
 namespace nearfar {
 namespace {
@@ -73,14 +72,6 @@ TEST(SessionLoop, WindowsGetMoreOfABudgetThanLoneFlows) {
     EXPECT_NEAR(shares[0], 10.0 / 8, 0.1);
     EXPECT_NEAR(shares[1], 10.0 * 6 / 7, 0.1);
     EXPECT_NEAR(shares[2], 10.0, 0.1) << "what the others left is the last one's";
-}
-
-TEST(Pcie, CeilingsAreThoseOfTheSpecification) {
-    EXPECT_NEAR(*pcie_ceiling(5, 16, true), 58.45, 0.01);
-    EXPECT_NEAR(*pcie_ceiling(5, 16, false), 57.61, 0.01);
-    EXPECT_NEAR(*pcie_ceiling(2, 16, true), 7.42, 0.01);
-    EXPECT_FALSE(pcie_ceiling({}, 16, true));
-    EXPECT_FALSE(pcie_ceiling(9, 16, true));
 }
 
 }  // namespace

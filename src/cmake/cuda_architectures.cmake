@@ -1,0 +1,17 @@
+# The architectures of a usual build, from what `nvcc --list-gpu-arch` prints: PTX of the oldest one from Volta on, of which the driver makes
+# code for everything else, and code for the common ones that the compiler has (8.0 and 8.6 to 8.9, 9.0, 10.0, 10.3, 12.0 and 12.1).
+function(nearfar_cuda_architectures listed result)
+  string(REGEX MATCHALL "compute_[0-9]+" known "${listed}")
+  set(chosen)
+  foreach(oldest 70 75 80)
+    if(NOT chosen AND compute_${oldest} IN_LIST known)
+      set(chosen ${oldest}-virtual)
+    endif()
+  endforeach()
+  foreach(common 80 90 100 103 120)
+    if(compute_${common} IN_LIST known)
+      list(APPEND chosen ${common}-real)
+    endif()
+  endforeach()
+  set(${result} "${chosen}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,37 @@
+#include "node/link_ceiling.h"
+
+#include <array>
+
+namespace nearfar {
+namespace {
+
+constexpr int first_with_flits = 6;
+
+// Of an array that begins with generation 1.
+template <std::size_t n>
+std::optional<double> of_generation(const std::array<double, n>& values, std::optional<int> gen) {
+    if (!gen || *gen < 1 || *gen > static_cast<int>(n)) return {};
+    return values[static_cast<std::size_t>(*gen - 1)];
+}
+
+}  // namespace
+
+std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> width, bool to_gpu) {
+    constexpr std::array<double, 6> lane{2.5 / 8 * 8 / 10,     5.0 / 8 * 8 / 10,     8.0 / 8 * 128 / 130,
+                                         16.0 / 8 * 128 / 130, 32.0 / 8 * 128 / 130, 64.0 / 8 * 236 / 256};
+    const std::optional<double> rate = of_generation(lane, gen);
+    if (!rate || !width) return {};
+    const double payload = *gen <= 2 ? 128 : 256;                      // of GPUs of that time
+    const double header = to_gpu ? 12 : 16;                            // three words, or four
+    const double around = header + (*gen < first_with_flits ? 8 : 0);  // framing and CRC; flits have their own
+    return *rate * *width * payload / (payload + around);
+}
+
+std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes) {
+    constexpr std::array<double, 5> lane{20, 25, 25, 25, 50};
+    const std::optional<double> rate = of_generation(lane, gen);
+    if (!rate || lanes <= 0) return {};
+    return *rate * lanes * 16 / (*gen == 4 ? 18 : 17);
+}
+
+}  // namespace nearfar

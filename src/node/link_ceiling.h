@@ -1,0 +1,17 @@
+// What of a link's line rate can be payload in one direction, in GB/s. The same rules as in nearfar/model/prediction/ceilings.py,
+// against the same vectors (tests/vectors/ceilings.txt); sources in docs/method/prediction.md, "Ceilings".
+#pragma once
+
+#include <optional>
+
+namespace nearfar {
+
+// PCI Express, generations 1 to 6, after line coding and what surrounds a packet's payload; `to_gpu`: completions of the GPU's reads,
+// else its memory writes. Nothing where generation or width is unknown.
+std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> width, bool to_gpu);
+
+// So many NVLink lanes of generations 1 to 5. Of generation 5 nobody states what is payload: the most that it can be. Nothing where the
+// generation is unknown or there is no lane.
+std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes);
+
+}  // namespace nearfar

@@ -1,0 +1,42 @@
+// The ceilings of links against the vectors that the Python side is tested against too.
+#include "node/link_ceiling.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace nearfar {
+namespace {
+
+TEST(LinkCeiling, IsThatOfTheVectors) {
+    std::ifstream file(NEARFAR_VECTORS "/ceilings.txt");
+    int seen = 0;
+    for (std::string line; std::getline(file, line);) {
+        if (line[0] == '#') continue;
+        std::istringstream fields(line);
+        std::string kind;
+        std::string direction;
+        std::string expected;
+        int generation = 0;
+        int lanes = 0;
+        fields >> kind >> generation >> lanes >> direction >> expected;
+        const std::optional<double> ceiling =
+            kind == "pcie" ? pcie_ceiling(generation, lanes, direction == "h2d") : nvlink_ceiling(generation, lanes);
+        ASSERT_EQ(ceiling.has_value(), expected != "-") << line;
+        if (ceiling) EXPECT_NEAR(*ceiling, std::stod(expected), 1e-6) << line;
+        ++seen;
+    }
+    EXPECT_GE(seen, 60);
+}
+
+TEST(LinkCeiling, IsUnknownWhereTheLinkIs) {
+    EXPECT_FALSE(pcie_ceiling({}, 16, true));
+    EXPECT_FALSE(pcie_ceiling(5, {}, true));
+    EXPECT_FALSE(nvlink_ceiling({}, 18));
+    EXPECT_FALSE(nvlink_ceiling(4, 0));
+}
+
+}  // namespace
+}  // namespace nearfar
