@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::size_t least_task_buffer = std::size_t{16} << 20;
 
-int first_ordinal(const std::vector<GpuDevice>& gpus) {
+// A GPU that the process has a context on already: registering through another would open that as well.
+int open_ordinal(const std::vector<GpuDevice>& gpus) {
     for (const GpuDevice& gpu : gpus)
-        if (gpu.code.empty()) return gpu.ordinal;
+        if (gpu.open) return gpu.ordinal;
     return -1;
 }
 
@@ -25,6 +26,8 @@ void register_host(void* data, std::size_t bytes) {
     const std::string words = std::string("host memory cannot be page-locked (cudaHostRegister): ") + cudaGetErrorString(result);
     throw Prevented("memlock", words + "; see 'ulimit -l' and the container's memory limit");
 }
+
+HostPages pages_of(const BufferKey& key) { return key.huge ? HostPages::huge : HostPages::ordinary; }
 
 }  // namespace
 
@@ -71,13 +74,25 @@ void Buffers::plan(const Cell& cell) {
 }
 
 void Buffers::allocate_host() {
+    MemoryPlan plan;
     std::vector<std::thread> workers;
+    const auto is_wanted = [](const BufferKey& key, const Entry& entry) {
+        return key.place.place == Place::numa_memory && !entry.host && !entry.trouble;
+    };
     for (auto& [key, entry] : entries_) {
-        if (key.place.place != Place::numa_memory || entry.host || entry.trouble) continue;
+        if (!is_wanted(key, entry)) continue;
+        try {
+            plan.add(key.place.index, whole_huge_pages(entry.buffer.bytes), pages_of(key));
+        } catch (...) {
+            entry.trouble = std::current_exception();
+        }
+    }
+    for (auto& [key, entry] : entries_) {
+        if (!is_wanted(key, entry)) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
-                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes,
-                                                          key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
+                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes, pages_of(key),
+                                                          entry.buffer.seed);
                 entry.buffer.on_host = entry.host->data();
                 entry.buffer.memory_nodes = entry.host->memory_nodes();
             } catch (...) {
@@ -99,7 +114,7 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
 }
 
 void Buffers::allocate_device_and_register() {
-    const int any = first_ordinal(gpus_);
+    const int any = open_ordinal(gpus_);
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
         try {
@@ -110,6 +125,7 @@ void Buffers::allocate_device_and_register() {
                 register_host(entry.buffer.on_host, entry.host->bytes());
                 entry.registered = true;
                 entry.buffer.mapped = true;
+                entry.host->require_placement();
             }
         } catch (...) {
             entry.trouble = std::current_exception();

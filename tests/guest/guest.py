@@ -25,6 +25,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
+mount -t cgroup2 groups /sys/fs/cgroup
+echo '+memory +cpuset' > /sys/fs/cgroup/cgroup.subtree_control
 ulimit -l unlimited
 {commands}
 poweroff -f
@@ -68,6 +70,8 @@ class Guest:
         command += ["-nodefaults", "-serial", f"file:{console}", *self._machine(), *self.devices]
         command += ["-kernel", str(kernel()), "-initrd", str(initrd)]
         command += ["-append", "console=ttyS0 quiet loglevel=0 panic=-1 mitigations=off random.trust_cpu=on"]
+        # A default that nothing here asks for: huge pages of 2 MiB are to be asked for by their size.
+        command[-1] += " default_hugepagesz=1G hugepagesz=2M"
         try:
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=True)
         except subprocess.TimeoutExpired:
