@@ -11,11 +11,11 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.2)
 endif()
 find_package(CUDAToolkit REQUIRED)
 
-file(GLOB NEARFAR_GPU_SOURCES CONFIGURE_DEPENDS gpu/*.cpp gpu/*.cu copy/*.cpp)
-list(FILTER NEARFAR_GPU_SOURCES EXCLUDE REGEX "copy/(quick|suspects).cpp$") # they need no GPU
-add_library(nearfar_gpu STATIC ${NEARFAR_GPU_SOURCES})
+set(NEARFAR_CUDA_HEADERS ${CUDAToolkit_INCLUDE_DIRS})
+include(cmake/gpu_code.cmake)
+add_library(nearfar_gpu STATIC gpu/gpu_kernels.cu gpu/memory_sizes.cpp)
 target_compile_options(nearfar_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
-target_link_libraries(nearfar_gpu PUBLIC nearfar CUDA::cudart_static)
+target_link_libraries(nearfar_gpu PUBLIC nearfar_gpu_code CUDA::cudart_static)
 
 add_executable(nearfar-copy programs/nearfar_copy.cpp)
 target_link_libraries(nearfar-copy PRIVATE nearfar_gpu)

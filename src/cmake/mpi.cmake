@@ -14,7 +14,6 @@ else()
   target_link_libraries(nearfar_mover PUBLIC nearfar)
 endif()
 target_compile_options(nearfar_mover PRIVATE -Wall -Wextra)
-target_link_libraries(nearfar_mpi PUBLIC nearfar_mover)
 
 add_executable(nearfar-contention programs/nearfar_contention.cpp)
-target_link_libraries(nearfar-contention PRIVATE nearfar_mpi)
+target_link_libraries(nearfar-contention PRIVATE nearfar_mpi nearfar_mover)

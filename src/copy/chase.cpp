@@ -9,14 +9,13 @@
 namespace nearfar {
 namespace {
 
-constexpr std::size_t lines = std::size_t{1} << 20;  // of chase_line bytes: 256 MiB
 constexpr std::uint32_t short_run = 1000;
 constexpr std::uint32_t long_run = 9000;
 
 // Each line names the next.
 void write_lines(char* data) {
-    for (std::size_t line = 0; line < lines; ++line)
-        *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % lines);
+    for (std::size_t line = 0; line < chase_lines; ++line)
+        *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % chase_lines);
 }
 
 // The end of a route that its driving GPU loads from.
@@ -40,7 +39,7 @@ ChaseMemory::~ChaseMemory() {
 }
 
 void ChaseMemory::put_on_host(int numa_node, const Node& node) {
-    host_ = std::make_unique<HostBuffer>(node, numa_node, lines * chase_line, HostPages::ordinary, 1);
+    host_ = std::make_unique<HostBuffer>(node, numa_node, chase_lines * chase_line, HostPages::ordinary, 1);
     write_lines(static_cast<char*>(host_->data()));
     check(cudaHostRegister(host_->data(), host_->bytes(), cudaHostRegisterPortable | cudaHostRegisterMapped), "cudaHostRegister");
     registered_ = true;
@@ -49,7 +48,7 @@ void ChaseMemory::put_on_host(int numa_node, const Node& node) {
 
 void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
     ordinal_ = gpu.ordinal;
-    std::vector<char> content(lines * chase_line);
+    std::vector<char> content(chase_lines * chase_line);
     write_lines(content.data());
     check(cudaSetDevice(ordinal_), "cudaSetDevice");
     check(cudaMalloc(&address_, content.size()), "device memory");

@@ -16,7 +16,7 @@ namespace nearfar {
 
 // Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow. Between GPUs, where a
 // copy is over sooner, twice as much.
-constexpr std::size_t buffer_bytes = std::size_t{256} << 20;
+extern const std::size_t buffer_bytes;
 constexpr std::size_t peer_factor = 2;
 constexpr std::size_t buffer_grain = std::size_t{2} << 20;
 

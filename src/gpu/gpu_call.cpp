@@ -6,6 +6,7 @@ namespace nearfar {
 
 void check(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
+    cudaGetLastError();  // the runtime remembers it, and the next kernel's launch would be blamed
     const std::string words = std::string(what) + ": " + cudaGetErrorString(result);
     switch (result) {
         case cudaErrorMemoryAllocation: throw Prevented("no_memory", words);

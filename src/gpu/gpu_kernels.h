@@ -27,6 +27,8 @@ void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsig
 
 // Bytes from one chased line to the next: no two in one line of any cache.
 constexpr std::size_t chase_line = 256;
+// How many lines are chased: more than any cache holds.
+extern const std::size_t chase_lines;
 
 // One thread follows `steps` lines from *at on (each holds the number of the next) and leaves in *at where it stopped.
 void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream);

@@ -1,25 +1,12 @@
+#include "kernels/saxpy_gpu.h"
+
 #include <string>
 
 #include "gpu/gpu_call.h"
-#include "kernels/saxpy_gpu.h"
+#include "kernels/saxpy_kernel.h"
 
 namespace nearfar {
 namespace {
-
-constexpr int threads_a_block = 256;
-constexpr int blocks_a_multiprocessor = 8;
-
-__global__ void saxpy_kernel(float* y, const float* x, float a, std::size_t length) {
-    const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < length; i += stride)
-        y[i] = a * x[i] + y[i];
-}
-
-int blocks(int ordinal) {
-    int multiprocessors = 0;
-    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal), "cudaDeviceGetAttribute");
-    return multiprocessors * blocks_a_multiprocessor;
-}
 
 double seconds_between(cudaEvent_t from, cudaEvent_t to) {
     float milliseconds = 0;
@@ -31,8 +18,8 @@ double seconds_between(cudaEvent_t from, cudaEvent_t to) {
 
 GpuSaxpy::GpuSaxpy(const GpuDevice& gpu, std::size_t bytes) : gpu_(gpu) {
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    check(cudaMalloc(&x_, bytes), "device memory");
-    check(cudaMalloc(&y_, bytes), "device memory");
+    check(cudaMalloc(reinterpret_cast<void**>(&x_), bytes), "device memory");
+    check(cudaMalloc(reinterpret_cast<void**>(&y_), bytes), "device memory");
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     for (cudaEvent_t& mark : marks_) check(cudaEventCreate(&mark), "cudaEventCreate");
 }
@@ -60,8 +47,7 @@ SaxpyStep GpuSaxpy::iterate(const SaxpyVectors& vectors) {
     check(cudaMemcpyAsync(x_, vectors.x(), vectors.bytes(), cudaMemcpyHostToDevice, stream_), "x to the GPU");
     check(cudaMemcpyAsync(y_, vectors.y(), vectors.bytes(), cudaMemcpyHostToDevice, stream_), "y to the GPU");
     check(cudaEventRecord(marks_[1], stream_), "cudaEventRecord");
-    saxpy_kernel<<<blocks(gpu_.ordinal), threads_a_block, 0, stream_>>>(y_, x_, saxpy_a, vectors.length());
-    check(cudaGetLastError(), "saxpy");
+    queue_saxpy(y_, x_, saxpy_a, vectors.length(), stream_);
     check(cudaEventRecord(marks_[2], stream_), "cudaEventRecord");
     check(cudaMemcpyAsync(vectors.y(), y_, vectors.bytes(), cudaMemcpyDeviceToHost, stream_), "y to the host");
     check(cudaEventRecord(marks_[3], stream_), "cudaEventRecord");

@@ -1,0 +1,92 @@
+// The part of NVML that the programs ask, as libnvidia-ml.so.1: of the emulated GPUs.
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "tests/emulated_cuda/settings.h"
+
+namespace {
+
+using emulated_cuda::settings;
+
+constexpr int success = 0;
+constexpr int not_found = 6;
+constexpr int insufficient_size = 7;
+constexpr unsigned remote_switch = 2;
+constexpr unsigned nvlink_4 = 6;
+constexpr unsigned gen = 5;
+constexpr unsigned width = 16;
+
+struct Memory {
+    unsigned long long total, free, used;
+};
+
+// A handle is the GPU's number plus one.
+int number(void* device) { return static_cast<int>(reinterpret_cast<std::intptr_t>(device)) - 1; }
+
+int write(char* text, unsigned length, const std::string& words) {
+    std::snprintf(text, length, "%s", words.c_str());
+    return success;
+}
+
+int write(unsigned* value, unsigned number) {
+    *value = number;
+    return success;
+}
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() { return success; }
+int nvmlShutdown() { return success; }
+const char* nvmlErrorString(int code) { return code == not_found ? "Not Found" : "an error"; }
+int nvmlSystemGetDriverVersion(char* text, unsigned length) { return write(text, length, "emulated"); }
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, void** device) {
+    for (int gpu = 0; gpu < settings().gpus; ++gpu) {
+        if (pci != emulated_cuda::pci_address(gpu)) continue;
+        *device = reinterpret_cast<void*>(static_cast<std::intptr_t>(gpu + 1));
+        return success;
+    }
+    return not_found;
+}
+
+int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
+    return write(text, length, emulated_cuda::uuid(number(device)));
+}
+int nvmlDeviceGetName(void*, char* text, unsigned length) { return write(text, length, "Emulated GPU"); }
+int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* value) { return write(value, gen); }
+int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* value) { return write(value, width); }
+int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* value) { return write(value, gen); }
+int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* value) { return write(value, width); }
+int nvmlDeviceGetPcieReplayCounter(void*, unsigned* value) { return write(value, 0); }
+int nvmlDeviceGetTemperature(void*, int, unsigned* value) { return write(value, 40); }
+
+int nvmlDeviceGetNvLinkState(void*, unsigned link, int* state) {
+    *state = static_cast<int>(link) < settings().nvlinks ? 1 : 0;
+    return success;
+}
+int nvmlDeviceGetNvLinkVersion(void*, unsigned, unsigned* version) { return write(version, nvlink_4); }
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned* type) { return write(type, remote_switch); }
+
+int nvmlDeviceGetMemoryInfo(void*, Memory* memory) {
+    *memory = {settings().memory, settings().memory, 0};
+    return success;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
+    *count = static_cast<unsigned>(settings().other_processes);
+    return *count > 0 ? insufficient_size : success;
+}
+
+int nvmlDeviceGetTotalEccErrors(void*, int, int, unsigned long long* count) {
+    *count = 0;
+    return success;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {
+    *bits = 0;
+    return success;
+}
+}
