@@ -7,24 +7,16 @@
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "gpu/host_registration.h"
 
 namespace nearfar {
 namespace {
 
 constexpr std::size_t least_task_buffer = std::size_t{16} << 20;
 
-// A GPU that the process has a context on already: registering through another would open that as well.
-int open_ordinal(const std::vector<GpuDevice>& gpus) {
-    for (const GpuDevice& gpu : gpus)
-        if (gpu.open) return gpu.ordinal;
-    return -1;
-}
-
-void register_host(void* data, std::size_t bytes) {
-    const cudaError_t result = cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
-    if (result == cudaSuccess) return;
-    const std::string words = std::string("host memory cannot be page-locked (cudaHostRegister): ") + cudaGetErrorString(result);
-    throw Prevented("memlock", words + "; see 'ulimit -l' and the container's memory limit");
+const GpuDevice* open_gpu(const std::vector<GpuDevice>& gpus) {
+    const auto found = std::find_if(gpus.begin(), gpus.end(), [](const GpuDevice& gpu) { return gpu.open; });
+    return found == gpus.end() ? nullptr : &*found;
 }
 
 HostPages pages_of(const BufferKey& key) { return key.huge ? HostPages::huge : HostPages::ordinary; }
@@ -91,8 +83,8 @@ void Buffers::allocate_host() {
         if (!is_wanted(key, entry)) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
-                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes, pages_of(key),
-                                                          entry.buffer.seed);
+                entry.host =
+                    std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes, pages_of(key), entry.buffer.seed);
                 entry.buffer.on_host = entry.host->data();
                 entry.buffer.memory_nodes = entry.host->memory_nodes();
             } catch (...) {
@@ -114,15 +106,14 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
 }
 
 void Buffers::allocate_device_and_register() {
-    const int any = open_ordinal(gpus_);
+    const GpuDevice* any = open_gpu(gpus_);
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
         try {
             if (key.place.place == Place::gpu_memory) {
                 if (entry.buffer.on_device == nullptr) make_device(key, entry);
-            } else if (!key.pageable && !entry.registered && any >= 0) {
-                check(cudaSetDevice(any), "cudaSetDevice");
-                register_host(entry.buffer.on_host, entry.host->bytes());
+            } else if (!key.pageable && !entry.registered && any != nullptr) {
+                register_host(entry.buffer.on_host, entry.host->bytes(), *any);
                 entry.registered = true;
                 entry.buffer.mapped = true;
                 entry.host->require_placement();

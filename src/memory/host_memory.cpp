@@ -63,8 +63,8 @@ std::vector<int> nodes_under(const void* data, std::size_t bytes) {
     const Bitmap nodes = bitmap_of({});
     const Bitmap part = bitmap_of({});
     for (std::size_t at = 0; at < bytes; at += step) {
-        if (hwloc_get_area_memlocation(this_machine(), static_cast<const char*>(data) + at, std::min(step, bytes - at), part.get(),
-                                       HWLOC_MEMBIND_BYNODESET) != 0)
+        if (hwloc_get_area_memlocation(this_machine(), static_cast<const char*>(data) + at, std::min(step, bytes - at),
+                                       part.get(), HWLOC_MEMBIND_BYNODESET) != 0)
             throw Prevented("not_allowed",
                             std::string("the kernel does not say where pages are (move_pages): ") + std::strerror(errno));
         hwloc_bitmap_or(nodes.get(), nodes.get(), part.get());

@@ -56,7 +56,8 @@ void read_distances(hwloc_topology_t topology, Node& node) {
     hwloc_distances_s* latencies = nullptr;
     unsigned found = 1;
     constexpr unsigned long of_the_system = HWLOC_DISTANCES_KIND_FROM_OS | HWLOC_DISTANCES_KIND_MEANS_LATENCY;
-    if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &found, &latencies, of_the_system, 0) != 0 || found == 0) return;
+    if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &found, &latencies, of_the_system, 0) != 0 || found == 0)
+        return;
     const auto index = [&](unsigned i) { return static_cast<int>(latencies->objs[i]->os_index); };
     for (unsigned from = 0; from < latencies->nbobjs; ++from)
         for (unsigned to = 0; to < latencies->nbobjs; ++to)

@@ -80,6 +80,8 @@ Settings parse(std::string text) {
         {"refusal", [&](const std::string& v) { made.refusal = static_cast<int>(number(v)); }},
         {"nvlinks", [&](const std::string& v) { made.nvlinks = static_cast<int>(number(v)); }},
         {"other_processes", [&](const std::string& v) { made.other_processes = static_cast<int>(number(v)); }},
+        {"mps_clients", [&](const std::string& v) { made.mps_clients = static_cast<int>(number(v)); }},
+        {"confidential", [&](const std::string& v) { made.confidential = number(v) != 0; }},
         {"missing", [&](const std::string& v) { made.missing.push_back(static_cast<int>(number(v))); }},
         {"leave_out", [&](const std::string& v) { made.leave_out = static_cast<unsigned long>(number(v)); }},
         {"leave_out_each", [&](const std::string& v) { made.leave_out_each = static_cast<unsigned long>(number(v)); }},

@@ -41,6 +41,8 @@ struct Settings {
     int refusal = 46;                  // ... for this reason (cudaErrorDevicesUnavailable)
     int nvlinks = 0;                   // of each GPU to a switch, as NVML tells
     int other_processes = 0;           // on each GPU, as NVML tells
+    int mps_clients = -1;              // of the Multi-Process Service's server on each GPU, as NVML tells; -1: it does not run
+    bool confidential = false;         // confidential computing, as NVML tells
     std::vector<int> missing;          // on the PCI bus, and not in CUDA
     unsigned long leave_out = 0;       // this copy of the process is not done; 0: none
     unsigned long leave_out_each = 0;  // every copy of such a number is not done

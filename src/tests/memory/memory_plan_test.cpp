@@ -77,9 +77,10 @@ TEST_F(MemoryPlanTest, AGroupAboveTheProcesssOwnIsNamed) {
     write_version_2();
     MemoryPlan plan(root_);
     EXPECT_EQ(refused(plan, 0, 256 * mib), "");
-    EXPECT_EQ(refused(plan, 1, 512 * mib),
-              "no_memory: the control group's /sys/fs/cgroup/job/memory.max allows 600 MiB, of which 550 MiB are left: 512 MiB are "
-              "needed beside 256 MiB of other buffers");
+    EXPECT_EQ(
+        refused(plan, 1, 512 * mib),
+        "no_memory: the control group's /sys/fs/cgroup/job/memory.max allows 600 MiB, of which 550 MiB are left: 512 MiB are "
+        "needed beside 256 MiB of other buffers");
     EXPECT_EQ(refused(plan, 1, 294 * mib), "") << "to the last byte";
 }
 
@@ -87,7 +88,8 @@ TEST_F(MemoryPlanTest, TheLowerOfHighAndMaxCounts) {
     write_version_2();
     write("/sys/fs/cgroup/job/memory.high", "209715200\n");
     MemoryPlan plan(root_);
-    EXPECT_NE(refused(plan, 0, 256 * mib).find("/sys/fs/cgroup/job/memory.high allows 200 MiB, of which 150 MiB"), std::string::npos);
+    EXPECT_NE(refused(plan, 0, 256 * mib).find("/sys/fs/cgroup/job/memory.high allows 200 MiB, of which 150 MiB"),
+              std::string::npos);
 }
 
 TEST_F(MemoryPlanTest, VersionOneAndAContainerThatSeesItsOwnGroupAsTheTop) {
@@ -106,16 +108,19 @@ TEST_F(MemoryPlanTest, VersionOneAndAContainerThatSeesItsOwnGroupAsTheTop) {
 TEST_F(MemoryPlanTest, HugePagesHaveTheirOwnReserveAndLimit) {
     write_version_2();
     MemoryPlan none(root_);
-    EXPECT_EQ(refused(none, 0, 2 * mib, HostPages::huge),
-              "unsupported: this kernel has no huge pages of 2 MiB: /sys/devices/system/node/node0/hugepages/hugepages-2048kB is not "
-              "there");
+    EXPECT_EQ(
+        refused(none, 0, 2 * mib, HostPages::huge),
+        "unsupported: this kernel has no huge pages of 2 MiB: /sys/devices/system/node/node0/hugepages/hugepages-2048kB is not "
+        "there");
     write("/sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages", "1024\n");
     write("/sys/fs/cgroup/job/hugetlb.2MB.max", "8388608\n");
     write("/sys/fs/cgroup/job/hugetlb.2MB.current", "0\n");
     MemoryPlan plan(root_);
     EXPECT_EQ(refused(plan, 0, 8 * mib, HostPages::huge), "") << "1 GiB of huge pages counts on no memory limit";
-    EXPECT_NE(refused(plan, 0, 2 * mib, HostPages::huge).find("/sys/fs/cgroup/job/hugetlb.2MB.max allows 8 MiB"), std::string::npos);
-    EXPECT_NE(refused(plan, 0, 4096 * mib, HostPages::huge).find("1024 free huge pages of 2 MiB, 2052 are needed"), std::string::npos);
+    EXPECT_NE(refused(plan, 0, 2 * mib, HostPages::huge).find("/sys/fs/cgroup/job/hugetlb.2MB.max allows 8 MiB"),
+              std::string::npos);
+    EXPECT_NE(refused(plan, 0, 4096 * mib, HostPages::huge).find("1024 free huge pages of 2 MiB, 2052 are needed"),
+              std::string::npos);
 }
 
 }  // namespace
