@@ -176,6 +176,7 @@ Runtime& runtime() {
 }
 
 thread_local int device_of_thread = 0;
+thread_local bool has_context = false;  // the thread has called something for its GPU
 thread_local cudaError_t last_error = cudaSuccess;
 
 double rate_between(int from, int to) {
@@ -226,7 +227,10 @@ cudaError_t call(const char* name, int device, const std::function<cudaError_t()
     return remember(verdict.error != cudaSuccess ? verdict.error : work());
 }
 
-cudaError_t call(const char* name, const std::function<cudaError_t()>& work) { return call(name, device_of_thread, work); }
+cudaError_t call(const char* name, const std::function<cudaError_t()>& work) {
+    has_context = true;
+    return call(name, device_of_thread, work);
+}
 
 cudaError_t queue_call(const char* name, cudaStream_t stream, Stream::Work work) {
     const std::shared_ptr<Stream> on = stream_of(stream);
@@ -250,6 +254,8 @@ cudaError_t queue_call(const char* name, cudaStream_t stream, Stream::Work work)
     });
     return cudaSuccess;
 }
+
+void lose(int device, cudaError_t error) { runtime().lose(device, error); }
 
 int place_of(const void* address) { return runtime().allocation(address).device; }
 
@@ -297,14 +303,19 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     });
 }
 
-// A thread whose GPU is lost cannot choose another.
+// A thread whose GPU is lost hears of that when it chooses another, which it has from then on.
 cudaError_t cudaSetDevice(int device) {
-    if (const cudaError_t lasting = runtime().lasting(device_of_thread); lasting != cudaSuccess) return remember(lasting);
+    const cudaError_t lasting = has_context ? runtime().lasting(device_of_thread) : cudaSuccess;
+    if (lasting != cudaSuccess && runtime().is_device(device)) {
+        device_of_thread = device;
+        return remember(lasting);
+    }
     return call("cudaSetDevice", device, [&] {
         if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
         if (settings().refusing == runtime().gpus[static_cast<std::size_t>(device)])
             return static_cast<cudaError_t>(settings().refusal);
         device_of_thread = device;
+        has_context = true;
         return cudaSuccess;
     });
 }

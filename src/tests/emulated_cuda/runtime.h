@@ -25,6 +25,9 @@ cudaError_t call(const char* name, int device, const std::function<cudaError_t()
 // current GPU's own.
 cudaError_t queue_call(const char* name, cudaStream_t stream, Stream::Work work);
 
+// The GPU is lost from now on: every call for it answers with this error.
+void lose(int device, cudaError_t error);
+
 // The GPU that an address is on; -1: host memory.
 int place_of(const void* address);
 // Moves bytes by the path between two places, `passes` times, from `start` on; returns when it was over.

@@ -1,20 +1,12 @@
-// A GPU is lost in the middle of a session: its context gets an error that stays, as after an Xid.
-#include <cuda_runtime_api.h>
+// A GPU is lost in the middle of a session.
 #include <gtest/gtest.h>
 
 #include "copy/copy_bench.h"
 #include "output/rest.h"
+#include "tests/gpu/tested_gpus.h"
 
 namespace nearfar {
 namespace {
-
-__global__ void touch_nothing_that_exists() { *reinterpret_cast<volatile int*>(8) = 1; }
-
-void break_gpu(const GpuDevice& gpu) {
-    cudaSetDevice(gpu.ordinal);
-    touch_nothing_that_exists<<<1, 1>>>();
-    EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess) << "the GPU was to be broken";
-}
 
 // The session of these cells, in which GPU 1 breaks before the third.
 struct Broken {
@@ -23,7 +15,7 @@ struct Broken {
     std::string pci;
 
     explicit Broken(const std::vector<std::string>& texts) {
-        const Node node = read_node({});
+        const Node node = node_with_gpus();
         pci = node.gpus[1].pci;
         std::vector<Cell> cells;
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
@@ -44,7 +36,7 @@ std::vector<std::string> texts(const std::vector<Cell>& cells) {
 }
 
 TEST(LostGpu, IsNamedAndWhatItTookAlongIsLeftForANewProcess) {
-    if (read_node({}).gpus.size() < 2) GTEST_SKIP() << "needs two GPUs";
+    if (node_with_gpus().gpus.size() < 2) GTEST_SKIP() << "needs two GPUs";
     Broken broken({"n0:g0", "n0:g1", "g1:n0", "n0:g0+n0:g1", "g0:g1", "g0:n0"});
     Session& session = broken.session;
     std::string all;

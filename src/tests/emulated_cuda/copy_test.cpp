@@ -1,0 +1,74 @@
+// Cells of every kind on emulated GPUs: how they are measured, and what is said when something goes wrong.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "copy/copy_bench.h"
+#include "tests/gpu/tested_gpus.h"
+
+namespace nearfar {
+namespace {
+
+// The outcome of cells on GPUs that are emulated in this way.
+Session measured(const char* emulated, const std::vector<std::string>& texts, Policy policy = {}) {
+    setenv("EMULATED_CUDA", emulated, 1);
+    const Node node = node_with_gpus();
+    std::vector<Cell> cells;
+    for (const std::string& text : texts) cells.push_back(parse_cell(text));
+    policy.target = 0.5;  // the fewest samples
+    policy.warm_up_seconds = 0.01;
+    policy.sample_seconds = 0.004;
+    policy.windowed_seconds = policy.solo_seconds = 0.05;
+    const Nvml nvml;
+    CopyBench bench(node, nvml, policy, cells);
+    Session session;
+    std::mutex mutex;
+    bench.measure(session, mutex, [](std::size_t, std::size_t, const std::string&) {});
+    return session;
+}
+
+std::string told(const Session& session) {
+    std::string all;
+    for (const auto* cells : {&session.failed, &session.skipped})
+        for (const NotMeasured& cell : *cells) all += cell.cell + " " + cell.code + ": " + cell.reason + "\n";
+    return all;
+}
+
+TEST(EmulatedCopy, CellsOfEveryKindAreMeasuredAndRight) {
+    const std::vector<std::string> cells{"n0:g0",       "g0:n0/sm",     "n0:g0+g0:n0", "n0:g0+n0:g1",    "g0:g1",
+                                         "g0:g1@g1/sm", "g0:g1/staged", "g0:g1+g1:g0", "n0:g0/pageable", "n0:g0/x2/threads"};
+    const Session session = measured("gpus=2", cells);
+    EXPECT_EQ(session.results.size(), cells.size()) << told(session);
+    for (const CellResult& result : session.results) EXPECT_TRUE(result.verified) << result.cell.text();
+}
+
+TEST(EmulatedCopy, PairsThatShareNoLinkAreMeasuredTogether) {
+    Policy policy;
+    policy.quick = true;
+    const Session session = measured("gpus=4", {"g0:g1", "g2:g3", "g1:g2", "g3:g0"}, policy);
+    EXPECT_EQ(session.results.size(), 4U) << told(session);
+}
+
+TEST(EmulatedCopy, LatenciesAreMeasured) {
+    Policy policy;
+    policy.latency = true;
+    const Session session = measured("gpus=2", {"n0:g0", "g0:g1"}, policy);
+    EXPECT_EQ(session.results.size(), 6U) << told(session);
+}
+
+TEST(EmulatedCopy, WrongBytesFailTheirCell) {
+    const Session session = measured("gpus=1,wrong=1000", {"n0:g0", "g0:n0/sm"});
+    ASSERT_EQ(session.failed.size(), 2U) << told(session);
+    for (const NotMeasured& cell : session.failed) EXPECT_EQ(cell.code, "wrong_data");
+}
+
+TEST(EmulatedCopy, MemoryThatIsShortIsToldOfTheBufferThatMissesIt) {
+    // Of four buffers in device memory the second is not to be had.
+    const Session session = measured("gpus=2,fault=cudaMalloc:2:error=2", {"n0:g0", "g0:n0", "n0:g1", "g1:n0"});
+    ASSERT_EQ(session.skipped.size(), 1U) << told(session);
+    EXPECT_EQ(session.skipped[0].code, "no_memory");
+    EXPECT_EQ(session.results.size(), 3U);
+}
+
+}  // namespace
+}  // namespace nearfar
