@@ -107,6 +107,7 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
 
 void Buffers::allocate_device_and_register() {
     const GpuDevice* any = open_gpu(gpus_);
+    std::vector<std::thread> lookers;  // page-locking may have moved pages; the next buffer is made meanwhile
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
         try {
@@ -116,12 +117,19 @@ void Buffers::allocate_device_and_register() {
                 register_host(entry.buffer.on_host, entry.host->bytes(), *any);
                 entry.registered = true;
                 entry.buffer.mapped = true;
-                entry.host->require_placement();
+                lookers.emplace_back([&entry = entry] {
+                    try {
+                        entry.host->require_placement();
+                    } catch (...) {
+                        entry.trouble = std::current_exception();
+                    }
+                });
             }
         } catch (...) {
             entry.trouble = std::current_exception();
         }
     }
+    for (std::thread& looker : lookers) looker.join();
 }
 
 const Buffer& Buffers::at(const BufferKey& key) const {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t queued_chunks = 4;  // never fewer than three are left while one is waited for
 constexpr int alignments = 5;
+constexpr double alignment_lasts = 1.0;  // seconds: the two clocks drift apart by some millionths, and so do their readings
 
 // The events of one task: a ring for its chunks and a reference whose time on CLOCK_MONOTONIC is known.
 class Events {
@@ -84,7 +85,13 @@ void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool
     const std::size_t places = route.bytes() / chunk;
     std::size_t queued = 0;
     std::size_t done = 0;
+    double aligned = now();
     while (!stopped()) {
+        if (now() > aligned + alignment_lasts) {
+            for (; done < queued; ++done) complete(events.wait(done));
+            events.align();
+            aligned = now();
+        }
         for (; queued < done + queued_chunks; ++queued) {
             route.queue_copy(queued % places * chunk, chunk);
             events.record(queued);

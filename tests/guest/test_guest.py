@@ -74,7 +74,10 @@ def test_a_small_control_group_is_told_before_it_is_filled(two_nodes: Outcomes) 
 def test_huge_pages_are_of_2_mib_whatever_the_default_is(two_nodes: Outcomes) -> None:
     said = placement(two_nodes, HUGE)
     assert "node 1, huge pages: pages on 1, filled from cpus 2-3" in said
-    assert "node 0, huge pages: no_memory: NUMA node 0 has 0 free huge pages of 2 MiB, 8 are needed; reserve them in" in said
+    assert (
+        "node 0, huge pages: no_memory: NUMA node 0 has 0 free huge pages of 2 MiB, 8 are needed; reserve them in"
+        in said
+    )
 
 
 def test_a_rank_leaves_its_launchers_cpu_for_its_gpus_node_or_the_wrong_one(two_nodes: Outcomes) -> None:
