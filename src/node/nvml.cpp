@@ -13,7 +13,7 @@ namespace {
 // The few values and shapes of nvml.h that are used here; they are part of its stable interface.
 constexpr int success = 0;
 constexpr int gpu_is_lost = 15;
-constexpr unsigned most_nvlinks = 18;
+constexpr unsigned most_nvlinks = 36;  // of any GPU so far; those that one lacks are refused
 constexpr unsigned remote_switch = 2;
 const char* const remote_is_switch = "switch";
 

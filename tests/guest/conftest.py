@@ -15,6 +15,8 @@ STREAM = "nearfar-stream --json --budget 10 c0:n1/triad"
 RANK_PLACES = "taskset 0x4 rank_places_test"
 #: Sixteen huge pages of 2 MiB on node 1 alone.
 HUGE = "echo 16 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages; placement_test"
+#: Control groups, for the commands after it.
+GROUPS = "mount -t cgroup2 groups /sys/fs/cgroup && echo '+memory +cpuset' > /sys/fs/cgroup/cgroup.subtree_control"
 #: STREAM's arrays of 192 MiB in a control group that has less.
 IN_SMALL_GROUP = "mkdir /sys/fs/cgroup/small; echo 100M > /sys/fs/cgroup/small/memory.max; "
 IN_SMALL_GROUP += f"sh -c 'echo 0 > /sys/fs/cgroup/small/cgroup.procs; exec {STREAM}'"
@@ -65,6 +67,7 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         "nearfar-stream --list",
         "nearfar-copy --list",
         STREAM,
+        GROUPS,
         IN_SMALL_GROUP,
         IN_CPUSET,
         IN_MEMSET,

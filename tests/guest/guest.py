@@ -25,8 +25,6 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
-mount -t cgroup2 groups /sys/fs/cgroup
-echo '+memory +cpuset' > /sys/fs/cgroup/cgroup.subtree_control
 ulimit -l unlimited
 {commands}
 poweroff -f
