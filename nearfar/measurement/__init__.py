@@ -19,6 +19,7 @@ from .document import (
     load,
     loads,
     subject_key,
+    verified_in,
 )
 from .document_metrics import metrics
 from .merging import merge
@@ -47,4 +48,5 @@ __all__ = [
     "merge",
     "metrics",
     "subject_key",
+    "verified_in",
 ]

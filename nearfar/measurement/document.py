@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -170,6 +171,12 @@ def result_key(result: Result) -> object:
     return result.quantity, result.cell or result.subject, result.bytes
 
 
+def verified_in(result: Mapping[str, Any]) -> bool | None:
+    """Whether a document's result was compared with what was sent, and right; None: nothing was compared."""
+    told = result.get("verified")  # what was compared; in documents of earlier versions a boolean
+    return True if isinstance(told, dict) else told
+
+
 def subject_key(subject: str) -> object:
     """Cells compare as cells, never as strings; other subjects as they are."""
     try:
@@ -232,7 +239,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         cell=cell,
         bytes=entry.get("bytes"),
         converged=entry["converged"],
-        verified=entry["verified"],
+        verified=verified_in(entry),
         limited_by=tuple(entry.get("limited_by", ())),
         flows=flows,
         total=None if cell is None or cell.lone else _rate(entry["total"]),

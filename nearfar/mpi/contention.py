@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
-from nearfar.measurement import RATIO, Document, SubjectMetric
+from nearfar.measurement import RATIO, Document, SubjectMetric, verified_in
 from nearfar.topology import Node
 
 #: Of MPI and of what moves data beside it, in the document.
@@ -132,7 +132,7 @@ def _figure(
     return SubjectMetric(
         name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {words}",
         path_class=about.place, value=float(rate["median"]), unit=str(rate["unit"]), quantity=quantity,
-        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=result["verified"],
+        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=verified_in(result),
         least=rate.get("min"), most=rate.get("max"), n=rate.get("n"), bytes=result.get("bytes"),
         question=f"{str(result['cell']).removeprefix(f'{about.place}.')}.{what}",
         rows=(f"{result['cell']}.{what}", f"{about.place}.{about.word}.{about.traffic}.{what}"),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
-from nearfar.measurement import RATIO, Document, SubjectMetric
+from nearfar.measurement import RATIO, Document, SubjectMetric, verified_in
 
 #: Every binding of the program, by its word in the document.
 BINDINGS = {
@@ -90,7 +90,7 @@ def _figure(
     return SubjectMetric(
         name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=words, path_class=binding,
         value=float(rate["median"]), unit=str(rate["unit"]), quantity=RATIO if explains or binding != "gpu" else quantity,
-        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=result["verified"],
+        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=verified_in(result),
         least=rate.get("min"), most=rate.get("max"), n=rate.get("n"), question=f"{name.removeprefix(f'{binding}.')}.{what}",
     )  # fmt: skip
 

@@ -32,14 +32,27 @@ struct AggressorRate {
     Summary rate;  // GB/s
 };
 
+// What was compared, all of it with success.
+struct Verified {
+    std::uint64_t bytes = 0;   // with what was sent, or with the right answer
+    std::uint64_t copies = 0;  // how many were made; 0: no copies were
+    std::uint64_t seen = 0;    // of them: each left something that no later one covered, and it was there
+
+    void add(const Verified& other) {
+        bytes += other.bytes;
+        copies += other.copies;
+        seen += other.seen;
+    }
+};
+
 struct CellResult {
     std::string quantity = "copy";
     const char* unit = "GB/s";  // of all its figures
     Cell cell;
     std::size_t bytes = 0;  // in one copy (latched) or chunk (windowed), the largest of the flows
     bool converged = false;
-    bool verified = false;
-    std::string method;  // "latched" or "windowed"
+    std::optional<Verified> verified;  // nothing: nothing was compared
+    std::string method;                // "latched" or "windowed"
     std::vector<FlowResult> flows;
     std::vector<std::string> beside;        // flows of other cells in the same window
     std::vector<AggressorRate> aggressors;  // never part of the total
@@ -66,8 +79,8 @@ struct SubjectResult {
     std::string subject;
     std::size_t bytes = 0;  // 0: none
     bool converged = false;
-    bool verified = false;
-    std::vector<PartResult> parts;  // at least one
+    std::optional<Verified> verified;  // nothing: an answer was wrong, or none was compared
+    std::vector<PartResult> parts;     // at least one
     std::optional<Summary> total;
     double seconds = 0;
 };
@@ -112,15 +125,6 @@ struct Policy {
     std::size_t most_samples = 31;   // no look at more than these; one of `looks`
 };
 
-// What a new process measured of a session that its own could not go on with: the items of a document's arrays, or a table.
-struct Rest {
-    std::string results;
-    std::string skipped;
-    std::string failed;
-    std::string curves;
-    std::string table;
-};
-
 // One rank of a run, as the launcher left it.
 struct RankFacts {
     int rank = 0;
@@ -137,17 +141,15 @@ struct MpiFacts {
     std::vector<RankFacts> ranks;
 };
 
-// What has been measured so far; complete after measure(), readable by a watchdog before.
+// What has been measured so far; complete after measure().
 struct Session {
     std::vector<CellResult> results;
-    std::vector<SubjectResult> subjects;
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
     std::vector<GpuUnderLoad> gpus_under_load;
     std::vector<SizeCurve> curves;
-    std::optional<MpiFacts> mpi;
     std::map<std::string, double> setup_seconds;
-    Rest rest;
+    std::string spent;  // why cells that nothing is said of are for a new process; empty: there are none
 };
 
 }  // namespace nearfar

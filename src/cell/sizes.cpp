@@ -10,7 +10,6 @@
 namespace nearfar {
 namespace {
 
-constexpr std::size_t least = 8;  // one word of the pattern that is verified
 constexpr std::size_t most = std::size_t{64} << 30;
 
 std::size_t parse_size(const std::string& text) {
@@ -22,8 +21,8 @@ std::size_t parse_size(const std::string& text) {
     if (digits == 0 || unit == units.end()) throw WrongUse("--sizes: '" + text + "' is not a size (64, 4KiB, 16MiB, 1GiB)");
     const std::size_t zeros = std::min(text.find_first_not_of('0'), digits);
     const std::size_t number = digits - zeros > 12 ? most + 1 : std::stoull(text.substr(0, digits));
-    if (number > (most >> unit->second) || (number << unit->second) < least)
-        throw WrongUse("--sizes: '" + text + "' is not between 8 bytes and 64 GiB");
+    if (number > (most >> unit->second) || number == 0)
+        throw WrongUse("--sizes: '" + text + "' is not between 1 byte and 64 GiB");
     return number << unit->second;
 }
 

@@ -2,26 +2,18 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "cell/measure.h"
-#include "copy/chase.h"
-#include "gpu/buffers.h"
+#include "copy/copy_setting.h"
 #include "gpu/gpu_device.h"
 #include "gpu/load_watch.h"
 #include "gpu/lost_gpu.h"
-#include "gpu/peer_access.h"
-#include "gpu/route.h"
-#include "gpu/route_plan.h"
-#include "gpu/windowed.h"
 #include "node/node.h"
 #include "node/nvml.h"
 #include "output/session_loop.h"
-#include "tasks/task_pool.h"
 
 namespace nearfar {
 
@@ -32,9 +24,6 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
-    // Why some cells were skipped although another process could measure them (that is their reason); empty: there are none.
-    const std::string& end_of_process() const { return lost_.end_of_process(); }
-
     // Measures the cells in order into `session`, which `mutex` guards: what cannot be measured is skipped or failed with its
     // reason, and the rest goes on.
     void measure(Session& session, std::mutex& mutex, const Progress& progress);
@@ -42,33 +31,21 @@ public:
 private:
     const Node& node_;
     const Nvml& nvml_;
-    Policy policy_;  // of the cell that is measured
+    const Policy policy_;
     std::vector<Cell> cells_;
     std::vector<std::string> environment_;  // before CUDA starts
     std::vector<GpuDevice> gpus_;
     LostGpus lost_;
     LoadWatch watch_;
     TaskPool tasks_;
-    std::map<std::pair<std::string, ChunkLength>, Summary> solos_;  // windowed rate of a flow alone, by its text
-    ChaseBench chases_{node_, gpus_};
-    std::map<std::string, double> probed_;  // rough rates, for chunks
 
-    using MeasureCell = std::function<std::vector<CellResult>(const Cell& cell, double seconds)>;
+    using MeasureAlone = std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds)>;
 
     void set_up(Buffers& buffers, Session& session);
     void plan(const Cell& cell, Buffers& buffers);
-    void measure_quickly(const Buffers& buffers, PeerAccess& peers, const MeasureCell& alone, Session& session, std::mutex& mutex,
+    void measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, std::mutex& mutex,
                          const Progress& progress);
     bool is_usable(const Flow& flow) const;
-    std::vector<CellResult> measure_cell(const Cell& cell, const Buffers& buffers, PeerAccess& peers, double seconds);
-    void add(CellResult& result, const Route& route, const Summary& rate, const std::vector<int>& cpus,
-             const LinkState& link) const;
-    std::vector<CellResult> measure_latched(const Cell& cell, const Buffers& buffers, double seconds);
-    std::vector<CellResult> measure_latencies(const Cell& cell, const Buffers& buffers, double seconds);
-    CellResult measure_windowed(const Cell& cell, const Buffers& buffers, double seconds);
-    double probed_rate(const Route& route);
-    const Summary& solo(const Flow& flow, const Buffers& buffers, ChunkLength length, double seconds);
-    Policy window_policy(ChunkLength length) const;
 };
 
 }  // namespace nearfar

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/option_values.h"
+#include "core/options.h"
+#include "core/trouble.h"
 #include "gpu/gpu_call.h"
 #include "gpu/route_plan.h"
 #include "gpu/windowed.h"
@@ -45,19 +45,14 @@ void GpuTask::set_up(const Assignment& assignment) {
     routes_ = plan_routes(assignment.flow, buffers_of(cell)[0], *buffers_, node_, gpus_, 1);
     bind_thread(routes_[0].cpus());
     probe_rate(routes_[0], warm_up_seconds);
-    routes_[0].poison();
-    chunk_ = assignment.chunk;
-    moved_ = 0;
+    begin_chunks(routes_[0], assignment.chunk);
 }
 
 void GpuTask::move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) {
-    pump_chunks(routes_[0], chunk_, stopped, [&](double time) {
-        moved_ += chunk_;
-        complete(time);
-    });
+    pump_chunks(routes_[0], stopped, complete);
 }
 
-void GpuTask::verify() { routes_[0].verify(std::min(routes_[0].bytes() / chunk_ * chunk_, moved_)); }
+Verified GpuTask::verify() { return routes_[0].verify(); }
 
 std::vector<std::string> present_environment() {
     std::vector<std::string> variables;
@@ -94,15 +89,14 @@ TaskCommand gpu_task_command(const GpuSet& wanted, const Node& node, const std::
 }
 
 void run_as_gpu_task(const std::vector<std::string>& pci_addresses, const GpuSet& wanted) {
-    end_with_program();
     LineChannel program(STDIN_FILENO);
-    try {
+    const Message trouble = trouble_of([&] {
+        end_with_program();
         const Node node = read_node(pci_addresses);
         GpuTask task(node, wanted);
         _exit(serve(program, task));  // the kernel takes everything down at once, faster than CUDA would piece by piece
-    } catch (const std::exception& why) {
-        program.send(trouble_line(Failure("error", why.what())));
-    }
+    });
+    program.send(trouble.line());
     _exit(1);
 }
 

@@ -23,7 +23,7 @@ public:
     void open() override;
     void set_up(const Assignment& assignment) override;
     void move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) override;
-    void verify() override;
+    Verified verify() override;
 
 private:
     const Node& node_;
@@ -32,8 +32,6 @@ private:
     PeerAccess peers_;
     std::optional<Buffers> buffers_;  // of all assignments so far
     std::vector<Route> routes_;       // one
-    std::size_t chunk_ = 0;
-    std::size_t moved_ = 0;
 };
 
 // This process's environment, as start_cuda() has not changed it yet.

@@ -23,8 +23,13 @@ bool agree(double a, double b, double c, double within) {
 
 }  // namespace
 
-LatchedSampler::LatchedSampler(const Route& route, std::size_t bytes, const Policy& policy)
+bool can_be_latched(const Cell& cell) {
+    return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
+}
+
+LatchedSampler::LatchedSampler(Route& route, std::size_t bytes, const Policy& policy)
     : route_(route), bytes_(bytes), policy_(policy) {
+    route.begin_series(bytes, 1);
     route.make_current();
     check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), sizeof *flag_, cudaHostAllocMapped), "the latch's flag");
     check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&flag_device_), flag_, 0), "the latch's flag");
@@ -43,29 +48,32 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
         flag_->open = 0;
         flag_->timed_out = 0;
+        route_.begin_lap();
         queue_latch(flag_device_, policy_.latch_seconds, route_.stream());
         check(cudaEventRecord(start_, route_.stream()), "cudaEventRecord");
         queue(copies);
         check(cudaEventRecord(stop_, route_.stream()), "cudaEventRecord");
-        const bool hidden = cudaEventQuery(start_) == cudaErrorNotReady;
+        const bool hidden = !has_happened(start_);
         flag_->open = 1;
         if (under_load) under_load();
         check(cudaEventSynchronize(stop_), "waiting for copies");
-        if (!hidden || flag_->timed_out != 0) continue;
         float milliseconds = 0;
         check(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
+        route_.verify_lap();
+        route_.make_current();
+        if (!hidden || flag_->timed_out != 0) continue;
         return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
     }
     throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
 }
 
-void LatchedSampler::queue(int copies) const {
+void LatchedSampler::queue(int copies) {
     if (policy_.sizes.empty()) {
-        route_.queue_passes(bytes_, copies);
+        route_.queue_passes(copies);
         return;
     }
     // What each copy costs to start is part of the rate at a size.
-    for (int i = 0; i < copies; ++i) route_.queue_copy(0, bytes_);
+    for (int i = 0; i < copies; ++i) route_.queue_next();
 }
 
 double LatchedSampler::warm_up(const std::function<void()>& under_load) {

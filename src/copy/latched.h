@@ -9,10 +9,13 @@
 
 namespace nearfar {
 
+// Whether nothing that the cell queues waits for the stream while the queue is filled: behind a latch that would never end.
+bool can_be_latched(const Cell& cell);
+
 class LatchedSampler {
 public:
-    // Copies of `bytes`, at most the route's.
-    LatchedSampler(const Route& route, std::size_t bytes, const Policy& policy);
+    // Copies of `bytes`, at most the route's, all to one place, poisoned now. That none of a sample's is left out is seen between the samples.
+    LatchedSampler(Route& route, std::size_t bytes, const Policy& policy);
     ~LatchedSampler();
     LatchedSampler(const LatchedSampler&) = delete;
     LatchedSampler& operator=(const LatchedSampler&) = delete;
@@ -29,7 +32,7 @@ public:
     Outcome measure(double seconds, const std::function<void()>& under_load);
 
 private:
-    const Route& route_;
+    Route& route_;
     std::size_t bytes_;
     const Policy& policy_;
     LatchFlag* flag_ = nullptr;  // as the host addresses it
@@ -37,7 +40,7 @@ private:
     cudaEvent_t start_ = nullptr;
     cudaEvent_t stop_ = nullptr;
 
-    void queue(int copies) const;
+    void queue(int copies);
     // Rate of `copies` copies in GB/s.
     double sample(int copies, const std::function<void()>& under_load);
     double warm_up(const std::function<void()>& under_load);

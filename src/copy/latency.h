@@ -5,16 +5,12 @@
 #include <functional>
 
 #include "cell/measure.h"
-#include "gpu/route.h"
+#include "copy/copy_setting.h"
 
 namespace nearfar {
 
-// Microseconds, all by the calling thread and the route's driving GPU, at most `seconds` each.
-//
-// A copy of 8 bytes of the flow, from its enqueueing until its completion is seen by the host.
-Summary copy_latency(const Route& route, const Policy& policy, double seconds);
-// An empty kernel, likewise.
-Summary launch_latency(const Route& route, const Policy& policy, double seconds);
+// All latencies of a lone flow by a copy engine, each a result, at most `seconds` together. Throws Prevented where the cell is another.
+std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 
 // Samples until the interval of the median is narrow enough or time is up; throws Prevented where not even six could be had.
 Summary sample_until_narrow(const Policy& policy, double seconds, const std::function<double()>& sample);

@@ -16,44 +16,45 @@ struct Ready {
     std::vector<Route> routes;
     std::size_t chunk;
 
-    const Route& route() const { return routes[0]; }
+    Route& route() { return routes[0]; }
 };
 
-Ready make_ready(const std::vector<Cell>& cells, std::size_t place, const PeerSetting& setting) {
+Ready make_ready(const std::vector<Cell>& cells, std::size_t place, const Policy& policy, CopySetting& setting) {
     const Flow& flow = cells[place].flows[0];
     require_gpus(flow, setting.gpus);
     setting.peers.arrange(cells[place]);
     std::vector<Route> routes = plan_routes(flow, buffers_of(cells[place])[0], setting.buffers, setting.node, setting.gpus, 1);
-    const std::size_t chunk = chunk_for(setting.probed_rate(routes[0]), routes[0].bytes(), ChunkLength::short_one);
+    const std::size_t chunk =
+        chunk_for(setting.baselines.probed_rate(routes[0], policy), routes[0].bytes(), ChunkLength::short_one);
     return {place, std::move(routes), chunk};
 }
 
-CellResult result_of(const Cell& cell, const Ready& ready, const CheckedOutcome& outcome, std::size_t mover,
-                     const LinkState& link, const PeerSetting& setting, const Policy& policy) {
+CellResult result_of(const Cell& cell, Ready& ready, const CheckedOutcome& outcome, std::size_t mover, const LinkState& link,
+                     const std::vector<GpuDevice>& gpus, const Policy& policy) {
     const Summary& rate = outcome.moved.rates[mover];
     CellResult result;
     result.cell = cell;
     result.bytes = ready.chunk;
     result.method = "windowed";
     result.converged = rate.n() >= looks.front() && rate.half_width() <= policy.target;
-    result.verified = true;
+    result.verified = outcome.verified[mover];
     result.verify_seconds = outcome.verify_seconds / static_cast<double>(outcome.trouble.size());
     result.total = rate;
     result.begin = outcome.moved.begin;
     result.end = outcome.moved.end;
-    result.flows.push_back(flow_result(ready.route(), rate, outcome.moved.cpus[mover], link, setting.gpus));
+    result.flows.push_back(flow_result(ready.route(), rate, outcome.moved.cpus[mover], link, gpus));
     return result;
 }
 
 }  // namespace
 
-std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const PeerSetting& setting, const Policy& policy,
-                                         double seconds) {
+std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const Policy& policy, double seconds,
+                                         CopySetting& setting) {
     std::vector<SetOutcome> outcomes(cells.size());
     std::vector<Ready> ready;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         try {
-            ready.push_back(make_ready(cells, i, setting));
+            ready.push_back(make_ready(cells, i, policy, setting));
         } catch (const Prevented&) {
             outcomes[i].trouble = std::current_exception();
         } catch (const Failure&) {
@@ -62,12 +63,12 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
     }
     if (ready.size() < 2) return outcomes;
     std::vector<Mover> movers;
-    for (const Ready& one : ready) movers.push_back(checked_mover(one.route(), one.chunk, movers.size()));
+    for (Ready& one : ready) movers.push_back(checked_mover(one.route(), one.chunk, movers.size()));
     std::vector<LinkState> links(ready.size());
     CheckedOutcome checked;
     try {
         checked = run_checked(movers, policy, std::min(seconds, policy.windowed_seconds), [&] {
-            for (std::size_t i = 0; i < ready.size(); ++i) links[i] = setting.look_under_load(ready[i].route().gpu());
+            for (std::size_t i = 0; i < ready.size(); ++i) links[i] = setting.watch.look(ready[i].route().gpu());
         });
     } catch (const Prevented&) {
         return outcomes;  // interrupted, or too slow together: alone they are told in their own words
@@ -76,8 +77,8 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
         SetOutcome& outcome = outcomes[ready[i].place];
         outcome.trouble = checked.trouble[i];
         if (outcome.trouble || checked.moved.rates.empty() || checked.moved.rates[i].min <= 0) continue;
-        outcome.result = result_of(cells[ready[i].place], ready[i], checked, i, links[i], setting, policy);
-        for (const Ready& other : ready)
+        outcome.result = result_of(cells[ready[i].place], ready[i], checked, i, links[i], setting.gpus, policy);
+        for (Ready& other : ready)
             if (other.place != ready[i].place) outcome.result->beside.push_back(other.route().flow().text());
     }
     return outcomes;

@@ -23,4 +23,9 @@ struct Failure : std::runtime_error {
     std::string code;
 };
 
+// This process can measure no more, and a new one may: what is left of the run is for that one.
+struct ProcessSpent : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 }  // namespace nearfar

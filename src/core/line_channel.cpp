@@ -27,18 +27,21 @@ Heard LineChannel::receive(std::string& line, double seconds) {
     const double end = seconds < 0 ? INFINITY : now() + seconds;
     bool closed = socket_ < 0;
     while (true) {
-        const std::size_t length = pending_.find('\n');
-        if (length != std::string::npos) {
-            line = pending_.substr(0, length);
-            pending_.erase(0, length + 1);
+        const std::size_t feed = pending_.find('\n', searched_);
+        if (feed != std::string::npos) {
+            line.assign(pending_, begin_, feed - begin_);
+            begin_ = searched_ = feed + 1;
             return Heard::line;
         }
+        pending_.erase(0, begin_);
+        begin_ = 0;
+        searched_ = pending_.size();
         if (closed) return Heard::closed;
         pollfd poller{socket_, POLLIN, 0};
         const int ready = poll(&poller, 1, milliseconds(end - now()));
         if (ready == 0 && now() >= end) return Heard::nothing;
         if (ready <= 0) continue;
-        std::array<char, 4096> piece;
+        std::array<char, 65536> piece;
         const ssize_t got = recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
         if (got > 0) pending_.append(piece.data(), static_cast<std::size_t>(got));
         closed = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
@@ -47,7 +50,7 @@ Heard LineChannel::receive(std::string& line, double seconds) {
 
 bool LineChannel::has_news() const {
     pollfd poller{socket_, POLLIN, 0};
-    return pending_.find('\n') != std::string::npos || poll(&poller, 1, 0) > 0;
+    return pending_.find('\n', searched_) != std::string::npos || poll(&poller, 1, 0) > 0;
 }
 
 void LineChannel::send(const std::string& line) const {
@@ -67,7 +70,8 @@ void LineChannel::close() {
 std::pair<int, int> connected_sockets() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        throw Prevented("not_allowed", std::string("no socket to another process can be had: ") + std::strerror(errno));
+        throw Prevented("not_allowed", std::string("no socket to another process can be had: ") + std::strerror(errno) +
+                                           " (`ulimit -n` limits how many files are open)");
     return {ends[0], ends[1]};
 }
 

@@ -1,6 +1,7 @@
 // Lines of text over a socket to another process, which may be slow, silent or gone.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,9 @@ public:
     // Owns the socket.
     explicit LineChannel(int socket) : socket_(socket) {}
     ~LineChannel() { close(); }
-    LineChannel(LineChannel&& other) noexcept : socket_(std::exchange(other.socket_, -1)), pending_(std::move(other.pending_)) {}
+    LineChannel(LineChannel&& other) noexcept
+        : socket_(std::exchange(other.socket_, -1)), pending_(std::move(other.pending_)), begin_(other.begin_),
+          searched_(other.searched_) {}
     LineChannel& operator=(LineChannel&&) = delete;
     LineChannel(const LineChannel&) = delete;
     LineChannel& operator=(const LineChannel&) = delete;
@@ -29,7 +32,9 @@ public:
 
 private:
     int socket_;
-    std::string pending_;  // read, not yet received
+    std::string pending_;       // read; received up to begin_
+    std::size_t begin_ = 0;     // of the next line
+    std::size_t searched_ = 0;  // no line feed between begin_ and here
 };
 
 // Two sockets that are each other's other side; neither is inherited by a program that is started.

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/trouble.h"
 
 namespace nearfar {
 namespace {
@@ -31,7 +32,10 @@ void BackgroundTask::complete(double time) {
 
 Background::Background(const std::vector<BackgroundFlow>& flows, double patience) : patience_(patience) {
     for (const BackgroundFlow& flow : flows) runners_.push_back({flow.name, {}, false, ""});
-    for (std::size_t i = 0; i < flows.size(); ++i) threads_.emplace_back([this, flow = flows[i], i] { run(flow, i); });
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+        const Message trouble = trouble_of([&] { threads_.emplace_back([this, flow = flows[i], i] { run(flow, i); }); });
+        if (!trouble.word.empty()) say_ended(i, trouble.field(1));
+    }
 }
 
 Background::~Background() {
@@ -47,6 +51,10 @@ void Background::run(const BackgroundFlow& flow, std::size_t me) {
     } catch (const std::exception& error) {
         why = error.what();
     }
+    say_ended(me, why);
+}
+
+void Background::say_ended(std::size_t me, const std::string& why) {
     const std::lock_guard<std::mutex> lock(mutex_);
     runners_[me].ended = true;
     runners_[me].why = why;

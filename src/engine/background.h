@@ -71,6 +71,7 @@ private:
     friend class BackgroundTask;
 
     void run(const BackgroundFlow& flow, std::size_t me);
+    void say_ended(std::size_t me, const std::string& why);
 };
 
 // Measures while the background moves, and puts beside each result what the background moved meanwhile. Throws Prevented

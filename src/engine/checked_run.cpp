@@ -28,10 +28,17 @@ void CheckedOutcome::require() const {
         if (one) std::rethrow_exception(one);
 }
 
+Verified CheckedOutcome::all_verified() const {
+    Verified all;
+    for (const Verified& one : verified) all.add(one);
+    return all;
+}
+
 CheckedOutcome run_checked(const std::vector<Mover>& movers, const Policy& policy, double seconds,
                            const std::function<void()>& under_load) {
     CheckedOutcome outcome;
     outcome.trouble.resize(movers.size());
+    outcome.verified.resize(movers.size());
     const double poisoned = now();
     for (std::size_t i = 0; i < movers.size(); ++i)
         if (movers[i].poison) outcome.trouble[i] = trouble_of(movers[i].poison);
@@ -52,11 +59,8 @@ CheckedOutcome run_checked(const std::vector<Mover>& movers, const Policy& polic
         return outcome;
     }
     const double begin = now();
-    for (std::size_t i = 0; i < movers.size(); ++i) {
-        const std::size_t chunk = movers[i].spec.chunk;
-        const std::size_t arrived = std::min(movers[i].room / chunk * chunk, outcome.moved.moved[i]);
-        if (movers[i].verify) outcome.trouble[i] = trouble_of([&] { movers[i].verify(arrived); });
-    }
+    for (std::size_t i = 0; i < movers.size(); ++i)
+        outcome.trouble[i] = trouble_of([&] { outcome.verified[i] = movers[i].verify(); });
     outcome.verify_seconds += now() - begin;
     return outcome;
 }

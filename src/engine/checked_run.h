@@ -10,21 +10,23 @@
 
 namespace nearfar {
 
-// One thread of a window with its destination: a ring of whole chunks.
+// One thread of a window with its destination.
 struct Mover {
     TogetherSpec spec;
-    std::size_t room = 0;                           // bytes of the destination
-    std::function<void()> poison;                   // makes sure that nothing right is there; none: it sees to that by itself
-    std::function<void(std::size_t bytes)> verify;  // throws Failure where the first `bytes` are not the source's
+    std::function<void()> poison;      // makes sure that nothing right is there; none: it sees to that by itself
+    std::function<Verified()> verify;  // says what was compared; throws Failure where it is not what was sent
 };
 
 struct CheckedOutcome {
     TogetherOutcome moved;                    // no rates where something went wrong before the window was complete
     std::vector<std::exception_ptr> trouble;  // of each mover: what it threw, or that its data is wrong
+    std::vector<Verified> verified;           // of each mover
     double verify_seconds = 0;                // for all destinations, before and after
 
     // Throws the first trouble.
     void require() const;
+    // Of all movers together.
+    Verified all_verified() const;
 };
 
 // Poisons, runs and verifies all movers; see run_together. What one of them throws is its own trouble; throws where time was too

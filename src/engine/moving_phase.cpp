@@ -43,13 +43,20 @@ void wait_until(double time) {
 MovingPhase::MovingPhase(DataMover& mover, const std::vector<std::vector<int>>& cpus, bool polling)
     : mover_(mover), polling_(polling), lanes_(mover.cell().flows.size()) {
     if (!polling_) mover_.poison();
-    for (std::size_t flow = 0; flow < lanes_.size(); ++flow)
-        threads_.emplace_back([this, flow, &mine = cpus[flow]] { drive(flow, mine); });
+    try {
+        for (std::size_t flow = 0; flow < lanes_.size(); ++flow)
+            threads_.emplace_back([this, flow, &mine = cpus[flow]] { drive(flow, mine); });
+    } catch (...) {  // a thread was refused
+        give_up();
+        throw;
+    }
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return ready_ == lanes_.size(); });
 }
 
-MovingPhase::~MovingPhase() {
+MovingPhase::~MovingPhase() { give_up(); }
+
+void MovingPhase::give_up() {
     given_up_ = true;
     join();
 }

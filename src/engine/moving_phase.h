@@ -21,7 +21,8 @@ struct MovedFlow {
 
 class MovingPhase {
 public:
-    // Starts a thread for each flow, bound to its CPUs (a binding that is not in effect is an error), and waits until all are ready.
+    // Poisons, starts a thread for each flow, bound to its CPUs (a binding that is not in effect is an error), and waits until all
+    // are ready. Throws what poisoning throws, and std::system_error for a thread that is refused.
     // `polling`: they keep their cores busy and move nothing.
     MovingPhase(DataMover& mover, const std::vector<std::vector<int>>& cpus, bool polling);
     ~MovingPhase();
@@ -52,6 +53,7 @@ private:
     void drive(std::size_t flow, const std::vector<int>& cpus);
     void await_begin();
     void say_ready();
+    void give_up();
     void join();
 };
 

@@ -8,6 +8,7 @@
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/host_registration.h"
+#include "memory/copy_series.h"
 
 namespace nearfar {
 namespace {
@@ -74,7 +75,7 @@ void Buffers::allocate_host() {
     for (auto& [key, entry] : entries_) {
         if (!is_wanted(key, entry)) continue;
         try {
-            plan.add(key.place.index, whole_huge_pages(entry.buffer.bytes), pages_of(key));
+            plan.add(key.place.index, whole_huge_pages(entry.buffer.bytes + spare_bytes), pages_of(key));
         } catch (...) {
             entry.trouble = std::current_exception();
         }
@@ -83,8 +84,8 @@ void Buffers::allocate_host() {
         if (!is_wanted(key, entry)) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
-                entry.host =
-                    std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes, pages_of(key), entry.buffer.seed);
+                entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes + spare_bytes, pages_of(key),
+                                                          entry.buffer.seed);
                 entry.buffer.on_host = entry.host->data();
                 entry.buffer.memory_nodes = entry.host->memory_nodes();
             } catch (...) {
@@ -99,9 +100,10 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     const GpuDevice& gpu = gpus_.at(static_cast<std::size_t>(key.place.index));
     gpu.require();
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    check(cudaMalloc(&entry.buffer.on_device, entry.buffer.bytes), "device memory");
+    const std::size_t bytes = entry.buffer.bytes + spare_bytes;
+    check(cudaMalloc(&entry.buffer.on_device, bytes), "device memory");
     entry.buffer.gpu_ordinal = gpu.ordinal;
-    queue_fill(entry.buffer.on_device, entry.buffer.seed, entry.buffer.bytes / sizeof(std::uint64_t), nullptr);
+    queue_fill(entry.buffer.on_device, entry.buffer.seed, bytes / sizeof(std::uint64_t), nullptr);
     check(cudaDeviceSynchronize(), "filling device memory");
 }
 

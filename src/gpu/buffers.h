@@ -47,7 +47,7 @@ struct Buffer {
     int gpu_ordinal = -1;       // device memory only
     void* on_device = nullptr;  // device memory only
     std::uint64_t seed = 0;     // of the pattern that a source holds
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;      // to move; it is larger by spare_bytes
     std::vector<int> memory_nodes;
     bool mapped = false;  // registered: every GPU addresses it
 };

@@ -6,7 +6,7 @@ namespace nearfar {
 
 void check(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
-    cudaGetLastError();  // the runtime remembers it, and the next kernel's launch would be blamed
+    cudaGetLastError();  // remembered otherwise, and blamed on the next launch
     const std::string words = std::string(what) + ": " + cudaGetErrorString(result);
     switch (result) {
         case cudaErrorMemoryAllocation: throw Prevented("no_memory", words);
@@ -35,6 +35,20 @@ void check(cudaError_t result, const char* what) {
         case cudaErrorUnknown: throw Failure("lost", words);
         default: throw Failure("error", words);
     }
+}
+
+std::string compiled_cuda_version() {
+    return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+}
+
+bool has_happened(cudaEvent_t event) {
+    const cudaError_t result = cudaEventQuery(event);
+    if (result == cudaErrorNotReady) {
+        cudaGetLastError();  // likewise
+        return false;
+    }
+    check(result, "asking for an event");
+    return true;
 }
 
 }  // namespace nearfar

@@ -3,11 +3,18 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
+
 #include "core/error.h"
 
 namespace nearfar {
 
 // Throws Prevented where measuring was prevented (GPU taken, memory short, driver missing), Failure where the GPU failed.
 void check(cudaError_t result, const char* what);
+
+// The CUDA of this build, "13.0". No call of CUDA: programs start processes before CUDA.
+std::string compiled_cuda_version();
+// Whether an event has happened; throws what went wrong before it. One that has not leaves no error behind for the next call.
+bool has_happened(cudaEvent_t event);
 
 }  // namespace nearfar

@@ -2,7 +2,7 @@
 
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "memory/pattern.h"
+#include "memory/copy_series.h"
 
 namespace nearfar {
 namespace {
@@ -22,22 +22,30 @@ __global__ void latch_kernel(LatchFlag* flag, unsigned long long nanoseconds) {
     }
 }
 
-__global__ void copy_kernel(uint4* destination, const uint4* source, std::size_t count, int passes) {
+__global__ void copy_kernel(char* destination, const char* source, std::size_t bytes, int passes, std::size_t step) {
     const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    const std::size_t me = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const std::size_t units = bytes / sizeof(uint4);
+    const auto* const from = reinterpret_cast<const uint4*>(source);
     for (int pass = 0; pass < passes; ++pass) {
-        std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+        // Each place of the destination is written by the same thread in every pass, and so in their order.
+        const std::size_t first = pass * (step / sizeof(uint4));
+        uint4* const to = reinterpret_cast<uint4*>(destination) + first;
+        std::size_t i = (me + stride - first % stride) % stride;
         // Four loads in flight a thread hide the latency of the bus.
-        for (; i + 3 * stride < count; i += 4 * stride) {
-            const uint4 a = source[i];
-            const uint4 b = source[i + stride];
-            const uint4 c = source[i + 2 * stride];
-            const uint4 d = source[i + 3 * stride];
-            destination[i] = a;
-            destination[i + stride] = b;
-            destination[i + 2 * stride] = c;
-            destination[i + 3 * stride] = d;
+        for (; i + 3 * stride < units; i += 4 * stride) {
+            const uint4 a = from[i];
+            const uint4 b = from[i + stride];
+            const uint4 c = from[i + 2 * stride];
+            const uint4 d = from[i + 3 * stride];
+            to[i] = a;
+            to[i + stride] = b;
+            to[i + 2 * stride] = c;
+            to[i + 3 * stride] = d;
         }
-        for (; i < count; i += stride) destination[i] = source[i];
+        for (; i < units; i += stride) to[i] = from[i];
+        if (i != units) continue;
+        for (std::size_t at = units * sizeof(uint4); at < bytes; ++at) destination[pass * step + at] = source[at];
     }
 }
 
@@ -47,11 +55,11 @@ __global__ void fill_kernel(std::uint64_t* data, std::uint64_t seed, std::size_t
         data[i] = pattern(seed, i);
 }
 
-__global__ void verify_kernel(const std::uint64_t* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong) {
+__global__ void verify_kernel(const std::uint64_t* data, Arrival arrival, unsigned long long* wrong) {
     const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
     unsigned long long mine = 0;
-    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride)
-        mine += data[i] != pattern(seed, i) ? 1 : 0;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < arrival.words; i += stride)
+        mine += data[i] != expected_word(arrival, i) ? 1 : 0;
     if (mine != 0) atomicAdd(wrong, mine);
 }
 
@@ -80,9 +88,9 @@ void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream) {
     check(cudaGetLastError(), "latch");
 }
 
-void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, cudaStream_t stream) {
-    copy_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<uint4*>(destination), static_cast<const uint4*>(source),
-                                                            bytes / sizeof(uint4), passes);
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, std::size_t step, cudaStream_t stream) {
+    copy_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<char*>(destination), static_cast<const char*>(source),
+                                                            bytes, passes, step);
     check(cudaGetLastError(), "SM copy");
 }
 
@@ -91,8 +99,9 @@ void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t 
     check(cudaGetLastError(), "fill");
 }
 
-void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong, cudaStream_t stream) {
-    verify_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<const std::uint64_t*>(data), seed, words, wrong);
+void queue_verify(const void* data, const Arrival& arrival, unsigned long long* wrong, cudaStream_t stream) {
+    const auto* const place = static_cast<const std::uint64_t*>(data) + arrival.to / sizeof(std::uint64_t);
+    verify_kernel<<<blocks(), threads_per_block, 0, stream>>>(place, arrival, wrong);
     check(cudaGetLastError(), "verify");
 }
 

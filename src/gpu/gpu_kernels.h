@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/copy_series.h"
+
 namespace nearfar {
 
 // What host and latch kernel share, in mapped host memory.
@@ -17,13 +19,14 @@ struct LatchFlag {
 // Holds the stream until flag->open is set, at most `seconds` (then flag->timed_out is set).
 void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream);
 
-// Moves bytes (a multiple of 16) by a kernel, `passes` times, from and to anything that the device can address.
-void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, cudaStream_t stream);
+// Moves bytes by a kernel, `passes` times, each `step` bytes further on in the destination than the one before; from and to anything
+// that the device can address. Addresses and step are multiples of 16. Where passes overlap, the later one's bytes stay.
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, std::size_t step, cudaStream_t stream);
 
 void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t stream);
 
-// Adds to *wrong the number of words that do not follow the pattern.
-void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong, cudaStream_t stream);
+// Adds to *wrong the number of words of the destination that starts at `data` which are not as expected.
+void queue_verify(const void* data, const Arrival& arrival, unsigned long long* wrong, cudaStream_t stream);
 
 // Bytes from one chased line to the next: no two in one line of any cache.
 constexpr std::size_t chase_line = 256;

@@ -75,7 +75,7 @@ std::exception_ptr LostGpus::blame(const Cell& cell, const std::exception_ptr& t
 }
 
 void LostGpus::require_process() const {
-    if (!end_of_process_.empty()) throw Prevented("interrupted", end_of_process_);
+    if (!end_of_process_.empty()) throw ProcessSpent(end_of_process_);
 }
 
 }  // namespace nearfar

@@ -27,7 +27,7 @@ public:
 
     // Why nothing more can be measured by this process; empty while it can.
     const std::string& end_of_process() const { return end_of_process_; }
-    // Throws that, if it is so.
+    // Throws ProcessSpent, if it is so.
     void require_process() const;
 
 private:

@@ -1,5 +1,6 @@
 #include "gpu/route.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -39,14 +40,16 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
     source_ordinal_ = source.gpu_ordinal;
     destination_ordinal_ = destination.gpu_ordinal;
     bytes_ = destination.bytes / static_cast<std::size_t>(shares) / grain * grain;
-    first_ = static_cast<std::size_t>(share) * bytes_;
-    seed_ = source.seed;
+    room_ = bytes_ + spare_bytes / static_cast<std::size_t>(shares) / step_bytes * step_bytes;
+    const std::size_t read_from = static_cast<std::size_t>(share) * bytes_;
+    const std::size_t written_from = static_cast<std::size_t>(share) * room_;
+    seed_ = source.seed + read_from / word;
     memory_nodes_ = source.gpu_ordinal < 0 ? source.memory_nodes : destination.memory_nodes;
     make_current();
-    source_ = moved(copy_address(source), first_);
-    destination_ = moved(copy_address(destination), first_);
-    sm_source_ = moved(kernel_address(source), first_);
-    sm_destination_ = moved(kernel_address(destination), first_);
+    source_ = moved(copy_address(source), read_from);
+    destination_ = moved(copy_address(destination), written_from);
+    sm_source_ = moved(kernel_address(source), read_from);
+    sm_destination_ = moved(kernel_address(destination), written_from);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
     check(cudaStreamCreateWithFlags(&check_stream_, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -56,10 +59,11 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
 Route::Route(Route&& other) noexcept
     : flow_(other.flow_), gpu_(other.gpu_), checker_(other.checker_), source_ordinal_(other.source_ordinal_),
       destination_ordinal_(other.destination_ordinal_), cpus_(std::move(other.cpus_)),
-      memory_nodes_(std::move(other.memory_nodes_)), first_(other.first_), bytes_(other.bytes_), seed_(other.seed_),
+      memory_nodes_(std::move(other.memory_nodes_)), bytes_(other.bytes_), room_(other.room_), seed_(other.seed_),
       source_(other.source_), destination_(other.destination_), sm_source_(other.sm_source_),
       sm_destination_(other.sm_destination_), stream_(std::exchange(other.stream_, nullptr)),
-      check_stream_(std::exchange(other.check_stream_, nullptr)), wrong_(std::exchange(other.wrong_, nullptr)) {}
+      check_stream_(std::exchange(other.check_stream_, nullptr)), wrong_(std::exchange(other.wrong_, nullptr)),
+      series_(other.series_), seen_(other.seen_) {}
 
 Route::~Route() {
     if (stream_ != nullptr && cudaSetDevice(gpu_->ordinal) == cudaSuccess) cudaStreamDestroy(stream_);
@@ -70,54 +74,78 @@ Route::~Route() {
 
 void Route::make_current() const { check(cudaSetDevice(gpu_->ordinal), "cudaSetDevice"); }
 
-void Route::queue_copy(std::size_t offset, std::size_t bytes) const {
+void Route::queue(const CopyPlace& place, std::size_t bytes) const {
     if (flow_.sm) {
-        queue_sm_copy(sm_destination_ + offset, sm_source_ + offset, bytes, 1, stream_);
+        queue_sm_copy(sm_destination_ + place.to, sm_source_ + place.from, bytes, 1, 0, stream_);
         return;
     }
-    if (flow_.is_peer_flow()) {
-        check(cudaMemcpyPeerAsync(destination_ + offset, destination_ordinal_, source_ + offset, source_ordinal_, bytes, stream_),
-              "cudaMemcpyPeerAsync");
-        return;
-    }
-    check(cudaMemcpyAsync(destination_ + offset, source_ + offset, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+    char* const to = destination_ + place.to;
+    const char* const from = source_ + place.from;
+    if (flow_.is_peer_flow())
+        check(cudaMemcpyPeerAsync(to, destination_ordinal_, from, source_ordinal_, bytes, stream_), "cudaMemcpyPeerAsync");
+    else
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
 }
 
-void Route::queue_passes(std::size_t bytes, int copies) const {
-    if (flow_.sm) {
-        queue_sm_copy(sm_destination_, sm_source_, bytes, copies, stream_);
+void Route::queue_copy(std::size_t bytes) const { queue({0, 0}, bytes); }
+
+void Route::queue_next() { queue(series_.next(), series_.bytes()); }
+
+void Route::queue_passes(int copies) {
+    if (!flow_.sm) {
+        for (int i = 0; i < copies; ++i) queue_next();
         return;
     }
-    for (int i = 0; i < copies; ++i) queue_copy(0, bytes);
+    const CopyPlace first = series_.next();
+    for (int i = 1; i < copies; ++i) series_.next();
+    queue_sm_copy(sm_destination_ + first.to, sm_source_ + first.from, series_.bytes(), copies, step_bytes, stream_);
 }
 
-void Route::poison() const {
+void Route::begin_series(std::size_t bytes, std::size_t places) {
+    series_ = CopySeries(bytes, places, room_, seed_);
+    seen_ = 0;
     if (sm_destination_ == nullptr) {
-        fill_pattern(destination_, poison_seed, 0, bytes_ / word);
+        fill_pattern(destination_, poison_seed, 0, room_ / word);
         return;
     }
     check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
-    queue_fill(sm_destination_, poison_seed, bytes_ / word, check_stream_);
+    queue_fill(sm_destination_, poison_seed, room_ / word, check_stream_);
     check(cudaStreamSynchronize(check_stream_), "poisoning the destination");
 }
 
-void Route::verify(std::size_t bytes) const {
-    // The pattern's words count from the start of the whole buffer.
-    const std::uint64_t seed = seed_ + first_ / word;
+Verified Route::verify() {
+    const std::vector<Arrival> arrivals = series_.arrivals();
+    compare(arrivals);
+    Verified verified;
+    for (const Arrival& one : arrivals) verified.bytes += one.words * word;
+    verified.copies = series_.copies();
+    verified.seen = std::max(seen_, copies_seen(arrivals));
+    return verified;
+}
+
+void Route::verify_lap() {
+    const std::vector<Arrival> heads = series_.heads();
+    compare(heads);
+    seen_ += copies_seen(heads);
+}
+
+void Route::compare(const std::vector<Arrival>& arrivals) const {
     unsigned long long wrong = 0;
+    std::size_t words = 0;
+    for (const Arrival& one : arrivals) words += one.words;
     if (sm_destination_ == nullptr) {
-        wrong = wrong_words(destination_, seed, bytes / word);
+        for (const Arrival& one : arrivals) wrong += wrong_words(destination_, one);
     } else {
         check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
         check(cudaMemsetAsync(wrong_, 0, sizeof *wrong_, check_stream_), "cudaMemset");
-        queue_verify(sm_destination_, seed, bytes / word, wrong_, check_stream_);
+        for (const Arrival& one : arrivals) queue_verify(sm_destination_, one, wrong_, check_stream_);
         check(cudaMemcpyAsync(&wrong, wrong_, sizeof wrong, cudaMemcpyDeviceToHost, check_stream_), "reading the verification");
         check(cudaStreamSynchronize(check_stream_), "verifying the destination");
     }
     if (wrong != 0)
-        throw Failure("wrong_data", std::to_string(wrong) + " of " + std::to_string(bytes / word) + " words moved by " +
-                                        flow_.text() + " are wrong in " + flow_.destination.text() + " (" + checker_->on_bus.pci +
-                                        ")");
+        throw Failure("wrong_data", std::to_string(wrong) + " of " + std::to_string(words) + " words are wrong in " +
+                                        flow_.destination.text() + " (" + checker_->on_bus.pci + ") after " +
+                                        std::to_string(series_.copies()) + " copies by " + flow_.text());
 }
 
 }  // namespace nearfar

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "cell/cell.h"
+#include "cell/measure.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
+#include "memory/copy_series.h"
 
 namespace nearfar {
 
@@ -34,13 +36,19 @@ public:
     std::size_t bytes() const { return bytes_; }
 
     void make_current() const;
-    void queue_copy(std::size_t offset, std::size_t bytes) const;
-    // The same bytes `copies` times. A kernel passes over them so often: its start-up, 9 us on an H200, is paid once.
-    void queue_passes(std::size_t bytes, int copies) const;
-    // Makes sure that nothing right is in the destination. Leaves the checker current, as verify() does.
-    void poison() const;
-    // Throws Failure where the first `bytes` of the destination are not the source's.
-    void verify(std::size_t bytes) const;
+    // A copy that nobody will look for.
+    void queue_copy(std::size_t bytes) const;
+
+    // Begins a series of copies of `bytes` into so many places, all of them poison. Leaves the checker current, as verify() does.
+    void begin_series(std::size_t bytes, std::size_t places);
+    void begin_lap() { series_.begin_lap(); }
+    // Copies of the series. All of one lap by one kernel, where it is one that copies: its start-up, 9 us on an H200, is paid once.
+    void queue_next();
+    void queue_passes(int copies);
+    // Throws Failure where the destination does not hold what the copies of the series sent. Says what was compared.
+    Verified verify();
+    // Likewise; looks just far enough to see that no copy of the lap was left out.
+    void verify_lap();
 
 private:
     Flow flow_;
@@ -50,8 +58,8 @@ private:
     int destination_ordinal_ = -1;
     std::vector<int> cpus_;
     std::vector<int> memory_nodes_;
-    std::size_t first_ = 0;
     std::size_t bytes_ = 0;
+    std::size_t room_ = 0;  // of the destination: for the steps of a series too
     std::uint64_t seed_ = 0;
     char* source_ = nullptr;  // as the copy engine takes them
     char* destination_ = nullptr;
@@ -60,6 +68,11 @@ private:
     cudaStream_t stream_ = nullptr;
     cudaStream_t check_stream_ = nullptr;  // of the checker
     unsigned long long* wrong_ = nullptr;  // device memory
+    CopySeries series_;
+    std::uint64_t seen_ = 0;  // copies of the series that were found, lap by lap
+
+    void queue(const CopyPlace& place, std::size_t bytes) const;
+    void compare(const std::vector<Arrival>& arrivals) const;
 };
 
 }  // namespace nearfar

@@ -67,22 +67,23 @@ private:
     std::array<cudaEvent_t, queued_chunks> ring_{};
 };
 
-void move_chunks(const Route& route, std::size_t chunk, TogetherTask& task) {
+void move_chunks(Route& route, TogetherTask& task) {
     task.bind(route.cpus());
     pump_chunks(
-        route, chunk, [&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); },
+        route, [&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); },
         [&] { task.start(); });
 }
 
 }  // namespace
 
-void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool()>& stopped,
-                 const std::function<void(double)>& complete, const std::function<void()>& ready) {
+void begin_chunks(Route& route, std::size_t chunk) { route.begin_series(chunk, route.bytes() / chunk); }
+
+void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
+                 const std::function<void()>& ready) {
     route.make_current();
     Events events(route.stream());
     events.align();
     if (ready) ready();
-    const std::size_t places = route.bytes() / chunk;
     std::size_t queued = 0;
     std::size_t done = 0;
     double aligned = now();
@@ -93,7 +94,7 @@ void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool
             aligned = now();
         }
         for (; queued < done + queued_chunks; ++queued) {
-            route.queue_copy(queued % places * chunk, chunk);
+            route.queue_next();
             events.record(queued);
         }
         complete(events.wait(done++));
@@ -101,13 +102,10 @@ void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool
     for (; done < queued; ++done) complete(events.wait(done));
 }
 
-TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow) {
-    return {[&route, chunk](TogetherTask& task) { move_chunks(route, chunk, task); }, chunk, flow};
-}
-
-Mover checked_mover(const Route& route, std::size_t chunk, std::size_t flow) {
-    return {window_spec(route, chunk, flow), route.bytes(), [&route] { route.poison(); },
-            [&route](std::size_t bytes) { route.verify(bytes); }};
+Mover checked_mover(Route& route, std::size_t chunk, std::size_t flow) {
+    return {{[&route](TogetherTask& task) { move_chunks(route, task); }, chunk, flow},
+            [&route, chunk] { begin_chunks(route, chunk); },
+            [&route] { return route.verify(); }};
 }
 
 ChunkLength chunk_length(const Cell& cell) {
@@ -136,7 +134,7 @@ double probe_rate(const Route& route, double seconds) {
     do {
         before = rate;
         const double start = now();
-        for (int i = 0; i < 2; ++i) route.queue_copy(0, bytes);
+        for (int i = 0; i < 2; ++i) route.queue_copy(bytes);
         check(cudaStreamSynchronize(route.stream()), "warming up");
         rate = 2 * static_cast<double>(bytes) / (now() - start) / 1e9;
     } while ((before == 0 || std::abs(rate - before) > 0.02 * rate) && now() < end && !interrupted());

@@ -11,15 +11,17 @@
 
 namespace nearfar {
 
-// One thread of a windowed run: the route that it drives, the bytes of each chunk, and which of the cell's flows it serves.
-TogetherSpec window_spec(const Route& route, std::size_t chunk, std::size_t flow);
-// The same with the route's destination poisoned before and verified after.
-Mover checked_mover(const Route& route, std::size_t chunk, std::size_t flow);
+// One thread of a windowed run: the route that it drives, the bytes of each chunk, and which of the cell's flows it serves. The
+// route's destination is poisoned before and verified after.
+Mover checked_mover(Route& route, std::size_t chunk, std::size_t flow);
+
+// Poisons the route's destination and makes it a ring of chunks: pump_chunks() goes on with them.
+void begin_chunks(Route& route, std::size_t chunk);
 
 // Keeps chunks of a route queued until `stopped`; `complete` gets the time on CLOCK_MONOTONIC of each, those that were under way
 // at the stop included. The calling thread is the one that drives. `ready` is called once everything is aligned, before the start.
-void pump_chunks(const Route& route, std::size_t chunk, const std::function<bool()>& stopped,
-                 const std::function<void(double)>& complete, const std::function<void()>& ready = nullptr);
+void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
+                 const std::function<void()>& ready = nullptr);
 
 // How long a chunk lasts alone. Of each copy about 14 us are its start-up: 1 % of a short one, which other GPUs' flows fill; where
 // one GPU is alone with the bus nobody does, and chunks are long.

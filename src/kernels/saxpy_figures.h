@@ -25,7 +25,6 @@ struct BindingRounds {
     std::vector<std::vector<RankRound>> rounds;  // [round][rank]
     std::vector<std::vector<int>> cpus;          // [rank], in effect
     std::vector<std::vector<int>> memory_nodes;  // [rank], in effect
-    bool verified = true;                        // every answer was right
 };
 
 struct SaxpyShape {

@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/error.h"
+#include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
 #include "kernels/saxpy_gpu.h"
 #include "kernels/saxpy_rank.h"
@@ -26,11 +27,7 @@ const GpuDevice& choose(const std::vector<GpuDevice>& gpus, int on_host, int ran
 
 }  // namespace
 
-std::string built_with_cuda() {
-    int version = 0;
-    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
+std::string built_with_cuda() { return compiled_cuda_version(); }
 
 SaxpyRank choose_gpu_rank(const Node& node, int on_host, int ranks, const SaxpyOptions& options) {
     const Nvml nvml;

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "node/rank_binding.h"
+#include "output/common_options.h"
 
 namespace nearfar {
 
-struct SaxpyOptions {
-    std::vector<std::string> words;  // as given, for the document
-    bool host_device = false;        // host memory in the place of the GPUs'
+struct SaxpyOptions : CommonOptions {
+    bool host_device = false;  // host memory in the place of the GPUs'
     std::vector<Binding> bindings{Binding::launcher, Binding::gpu};
     std::size_t bytes = std::size_t{64} << 20;  // of each of the two vectors of a rank
     int iterations = 20;                        // in a round
@@ -21,16 +21,11 @@ struct SaxpyOptions {
     double hang_seconds = 30;                   // without progress
     bool oversubscribe = false;                 // more ranks than cores
     bool even_if_busy = false;
-    std::vector<std::string> gpus;  // PCI addresses of g0, g1 …; none: as found
-    bool json = false;
-    std::string json_file;  // empty: standard output
-    bool help = false;
-    bool version = false;
 };
 
 // Throws WrongUse.
 SaxpyOptions parse_saxpy_options(int argc, char** argv);
 
-extern const char* const saxpy_help;
+std::string saxpy_help();
 
 }  // namespace nearfar

@@ -1,19 +1,13 @@
 #include "kernels/saxpy_table.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "output/table.h"
 
 namespace nearfar {
 namespace {
 
 constexpr const char* row = "%-38s %-14s %9.3f  %9.3f – %-9.3f %3zu  %s%s\n";
-
-template <typename... Values>
-std::string formatted(const char* format, Values... values) {
-    char line[256];
-    std::snprintf(line, sizeof line, format, values...);
-    return line;
-}
 
 std::string over_ranks(const SubjectResult& result) {
     double sum = 0;

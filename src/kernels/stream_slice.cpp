@@ -48,8 +48,8 @@ void set_start_values(const StreamArrays& arrays) {
     std::fill_n(arrays.c, arrays.length, start_c);
 }
 
-void pump_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const std::function<bool()>& stopped,
-                const std::function<void(double)>& complete, const std::function<void()>& ready) {
+std::size_t pump_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const std::function<bool()>& stopped,
+                       const std::function<void(double)>& complete, const std::function<void()>& ready) {
     set_start_values(slice);
     const std::size_t length = slice.length / chunks_a_pass;
     ready();
@@ -58,9 +58,11 @@ void pump_slice(Kernel kernel, const StreamArrays& slice, const std::string& who
         run_stream_kernel(kernel, part(slice, done % chunks_a_pass * length, length));
         complete(now());
     }
-    for (std::size_t i = 0; i < std::min(done, chunks_a_pass); ++i)
+    const std::size_t answers = std::min(done, chunks_a_pass);
+    for (std::size_t i = 0; i < answers; ++i)
         if (!is_right(kernel, part(slice, i * length, length)))
             throw Failure("wrong_data", who + ": the kernel's answer is wrong");
+    return answers * length * sizeof(double);
 }
 
 std::size_t chunk_bytes(Kernel kernel, const StreamArrays& slice) {

@@ -12,16 +12,23 @@
 
 namespace nearfar {
 
+// A source is read from its start or from so many bytes further on, in turn: it is two sources that differ in every byte.
+constexpr std::size_t turn_bytes = std::size_t{2} << 20;
+
+constexpr std::uint64_t poison_seed = std::uint64_t{1} << 63;  // a source's seed is below
+
+// Of each byte two bits are no chance: one differs between the two turns of a source, the other between a source and poison.
 NEARFAR_BOTH inline std::uint64_t pattern(std::uint64_t seed, std::uint64_t word) {
-    std::uint64_t x = (word + seed) * 0x9e3779b97f4a7c15ULL;
+    constexpr std::uint64_t each_byte = 0x0101010101010101ULL;
+    constexpr std::uint64_t turn_words = turn_bytes / sizeof(std::uint64_t);
+    const std::uint64_t place = word + seed;
+    std::uint64_t x = place * 0x9e3779b97f4a7c15ULL;
     x ^= x >> 32;
-    return x * 0xd6e8feb86659fd93ULL;
+    x *= 0xd6e8feb86659fd93ULL;
+    return (x & 0x3f * each_byte) | (place / turn_words & 1) * 0x40 * each_byte | (place >> 63) * 0x80 * each_byte;
 }
 
-constexpr std::uint64_t poison_seed = 0xdeadULL << 40;
-
-// Fills or checks words [first, first + words) of a buffer that starts at `data`, on the CPU.
+// Fills words [first, first + words) of a buffer that starts at `data`, on the CPU.
 void fill_pattern(void* data, std::uint64_t seed, std::size_t first, std::size_t words);
-std::size_t wrong_words(const void* data, std::uint64_t seed, std::size_t words);
 
 }  // namespace nearfar

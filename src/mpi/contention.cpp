@@ -3,11 +3,10 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstring>
-#include <sstream>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/trouble.h"
 #include "engine/moving_phase.h"
 #include "mpi/copy_mover.h"
 #include "mpi/stream_mover.h"
@@ -47,63 +46,33 @@ void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine
                            "srun --cpu-bind=none");
 }
 
-std::string packed(const RankSeen& seen) { return {reinterpret_cast<const char*>(&seen), sizeof seen}; }
-
-RankSeen unpacked(const std::string& bytes) {
-    RankSeen seen;
-    std::memcpy(&seen, bytes.data(), std::min(bytes.size(), sizeof seen));
-    return seen;
-}
-
-// "LAYOUT=CPUS/LAYOUT=CPUS;CPUS|CHUNK|NODE|NODE;…": the MPI thread in each layout, then each flow.
-std::string packed(const RankTold& told) {
-    std::ostringstream words;
-    for (const auto& [layout, cpus] : told.mpi_cpus) words << static_cast<int>(layout) << '=' << cpus << '/';
-    for (std::size_t i = 0; i < told.flow_cpus.size(); ++i) {
-        words << ';' << told.flow_cpus[i] << '|' << told.chunks[i];
-        for (const int node : told.memory_nodes[i]) words << '|' << node;
-    }
-    return words.str();
-}
-
-RankTold unpacked_told(const std::string& text) {
-    RankTold told;
-    std::istringstream words(text);
-    std::string mpi;
-    std::getline(words, mpi, ';');
-    std::istringstream layouts(mpi);
-    for (std::string layout; std::getline(layouts, layout, '/');)
-        told.mpi_cpus[static_cast<Layout>(std::stoi(layout))] = layout.substr(layout.find('=') + 1);
-    for (std::string flow; std::getline(words, flow, ';');) {
-        std::istringstream parts(flow);
-        std::string part;
-        std::getline(parts, part, '|');
-        told.flow_cpus.push_back(part);
-        std::getline(parts, part, '|');
-        told.chunks.push_back(std::stoull(part));
-        told.memory_nodes.emplace_back();
-        while (std::getline(parts, part, '|')) told.memory_nodes.back().push_back(std::stoi(part));
-    }
-    return told;
-}
-
 }  // namespace
 
 Contention::Contention(MpiWorld& world, const ContentionOptions& options, const Node& node, ContentionState& state,
                        Progress progress, RoundBegins round_begins)
     : world_(world), options_(options), node_(node), state_(state), progress_(std::move(progress)),
-      round_begins_(std::move(round_begins)), lead_(first_lead) {}
+      round_begins_(std::move(round_begins)), lead_(first_lead) {
+    world_.when_waiting([this](const std::string& ranks) { progress_(under_way_ + ": waiting for " + ranks); });
+}
+
+Contention::~Contention() { world_.when_waiting({}); }
+
+void Contention::begin(const std::string& what) {
+    under_way_ = what;
+    progress_(what);
+}
 
 void Contention::plan() {
     const std::vector<HostRanks> hosts = hosts_of(world_.places());
     const ContentionAsk& ask = options_.ask;
     int movers = 0;
-    world_.all_do([&] {
+    const std::vector<Message> wished = world_.all_tell([&]() -> Message {
         require_unbound(world_.places(), world_.mine());
         movers = ask.with == With::nothing ? 0 : ask.tasks > 0 ? ask.tasks : usual_movers(node_, ask.with);
         for (int mover = 0; mover < movers; ++mover) run_.cells.push_back(mover_cell(node_, ask, mover));
+        return {"movers", {std::to_string(movers)}};
     });
-    const std::string agreed = world_.broadcast(std::to_string(movers));
+    const std::string agreed = wished.front().field(0);
     world_.all_do([&] {
         if (agreed != std::to_string(movers))
             throw WrongUse("it would move data by " + std::to_string(movers) + " ranks, rank 0's host by " + agreed +
@@ -124,9 +93,8 @@ void Contention::plan() {
         }
     });
     // One host without a place to split to is enough: all leave that layout out.
-    for (const std::string& why : world_.gather(nowhere))
-        if (!why.empty()) nowhere = why;
-    nowhere = world_.broadcast(nowhere);
+    for (const Message& why : world_.gather({"nowhere", {nowhere}}))
+        if (!why.field(0).empty()) nowhere = why.field(0);
     if (!nowhere.empty()) {
         layouts.erase(std::find(layouts.begin(), layouts.end(), Layout::split));
         cpus_.erase(Layout::split);
@@ -179,8 +147,10 @@ void Contention::set_up() {
     tell_ranks();
     compare_clocks();
     for (const PhaseKind& kind : phases_of(run_.arrangements, run_.traffics.size()))
-        if (kind.arrangement + cpus_.size() >= run_.arrangements.size() && kind.beside != Beside::polling)
-            run_phase(kind, warm_up_seconds);
+        if (kind.arrangement + cpus_.size() >= run_.arrangements.size() && kind.beside != Beside::polling) {
+            begin("warm-up of " + words_of(kind));
+            take_part(kind, warm_up_seconds);
+        }
 }
 
 void Contention::tell_ranks() {
@@ -189,11 +159,10 @@ void Contention::tell_ranks() {
         told_.chunks.push_back(mover_->chunk(flow));
         told_.memory_nodes.push_back(mover_->memory_nodes(flow));
     }
-    const std::vector<std::string> all = world_.gather(packed(told_));
+    const std::vector<Message> all = world_.gather(message_of(told_));
     const std::lock_guard<std::mutex> lock(state_.mutex);
-    state_.ranks.clear();
-    for (const std::string& text : all) state_.ranks.push_back(unpacked_told(text));
-    if (!state_.ranks.empty()) state_.run.chunks = state_.ranks[0].chunks;
+    for (const Message& told : all) state_.ranks.push_back(told_in(told));
+    state_.run.chunks = state_.ranks[0].chunks;
 }
 
 // The first rank of each host tells its clock to rank 0, which tells everybody.
@@ -226,56 +195,78 @@ void Contention::compare_clocks() {
     state_.offsets = offsets_;
 }
 
-RankSeen Contention::take_part(const PhaseKind& kind, double length) {
+// "per_task, pingpong_8B, beside movers"
+std::string Contention::words_of(const PhaseKind& kind) const {
+    std::string words = run_.arrangements[kind.arrangement].word;
+    if (kind.traffic >= 0) words += ", " + run_.traffics[static_cast<std::size_t>(kind.traffic)].text();
+    if (kind.beside == Beside::nothing) return words;
+    return words + (kind.traffic < 0 ? ", movers alone" : kind.beside == Beside::moving ? ", beside movers" : ", beside polling");
+}
+
+// What every rank saw.
+std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length) {
     const Arrangement& arranged = run_.arrangements[kind.arrangement];
     const bool moves = kind.beside != Beside::nothing && role_.mover && *role_.mover < arranged.movers;
     const bool talks = kind.traffic >= 0 && role_.communicator && role_.communicator->on_host < arranged.pairs;
-    std::unique_ptr<MovingPhase> moving;
-    if (moves) moving = std::make_unique<MovingPhase>(*mover_, moving_cpus(), kind.beside == Beside::polling);
     const Traffic* const traffic = talks ? &run_.traffics[static_cast<std::size_t>(kind.traffic)] : nullptr;
     MessageLink* const link = talks ? links_.at(arranged.layout).get() : nullptr;
-    if (talks) bind_main(arranged.layout);
-    if (talks) link->prepare(*traffic);
-    world_.barrier();
+    std::unique_ptr<MovingPhase> moving;
+    // All hear what one of them could not prepare before anybody waits for it.
+    world_.all_do([&] {
+        if (moves) moving = std::make_unique<MovingPhase>(*mover_, moving_cpus(), kind.beside == Beside::polling);
+        if (!talks) return;
+        bind_main(arranged.layout);
+        link->prepare(*traffic);
+    });
     AgreedWindow window;
     if (world_.rank() == 0) window = agree_window(now(), lead_, settle_seconds, length);
     MPI_Bcast(&window, sizeof window, MPI_BYTE, 0, MPI_COMM_WORLD);
     window = window.on_host(offsets_[role_.host].seconds);
     RankSeen seen;
     seen.late = now() > window.start;
-    if (moving) moving->begin(window);
-    if (talks) {
+    const Message trouble = trouble_of([&] {
+        if (moving) moving->begin(window);
+        if (!talks) return sleep_until(window.stop);  // not in MPI, which would keep the core busy
         const MessagesSeen messages = link->run(*traffic, window);
         seen.wrong = messages.wrong;
+        seen.empty = messages.empty;
         seen.latency = messages.latency;
         seen.rate = messages.rate;
-    } else {
-        sleep_until(window.stop);  // not in MPI, which would keep the core busy
-    }
-    world_.all_do([&] {
-        if (!moving) return;
-        const std::vector<MovedFlow> flows = moving->finish();
+    });
+    std::vector<RankSeen> all;
+    const auto finish = [&] {
+        throw_trouble(trouble);
+        const std::vector<MovedFlow> flows = moving ? moving->finish() : std::vector<MovedFlow>();
         for (std::size_t i = 0; i < std::min(flows.size(), most_flows); ++i) {
             seen.moved[i] = flows[i].rate;
             seen.starved[i] = flows[i].starved;
         }
-    });
-    return seen;
+        return message_of(seen);
+    };
+    for (const Message& told : world_.all_tell(finish)) all.push_back(seen_in(told));
+    return all;
 }
 
-// What every rank saw, on rank 0; the window is repeated while a rank hears of it too late.
+// The window is repeated while a rank hears of it too late, and twice as long where no message was complete inside.
 std::vector<RankSeen> Contention::run_phase(const PhaseKind& kind, double length) {
+    bool late = false;
     for (int repeat = 0; repeat < most_repeats; ++repeat) {
-        progress_("a window");
-        std::vector<RankSeen> all;
-        for (const std::string& bytes : world_.gather(packed(take_part(kind, length)))) all.push_back(unpacked(bytes));
-        const bool late = std::any_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.late; });
-        if (world_.broadcast(late ? "again" : "good") == "good") return all;
-        lead_ *= 2;
+        begin(words_of(kind));
+        std::vector<RankSeen> all = take_part(kind, length);
+        late = std::any_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.late; });
+        const bool empty = std::any_of(all.begin(), all.end(), [](const RankSeen& seen) { return seen.empty; });
+        if (!late && !empty) return all;
+        if (late) lead_ *= 2;
+        if (empty) length *= 2;
     }
+    const std::string times = std::to_string(most_repeats) + " times";
     world_.all_do([&] {
-        throw Prevented("busy", "a rank heard of the window's start too late, " + std::to_string(most_repeats) +
-                                    " times: other processes use the cores");
+        if (late)
+            throw Prevented("busy", "a rank heard of the window's start too late, " + times + ": other processes use the cores");
+        throw Prevented(
+            "budget",
+            words_of(kind) + ": no message was complete within a window, " + times +
+                ", each twice as long as the one before: other processes use the cores, or --window is too short for such messages");
     });
     return {};
 }
@@ -288,20 +279,22 @@ bool Contention::is_enough() const {
 void Contention::measure() {
     std::vector<PhaseKind> phases = phases_of(run_.arrangements, run_.traffics.size());
     for (std::size_t round = 0; round < options_.most_rounds; ++round) {
-        if (world_.rank() == 0) round_begins_(round);
+        world_.all_do([&] {
+            if (world_.rank() == 0) round_begins_(round);
+        });
         compare_clocks();
         std::map<PhaseKind, std::vector<RankSeen>> seen;
         for (const PhaseKind& kind : phases) seen[kind] = run_phase(kind, options_.window);
         // The other way round next time: what comes after what then favours nobody.
         std::reverse(phases.begin(), phases.end());
-        bool enough = false;
-        if (world_.rank() == 0) {
+        const auto look = [&]() -> Message {
+            if (world_.rank() != 0) return {};
             const std::lock_guard<std::mutex> lock(state_.mutex);
             for (const auto& [kind, ranks] : seen) state_.rounds[kind].push_back(ranks);
             ++state_.complete;
-            enough = std::find(looks.begin(), looks.end(), state_.complete) != looks.end() && is_enough();
-        }
-        if (world_.broadcast(enough ? "enough" : "more") == "enough") return;
+            return {std::find(looks.begin(), looks.end(), state_.complete) != looks.end() && is_enough() ? "enough" : "more", {}};
+        };
+        if (world_.all_tell(look).front().word == "enough") return;
     }
 }
 

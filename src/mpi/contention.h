@@ -13,18 +13,11 @@
 #include "engine/data_mover.h"
 #include "mpi/contention_options.h"
 #include "mpi/contention_results.h"
+#include "mpi/contention_told.h"
 #include "mpi/mpi_world.h"
 #include "node/node.h"
 
 namespace nearfar {
-
-// What is told of one rank: bindings and places in effect.
-struct RankTold {
-    std::map<Layout, std::string> mpi_cpus;      // none: no communicator
-    std::vector<std::string> flow_cpus;          // of its mover
-    std::vector<std::vector<int>> memory_nodes;  // of each of its mover's flows
-    std::vector<std::size_t> chunks;
-};
 
 // What rank 0 knows so far; `mutex` guards it, so that a watch can print it when the run ends early.
 struct ContentionState {
@@ -48,6 +41,9 @@ public:
 
     Contention(MpiWorld& world, const ContentionOptions& options, const Node& node, ContentionState& state, Progress progress,
                RoundBegins round_begins);
+    ~Contention();
+    Contention(const Contention&) = delete;
+    Contention& operator=(const Contention&) = delete;
 
     // Decides who does what and binds; then allocates and opens what it needs. All ranks throw what one of them throws: WrongUse,
     // Prevented, Failure.
@@ -63,6 +59,7 @@ private:
     ContentionState& state_;
     Progress progress_;
     RoundBegins round_begins_;
+    std::string under_way_ = "set-up";
     ContentionRun run_;
     RankRole role_;
     std::map<Layout, RankCpus> cpus_;
@@ -79,7 +76,9 @@ private:
     void tell_ranks();
     void compare_clocks();
     std::vector<RankSeen> run_phase(const PhaseKind& kind, double length);
-    RankSeen take_part(const PhaseKind& kind, double length);
+    std::vector<RankSeen> take_part(const PhaseKind& kind, double length);
+    std::string words_of(const PhaseKind& kind) const;
+    void begin(const std::string& what);
     bool is_enough() const;
 };
 

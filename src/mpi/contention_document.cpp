@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "output/document.h"
+#include "output/table.h"
 
 namespace nearfar {
 namespace {
@@ -66,17 +67,17 @@ double clock_reading() {
     return (now() - begin) / readings;
 }
 
-void print_percent(const std::optional<Summary>& penalty) {
-    if (penalty)
-        std::printf(" %7.1f%% (%.1f to %.1f)", 100 * penalty->median, 100 * penalty->low, 100 * penalty->high);
-    else
-        std::printf(" %8s", "-");
+std::string percent(const std::optional<Summary>& penalty) {
+    if (!penalty) return formatted(" %8s", "-");
+    return formatted(" %7.1f%% (%.1f to %.1f)", 100 * penalty->median, 100 * penalty->low, 100 * penalty->high);
 }
 
 }  // namespace
 
-void write_contention_results(Json& json, const ContentionState& state, double window) {
+std::vector<std::string> contention_items(const ContentionState& state, double window) {
+    std::vector<std::string> items;
     for (const ContentionResult& result : contention_results(state.run, state.rounds)) {
+        Json json;
         json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
         json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", "agreed window");
         json.field("converged", result.converged).field("verified", !result.wrong).field("pairs", result.pairs);
@@ -91,11 +92,14 @@ void write_contention_results(Json& json, const ContentionState& state, double w
         optional_rate(json, "tail_penalty", result.tail_penalty, "1");
         optional_rate(json, "polled_penalty", result.polled_penalty, "1");
         json.end_object();
+        items.push_back(json.text());
     }
+    return items;
 }
 
-void write_contention_keys(Json& json, const ContentionState& state, const MpiWorld& world) {
-    json.key("contention").begin_object().field("threads", world.threads()).field("clock_reading_seconds", clock_reading());
+std::string contention_json(const ContentionState& state, const MpiWorld& world) {
+    Json json;
+    json.begin_object().field("threads", world.threads()).field("clock_reading_seconds", clock_reading());
     json.field("oversubscribed", state.oversubscribed);
     json.key("roles").begin_array();
     for (const RankRole& role : state.run.roles) {
@@ -125,31 +129,32 @@ void write_contention_keys(Json& json, const ContentionState& state, const MpiWo
             .field("uncertainty_seconds", state.offsets[host].uncertainty)
             .end_object();
     json.end_array().end_object();
+    return json.text();
 }
 
-void print_contention_table(const ContentionState& state) {
+std::string contention_table(const ContentionState& state) {
     const std::vector<ContentionResult> results = contention_results(state.run, state.rounds);
-    if (results.empty()) return;
-    std::printf("%-26s %-42s %-4s %10s %10s %s\n", "quantity", "subject", "unit", "alone", "together",
-                "  penalty (interval); of the 99th percentile; beside polling");
+    if (results.empty()) return "";
+    std::string lines = formatted("%-26s %-42s %-4s %10s %10s %s\n", "quantity", "subject", "unit", "alone", "together",
+                                  "  penalty (interval); of the 99th percentile; beside polling");
     for (const ContentionResult& result : results) {
         const double alone = result.penalty && !result.tasks.empty() && result.tasks[0].solo ? [&] {
             double sum = 0;
             for (const TaskFigures& task : result.tasks) sum += task.solo->median;
             return result.unit == "us" ? sum / static_cast<double>(result.tasks.size()) : sum;
         }() : result.total.median;
-        std::printf("%-26s %-42s %-4s %10.3f ", result.quantity.c_str(), result.subject.c_str(), result.unit.c_str(), alone);
+        lines +=
+            formatted("%-26s %-42s %-4s %10.3f ", result.quantity.c_str(), result.subject.c_str(), result.unit.c_str(), alone);
         if (result.penalty) {
-            std::printf("%10.3f", result.total.median);
-            print_percent(result.penalty);
-            print_percent(result.tail_penalty);
-            print_percent(result.polled_penalty);
+            lines += formatted("%10.3f", result.total.median) + percent(result.penalty) + percent(result.tail_penalty) +
+                     percent(result.polled_penalty);
         } else if (result.unit == "us") {
             const Percentiles& spread = result.tasks[0].spread;
-            std::printf("%10s  p95 %.3f, p99 %.3f, max %.1f", "", spread.p95, spread.p99, spread.max);
+            lines += formatted("%10s  p95 %.3f, p99 %.3f, max %.1f", "", spread.p95, spread.p99, spread.max);
         }
-        std::printf("%s\n", result.converged ? "" : "  not converged");
+        lines += result.converged ? "\n" : "  not converged\n";
     }
+    return lines;
 }
 
 void print_contention_plan(const ContentionState& state, const MpiWorld& world) {

@@ -6,13 +6,13 @@
 
 namespace nearfar {
 
-// Entries of `results`.
-void write_contention_results(Json& json, const ContentionState& state, double window);
+// The entries of `results`, each an object.
+std::vector<std::string> contention_items(const ContentionState& state, double window);
 
-// Keys of the document: who ran where, and how far apart the hosts' clocks are.
-void write_contention_keys(Json& json, const ContentionState& state, const MpiWorld& world);
+// The key `contention`: who ran where, and how far apart the hosts' clocks are.
+std::string contention_json(const ContentionState& state, const MpiWorld& world);
 
-void print_contention_table(const ContentionState& state);
+std::string contention_table(const ContentionState& state);
 
 // Who runs where, one rank a line.
 void print_contention_plan(const ContentionState& state, const MpiWorld& world);

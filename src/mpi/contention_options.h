@@ -6,28 +6,24 @@
 
 #include "mpi/contention_plan.h"
 #include "mpi/message_traffic.h"
+#include "output/common_options.h"
 
 namespace nearfar {
 
-struct ContentionOptions {
-    std::vector<std::string> words;  // as given, for the document
+struct ContentionOptions : CommonOptions {
     ContentionAsk ask;
     std::vector<Traffic> traffics;
-    std::vector<std::string> gpus;  // PCI addresses of g0, g1 …; none: as found
     std::size_t most_rounds = 14;
     double window = 0.2;         // seconds that count
     double hang_seconds = 30.0;  // of set-up, or beyond a window
     bool even_if_busy = false;
+    bool mpi_only = false;
     bool list = false;
-    bool help = false;
-    bool version = false;
-    bool json = false;
-    std::string json_file;  // empty: standard output
 };
 
 // Throws WrongUse.
 ContentionOptions parse_contention_options(int argc, char** argv);
 
-extern const char* const contention_help;
+std::string contention_help();
 
 }  // namespace nearfar

@@ -16,9 +16,10 @@ namespace nearfar {
 
 constexpr std::size_t most_flows = 2;  // of one mover
 
-// What one rank saw in one window; trivially copied between processes.
+// What one rank saw in one window.
 struct RankSeen {
-    bool late = false;  // it heard of the window after its start
+    bool late = false;   // it heard of the window after its start
+    bool empty = false;  // none of its messages was complete inside
     bool wrong = false;
     Percentiles latency;
     double rate = 0;                         // of its stream of messages, GB/s

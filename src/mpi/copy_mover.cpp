@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "gpu/buffers.h"
+#include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"
 #include "gpu/route_plan.h"
@@ -44,15 +45,14 @@ public:
     std::size_t chunk(std::size_t flow) const override { return chunks_[flow]; }
     const std::vector<int>& memory_nodes(std::size_t flow) const override { return routes_[flow].memory_nodes(); }
     void poison() override {
-        for (const Route& route : routes_) route.poison();
+        for (std::size_t i = 0; i < routes_.size(); ++i) begin_chunks(routes_[i], chunks_[i]);
     }
     void pump(std::size_t flow, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
               const std::function<void()>& ready) override {
-        pump_chunks(routes_[flow], chunks_[flow], stopped, complete, ready);
+        pump_chunks(routes_[flow], stopped, complete, ready);
     }
-    void verify(const std::vector<std::size_t>& moved) override {
-        for (std::size_t i = 0; i < routes_.size(); ++i)
-            routes_[i].verify(std::min(routes_[i].bytes() / chunks_[i] * chunks_[i], moved[i]));
+    void verify(const std::vector<std::size_t>& /*moved*/) override {
+        for (Route& route : routes_) route.verify();
     }
 
 private:
@@ -80,10 +80,6 @@ std::unique_ptr<DataMover> make_copy_mover(const Node& node, const Cell& cell, c
     return std::make_unique<CopyMover>(node, cell, cpus, even_if_busy);
 }
 
-std::string mover_cuda_version() {
-    int version = 0;
-    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
+std::string mover_cuda_version() { return compiled_cuda_version(); }
 
 }  // namespace nearfar

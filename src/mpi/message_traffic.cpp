@@ -3,11 +3,13 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "cell/sizes.h"
 #include "core/clock.h"
 #include "engine/moving_phase.h"
-#include "engine/window.h"
+#include "memory/pattern.h"
 
 namespace nearfar {
 namespace {
@@ -15,32 +17,62 @@ namespace {
 constexpr int message_tag = 1;
 constexpr int answer_tag = 2;
 constexpr double fastest_round_trips = 5e6;  // a second; what is beyond is not logged
+constexpr double fastest_turns = 1e6;        // of a stream, a second
 constexpr std::size_t most_logged = std::size_t{4} << 20;
 constexpr std::size_t stream_window = 64;                     // messages under way at once, as in osu_bw
 constexpr std::size_t stream_memory = std::size_t{16} << 20;  // fewer where the messages are large
 
-// The first byte of a message says whether it is the last of its window.
-constexpr char more = 1;
-constexpr char last = 2;
-
 std::size_t messages_at_once(std::size_t bytes) { return std::clamp<std::size_t>(stream_memory / bytes, 2, stream_window); }
 
-char pattern(std::size_t position, unsigned char serial) {
-    return static_cast<char>(position * 7 + serial * std::size_t{31} + 5);
-}
+// What a side prepares for messages of so many bytes, in 8-byte words.
+std::size_t words_for(std::size_t bytes) { return (message_position(1, stream_window) + bytes) / sizeof(std::uint64_t) + 1; }
+
+// Of the last turn's first message the first byte is inverted.
+char inverted(char byte) { return static_cast<char>(~byte); }
 
 }  // namespace
 
 std::string Traffic::text() const { return (kind == Kind::ping_pong ? "pingpong_" : "stream_") + size_words(bytes); }
 
+MessageData::MessageData(const CommunicatorSide& side, bool of_initiator, std::uint32_t window)
+    : seed_((static_cast<std::uint64_t>(side.pair) * 2 + (of_initiator ? 1 : 0)) << 48 | static_cast<std::uint64_t>(window)
+                                                                                             << 28) {}
+
+void MessageData::fill(std::vector<std::uint64_t>& words, std::size_t count) const {
+    fill_pattern(words.data(), seed_, 0, count);
+}
+
+char MessageData::first_byte(std::size_t position) const {
+    const std::uint64_t word = pattern(seed_, position / sizeof word);
+    char byte = 0;
+    std::memcpy(&byte, &word, sizeof byte);
+    return byte;
+}
+
+bool MessageData::is_wrong(const char* message, std::size_t bytes, std::size_t position) const {
+    for (std::size_t at = 0; at < bytes; at += sizeof seed_) {
+        const std::uint64_t word = pattern(seed_, (position + at) / sizeof word);
+        if (std::memcmp(message + at, &word, std::min(bytes - at, sizeof word)) != 0) return true;
+    }
+    return false;
+}
+
+// A cache line apart, and the turns no multiple of a page.
+std::size_t message_position(std::size_t turn, std::size_t message) { return (turn % 2 * (stream_window + 1) + message) * 64; }
+
 MessageLink::MessageLink(const CommunicatorSide& side, std::size_t largest_message, double longest)
-    : side_(side), out_(largest_message, 1), in_(std::max(largest_message * messages_at_once(largest_message), stream_memory), 1),
-      times_(std::min(most_logged, static_cast<std::size_t>(longest * fastest_round_trips) + 1), 0.0F) {}
+    : side_(side), out_(words_for(largest_message), 1),
+      in_(std::max(largest_message * messages_at_once(largest_message), stream_memory), 1),
+      times_(std::min(most_logged, static_cast<std::size_t>(longest * fastest_round_trips) + 1), 0.0F) {
+    log_.times.reserve(std::min(most_logged, static_cast<std::size_t>((longest + 1) * fastest_turns)));
+}
 
 void MessageLink::prepare(const Traffic& traffic) {
-    ++serial_;
-    for (std::size_t i = 1; i < traffic.bytes; ++i) out_[i] = pattern(i, serial_);
-    std::fill(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(traffic.bytes), '\0');
+    ++windows_;
+    MessageData(side_, side_.initiates, windows_).fill(out_, words_for(traffic.bytes));
+    const MessageData expected(side_, !side_.initiates, windows_);
+    for (std::size_t turn = 0; turn < lasts_.size(); ++turn)
+        lasts_[turn] = inverted(expected.first_byte(message_position(turn, 0)));
 }
 
 MessagesSeen MessageLink::run(const Traffic& traffic, const AgreedWindow& window) {
@@ -48,36 +80,48 @@ MessagesSeen MessageLink::run(const Traffic& traffic, const AgreedWindow& window
     return traffic.kind == Traffic::Kind::ping_pong ? ping_pong(traffic, window) : stream(traffic, window);
 }
 
-bool MessageLink::is_wrong(const char* message, std::size_t bytes) const {
-    for (std::size_t i = 1; i < bytes; ++i)
-        if (message[i] != pattern(i, serial_)) return true;
-    return false;
+char* MessageLink::message(std::size_t turn, std::size_t number) {
+    return reinterpret_cast<char*>(out_.data()) + message_position(turn, number);
+}
+
+// Of the turn's messages, each after the other in memory.
+bool MessageLink::arrived_wrong(std::size_t bytes, std::size_t turn, std::size_t count) const {
+    const MessageData expected(side_, !side_.initiates, windows_);
+    bool wrong = false;
+    for (std::size_t i = 0; i < count; ++i) wrong |= expected.is_wrong(in_.data() + i * bytes, bytes, message_position(turn, i));
+    return wrong;
 }
 
 MessagesSeen MessageLink::ping_pong(const Traffic& traffic, const AgreedWindow& window) {
     const int bytes = static_cast<int>(traffic.bytes);
     MessagesSeen seen;
+    std::size_t turn = 0;
     if (!side_.initiates) {
-        do {
+        for (bool last = false; !last; ++turn) {
             MPI_Recv(in_.data(), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(out_.data(), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD);
-        } while (in_[0] != last);
-        seen.wrong = is_wrong(in_.data(), traffic.bytes);
+            MPI_Send(message(turn, 0), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD);
+            last = in_[0] == lasts_[turn % 2];
+        }
+        in_[0] = inverted(in_[0]);
+        seen.wrong = arrived_wrong(traffic.bytes, turn - 1, 1);
         return seen;
     }
     std::size_t logged = 0;
     double before = now();
-    do {
-        out_[0] = before >= window.stop ? last : more;
-        MPI_Send(out_.data(), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD);
+    for (bool last = false; !last; ++turn) {
+        char* const out = message(turn, 0);
+        last = before >= window.stop;
+        if (last) *out = inverted(*out);
+        MPI_Send(out, bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD);
         MPI_Recv(in_.data(), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         const double after = now();
         if (before >= window.open && after <= window.close && logged < times_.size())
             times_[logged++] = static_cast<float>((after - before) / 2 * 1e6);
         before = after;
-    } while (out_[0] != last);
-    seen.wrong = is_wrong(in_.data(), traffic.bytes);
+    }
+    seen.wrong = arrived_wrong(traffic.bytes, turn - 1, 1);
     std::vector<float> times(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(logged));
+    seen.empty = times.empty();
     seen.latency = percentiles_of(times);
     return seen;
 }
@@ -85,31 +129,38 @@ MessagesSeen MessageLink::ping_pong(const Traffic& traffic, const AgreedWindow& 
 MessagesSeen MessageLink::stream(const Traffic& traffic, const AgreedWindow& window) {
     const int bytes = static_cast<int>(traffic.bytes);
     const std::size_t count = messages_at_once(traffic.bytes);
-    std::vector<MPI_Request> requests(count);
+    std::array<MPI_Request, stream_window> requests{};
     char answer = 0;
     MessagesSeen seen;
+    std::size_t turn = 0;
     if (!side_.initiates) {
-        do {
+        for (bool last = false; !last; ++turn) {
             for (std::size_t i = 0; i < count; ++i)
                 MPI_Irecv(in_.data() + i * traffic.bytes, bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD,
                           &requests[i]);
             MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE);
             MPI_Send(&answer, 1, MPI_CHAR, side_.partner, answer_tag, MPI_COMM_WORLD);
-        } while (in_[0] != last);
-        for (std::size_t i = 0; i < count; ++i) seen.wrong |= is_wrong(in_.data() + i * traffic.bytes, traffic.bytes);
+            last = in_[0] == lasts_[turn % 2];
+        }
+        in_[0] = inverted(in_[0]);
+        seen.wrong = arrived_wrong(traffic.bytes, turn - 1, count);
         return seen;
     }
-    CompletionLog log;
-    log.chunk_bytes = static_cast<double>(count * traffic.bytes);
-    do {
-        out_[0] = now() >= window.stop ? last : more;
-        for (MPI_Request& request : requests)
-            MPI_Isend(out_.data(), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD, &request);
+    log_.chunk_bytes = static_cast<double>(count * traffic.bytes);
+    log_.times.assign(1, now());  // what is complete before the first turn is
+    for (bool last = false; !last; ++turn) {
+        last = log_.times.back() >= window.stop;
+        if (last) *message(turn, 0) = inverted(*message(turn, 0));
+        for (std::size_t i = 0; i < count; ++i)
+            MPI_Isend(message(turn, i), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD, &requests[i]);
         MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE);
         MPI_Recv(&answer, 1, MPI_CHAR, side_.partner, answer_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        log.times.push_back(now());
-    } while (out_[0] != last);
-    seen.rate = (log.bytes_at(window.close) - log.bytes_at(window.open)) / window.length() / 1e9;
+        if (log_.times.size() == log_.times.capacity()) log_.times.pop_back();
+        log_.times.push_back(now());
+    }
+    const auto inside = [&](double time) { return time > window.open && time <= window.close; };
+    seen.empty = log_.times.front() > window.open || std::none_of(log_.times.begin() + 1, log_.times.end(), inside);
+    seen.rate = (log_.bytes_at(window.close) - log_.bytes_at(window.open)) / window.length() / 1e9;
     return seen;
 }
 

@@ -1,11 +1,14 @@
 // Messages between two ranks in one agreed window: round trips, or a stream in one direction.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/agreed_window.h"
+#include "engine/window.h"
 #include "mpi/contention_figures.h"
 #include "mpi/contention_plan.h"
 
@@ -22,31 +25,57 @@ struct Traffic {
 struct MessagesSeen {
     Percentiles latency;  // ping-pong, microseconds: half of each round trip
     double rate = 0;      // stream, GB/s inside the window, edges interpolated
+    bool empty = false;   // no message was complete inside the window: there is no figure
     bool wrong = false;   // what arrived last is not what was sent
 };
 
-// One side of a communicator with its buffers, which exist and are touched before anything is timed. Each message is sent from and
-// received into the same memory every time, as OSU's benchmarks do it.
+// What one side of a communicator sends in one window of time: every 8 bytes follow from the pair, the side, the window and their
+// position (memory/pattern.h), and no two are alike.
+class MessageData {
+public:
+    MessageData(const CommunicatorSide& side, bool of_initiator, std::uint32_t window);
+
+    // Fills as many 8-byte words, from position 0.
+    void fill(std::vector<std::uint64_t>& words, std::size_t count) const;
+    // The first byte of the message that begins at a position, a multiple of 8.
+    char first_byte(std::size_t position) const;
+    // Whether any byte of it is wrong.
+    bool is_wrong(const char* message, std::size_t bytes, std::size_t position) const;
+
+private:
+    std::uint64_t seed_;
+};
+
+// Where a message begins in what its side sends: the messages that are under way together, and those of one turn and the next,
+// begin at different positions, so that none passes for another, and overlap in all but a few KiB, so that caches hold what they
+// would hold of one.
+std::size_t message_position(std::size_t turn, std::size_t message);
+
+// One side of a communicator with its buffers, which exist and are touched before anything is timed. Each message is received into
+// the same memory every time, as OSU's benchmarks do it.
 class MessageLink {
 public:
     // The thread that constructs it touches the buffers: bind it first. `longest`: of the windows, seconds.
     MessageLink(const CommunicatorSide& side, std::size_t largest_message, double longest);
 
-    // Fills what will be sent and empties what will be received into; for what is to be done before the window is agreed on.
+    // Fills what will be sent; for what is to be done before the window is agreed on.
     void prepare(const Traffic& traffic);
-    // Exchanges messages while the window lasts; both sides call it with the same traffic.
+    // Exchanges messages while the window lasts; both sides call it with the same traffic. Allocates nothing before the last message.
     MessagesSeen run(const Traffic& traffic, const AgreedWindow& window);
 
 private:
     CommunicatorSide side_;
-    std::vector<char> out_;
+    std::vector<std::uint64_t> out_;
     std::vector<char> in_;
     std::vector<float> times_;  // ping-pong, of one window
-    unsigned char serial_ = 0;  // of the windows: data of an earlier one never passes for this one's
+    CompletionLog log_;         // stream, of one window
+    std::uint32_t windows_ = 0;
+    std::array<char, 2> lasts_{};  // with what the last turn begins, where that is an even one and where it is an odd one
 
     MessagesSeen ping_pong(const Traffic& traffic, const AgreedWindow& window);
     MessagesSeen stream(const Traffic& traffic, const AgreedWindow& window);
-    bool is_wrong(const char* message, std::size_t bytes) const;
+    char* message(std::size_t turn, std::size_t number);
+    bool arrived_wrong(std::size_t bytes, std::size_t turn, std::size_t count) const;
 };
 
 }  // namespace nearfar

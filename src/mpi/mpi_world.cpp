@@ -8,16 +8,19 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
-#include <numeric>
-#include <sstream>
+#include <set>
 
+#include "core/clock.h"
 #include "core/error.h"
+#include "core/trouble.h"
 #include "mpi/mpi_launch.h"
 #include "node/cpus.h"
 
 namespace nearfar {
 namespace {
 
+constexpr int gather_tag = 3;
+constexpr double told_after = 1;  // second that rank 0 waits
 constexpr int exit_failure = 1;
 constexpr int exit_wrong_use = 2;
 constexpr int exit_prevented = 3;
@@ -34,29 +37,6 @@ std::string hostname() {
     char name[256] = "";
     gethostname(name, sizeof name - 1);
     return name;
-}
-
-// A trouble as one text, and back: "w", "p CODE" or "f CODE", then the words. Empty: none.
-std::string trouble_of(const std::function<void()>& step) {
-    try {
-        step();
-    } catch (const WrongUse& why) {
-        return std::string("w -\n") + why.what();
-    } catch (const Prevented& why) {
-        return "p " + why.code + "\n" + why.what();
-    } catch (const Failure& why) {
-        return "f " + why.code + "\n" + why.what();
-    }
-    return "";
-}
-
-[[noreturn]] void throw_trouble(const std::string& who, const std::string& trouble) {
-    const std::size_t line = trouble.find('\n');
-    const std::string code = trouble.substr(2, line - 2);
-    const std::string words = who + trouble.substr(line + 1);
-    if (trouble[0] == 'w') throw WrongUse(words);
-    if (trouble[0] == 'p') throw Prevented(code, words);
-    throw Failure(code, words);
 }
 
 void say(const std::string& name, const std::string& words) { std::fprintf(stderr, "%s: %s\n", name.c_str(), words.c_str()); }
@@ -81,11 +61,12 @@ MpiWorld::MpiWorld(int& argc, char**& argv, MpiThreads needed) {
         throw WrongUse(trouble);
     }
     std::map<std::string, int> seen;
-    for (const std::string& words :
-         gather_everywhere(hostname() + " " + std::to_string(getpid()) + " " + cpu_list(cpus_in_effect()))) {
+    for (const Message& told : gather({"place", {hostname(), std::to_string(getpid()), cpu_list(cpus_in_effect())}})) {
         RankPlace place;
         place.rank = static_cast<int>(places_.size());
-        std::istringstream(words) >> place.host >> place.pid >> place.cpus;
+        place.host = told.field(0);
+        place.pid = static_cast<int>(told.count(1));
+        place.cpus = told.field(2);
         place.on_host = seen[place.host]++;
         places_.push_back(place);
     }
@@ -108,53 +89,84 @@ std::string MpiWorld::library() {
 
 void MpiWorld::barrier() const { MPI_Barrier(MPI_COMM_WORLD); }
 
-std::vector<std::string> MpiWorld::gather_everywhere(const std::string& mine) const {
+std::string MpiWorld::name_of(std::size_t rank) const {
+    const std::string number = "rank " + std::to_string(rank);
+    return rank < places_.size() ? number + " on " + places_[rank].host : number;
+}
+
+// On rank 0: takes a line of each other rank as they come, and tells whom it waits for.
+void MpiWorld::take_lines(std::vector<std::string>& lines) const {
+    std::set<std::size_t> missing;
+    for (std::size_t rank = 1; rank < lines.size(); ++rank) missing.insert(rank);
+    bool told = false;
+    for (const double begin = now(); !missing.empty();) {
+        int is_there = 0;
+        MPI_Status status;
+        MPI_Iprobe(MPI_ANY_SOURCE, gather_tag, MPI_COMM_WORLD, &is_there, &status);
+        if (is_there != 0) {
+            int length = 0;
+            MPI_Get_count(&status, MPI_CHAR, &length);
+            const auto rank = static_cast<std::size_t>(status.MPI_SOURCE);
+            lines[rank].resize(static_cast<std::size_t>(length));
+            MPI_Recv(lines[rank].data(), length, MPI_CHAR, status.MPI_SOURCE, gather_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            missing.erase(rank);
+        } else if (!told && waiting_ && now() - begin > told_after) {
+            told = true;
+            std::string names;
+            for (const std::size_t rank : missing) names += (names.empty() ? "" : ", ") + name_of(rank);
+            waiting_(names);
+        }
+    }
+}
+
+std::vector<Message> MpiWorld::gather(const Message& mine) const {
     int size = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const int length = static_cast<int>(mine.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size));
-    MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    std::vector<int> starts(lengths.size(), 0);
-    std::partial_sum(lengths.begin(), lengths.end() - 1, starts.begin() + 1);
-    std::string all(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
-    MPI_Allgatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, MPI_COMM_WORLD);
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-        texts.push_back(all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
-    return texts;
+    std::string all = mine.line();
+    if (rank_ == 0) {
+        std::vector<std::string> lines(static_cast<std::size_t>(size));
+        lines[0] = all;
+        take_lines(lines);
+        for (std::size_t rank = 1; rank < lines.size(); ++rank) all += '\n' + lines[rank];
+    } else {
+        MPI_Send(all.data(), static_cast<int>(all.size()), MPI_CHAR, 0, gather_tag, MPI_COMM_WORLD);
+    }
+    std::size_t length = all.size();
+    MPI_Bcast(&length, sizeof length, MPI_BYTE, 0, MPI_COMM_WORLD);
+    all.resize(length);
+    MPI_Bcast(all.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
+    std::vector<Message> messages;
+    for (std::size_t begin = 0; messages.size() < static_cast<std::size_t>(size);) {
+        const std::size_t end = std::min(all.find('\n', begin), length);
+        messages.push_back(parse_message(all.substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    return messages;
 }
 
-std::vector<std::string> MpiWorld::gather(const std::string& mine) const {
-    const int length = static_cast<int>(mine.size());
-    const std::size_t count = rank_ == 0 ? places_.size() : 0;
-    std::vector<int> lengths(count);
-    MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::vector<int> starts(count, 0);
-    for (std::size_t i = 1; i < count; ++i) starts[i] = starts[i - 1] + lengths[i - 1];
-    std::string all(count == 0 ? 0 : static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
-    MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < count; ++i)
-        texts.push_back(all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
-    return texts;
-}
-
-std::string MpiWorld::broadcast(const std::string& text) const {
-    int length = static_cast<int>(text.size());
-    MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::string copy = rank_ == 0 ? text : std::string(static_cast<std::size_t>(length), '\0');
-    MPI_Bcast(copy.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
-    return copy;
+std::vector<Message> MpiWorld::all_tell(const std::function<Message()>& step) {
+    Message mine;
+    const Message trouble = trouble_of([&] { mine = step(); });
+    std::vector<Message> all = gather(trouble.word.empty() ? mine : trouble);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        try {
+            throw_trouble(all[rank], name_of(rank) + ": ");
+        } catch (const std::exception& error) {
+            agreed_ = error.what();
+            throw;
+        }
+    }
+    return all;
 }
 
 void MpiWorld::all_do(const std::function<void()>& step) {
-    const std::vector<std::string> troubles = gather_everywhere(trouble_of(step));
-    const auto first = std::find_if(troubles.begin(), troubles.end(), [](const std::string& words) { return !words.empty(); });
-    if (first == troubles.end()) return;
-    gave_up_ = true;
-    const RankPlace& place = places_[static_cast<std::size_t>(first - troubles.begin())];
-    throw_trouble("rank " + std::to_string(place.rank) + " on " + place.host + ": ", *first);
+    all_tell([&]() -> Message {
+        step();
+        return {};
+    });
 }
+
+bool MpiWorld::all_threw(const std::exception& error) const { return agreed_ == error.what(); }
 
 void MpiWorld::abort(int exit_code) {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
@@ -167,8 +179,8 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
     try {
         MpiWorld world(argc, argv, threads);
         const auto agreed = [&](const std::exception& error, int exit_code) {
-            if (!world.gave_up()) {
-                say(name, "rank " + std::to_string(world.rank()) + " on " + world.mine().host + ": " + error.what());
+            if (!world.all_threw(error)) {
+                say(name, world.name_of(static_cast<std::size_t>(world.rank())) + ": " + error.what());
                 MpiWorld::abort(exit_code);
             }
             if (world.rank() == 0) say(name, error.what());
@@ -190,6 +202,12 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
         if (first) say(name, error.what());
         return first ? exit_wrong_use : 0;
     }
+}
+
+void require_told(int exit_code) {
+    if (exit_code == 0) return;
+    if (exit_code == exit_wrong_use) std::exit(exit_code);
+    throw Failure("error", "rank 0 ended with exit code " + std::to_string(exit_code) + ": why stands on standard error");
 }
 
 }  // namespace nearfar

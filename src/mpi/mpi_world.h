@@ -1,9 +1,12 @@
 // The ranks of one run: start and end of MPI, who is where, agreement on troubles, and results to rank 0.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "core/message.h"
 
 namespace nearfar {
 
@@ -37,31 +40,37 @@ public:
     // Of every rank, by rank.
     const std::vector<RankPlace>& places() const { return places_; }
     const RankPlace& mine() const { return places_[static_cast<std::size_t>(rank_)]; }
+    // "rank 3 on HOST"
+    std::string name_of(std::size_t rank) const;
     // "MPI_THREAD_MULTIPLE" and so on, as it was given.
     const char* threads() const;
     // The MPI's own words for itself: "Open MPI v4.1.4".
     static std::string library();
 
+    // What rank 0 calls, from the member functions below, with the names of the ranks that it has been waiting for for a while.
+    void when_waiting(std::function<void(const std::string&)> call) { waiting_ = std::move(call); }
+
     void barrier() const;
-    // What every rank hands in, by rank, on rank 0; empty on the others.
-    std::vector<std::string> gather(const std::string& mine) const;
-    // Rank 0's text on every rank.
-    std::string broadcast(const std::string& text) const;
-    // Every rank does its step. Where one throws WrongUse, Prevented or Failure, every rank throws what the first of them threw,
-    // with its name ahead; so that nobody waits for a rank that gave up.
+    // What every rank hands in, by rank, on every rank.
+    std::vector<Message> gather(const Message& mine) const;
+    // Every rank does its step. Where one throws, every rank throws what the first of them threw (WrongUse, Prevented or
+    // Failure: see core/trouble.h) with its name ahead, so that nobody waits for a rank that gave up.
     void all_do(const std::function<void()>& step);
-    // Whether all_do() has thrown: then every rank is on its way out, and none waits for another.
-    bool gave_up() const { return gave_up_; }
+    // The same for steps that end with something to tell: of all ranks, by rank, on every rank.
+    std::vector<Message> all_tell(const std::function<Message()>& step);
+    // Whether this is what all ranks threw last: then each has it, and none waits for another.
+    bool all_threw(const std::exception& error) const;
     // Ends all ranks at once, from any thread of one of them; for use where one of them cannot be waited for.
     [[noreturn]] static void abort(int exit_code);
 
 private:
     int rank_ = 0;
     int given_ = 0;
-    bool gave_up_ = false;
+    std::string agreed_;  // the words of what all ranks threw last
     std::vector<RankPlace> places_;
+    std::function<void(const std::string&)> waiting_;
 
-    std::vector<std::string> gather_everywhere(const std::string& mine) const;
+    void take_lines(std::vector<std::string>& lines) const;
 };
 
 // Starts MPI and runs the body, which returns rank 0's exit code; the other ranks exit with 0, as launchers report the first that
@@ -69,5 +78,9 @@ private:
 // 1 (failure); anything else that one rank throws is told and ends all of them.
 int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads threads,
                     const std::function<int(MpiWorld&)>& body);
+
+// For the process that looks after rank 0, which was told everything where this is 0. Wrong use was said, and ends this process; throws
+// Failure for another exit code.
+void require_told(int exit_code);
 
 }  // namespace nearfar

@@ -19,7 +19,7 @@ namespace nearfar {
 // How far medians may be from sure, relative, before rounds end.
 constexpr double saxpy_target = 0.005;
 
-// What has been measured so far, on rank 0; complete after run(), readable by a watch before.
+// What has been measured so far, on every rank; complete after run(), readable by a watch before.
 struct SaxpyProgress {
     std::mutex mutex;
     std::vector<BindingRounds> measured;
@@ -30,7 +30,7 @@ struct SaxpyProgress {
 class SaxpyRun {
 public:
     // All of one rank; `home` is how it was launched. `moved` is called on every rank with what is done next.
-    SaxpyRun(const MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, SaxpyDevice& device,
+    SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, SaxpyDevice& device,
              SaxpyProgress& progress, std::function<void(const std::string&)> moved);
 
     // Collective. A binding that one rank cannot have is skipped on all, one that fails on one ends for all.
@@ -46,7 +46,7 @@ private:
         std::uint64_t iterations = 0;
     };
 
-    const MpiWorld& world_;
+    MpiWorld& world_;
     const Node& node_;
     const SaxpyOptions& options_;
     RankHome home_;
@@ -56,8 +56,8 @@ private:
 
     bool set_up(Placed& placed);
     bool measure_round(Placed& placed);
-    RankRound repeat(Placed& placed, std::string& trouble);
-    bool agree(Binding binding, const std::string& trouble);
+    RankRound repeat(Placed& placed, Message& trouble);
+    std::vector<Message> all_tell(Binding binding, const std::function<Message()>& step);
     bool go_on(int rounds, double begin);
 };
 

@@ -1,32 +1,27 @@
-// The words after a program's name that all programs share.
+// The command line of programs that measure cells.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "cell/cell.h"
 #include "cell/measure.h"
+#include "output/common_options.h"
 
 namespace nearfar {
 
-struct CommandLine {
-    std::vector<std::string> words;  // as given, for the document
-    std::vector<Cell> cells;         // none: the program's own matrix
+struct CommandLine : CommonOptions {
+    std::vector<Cell> cells;  // none: the program's own matrix
     bool list = false;
-    bool help = false;
-    bool version = false;
-    bool json = false;
-    std::string json_file;          // empty: standard output
-    std::vector<std::string> gpus;  // PCI addresses of g0, g1 …; none: as found
-    bool absent_fails = false;      // a cell with an absent endpoint fails, and the rest is measured
+    bool absent_fails = false;  // a cell with an absent endpoint fails, and the rest is measured
     Policy policy;
     std::vector<int> as_task;  // internal: be a task of another such process, on these GPUs
 };
 
-// Throws WrongUse or CellError. Reads `--cells FILE` (or standard input for `-`): one cell a line, # begins a comment.
-CommandLine parse_command_line(int argc, char** argv);
+// The program's own options followed by those of all programs that measure cells.
+Options with_cell_options(Options own, CommandLine& line);
 
-extern const char* const common_options_help;
+// `table` gives all options of a program with the fields that they are read into. Throws WrongUse or CellError. Reads `--cells FILE`
+// (or standard input for `-`): one cell a line, # begins a comment.
+CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLine&));
 
 }  // namespace nearfar

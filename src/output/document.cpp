@@ -168,10 +168,19 @@ void write_aggressors(Json& json, const std::vector<AggressorRate>& aggressors) 
     json.end_array();
 }
 
+// Nothing where nothing was compared. What is wrong is no result, but among the failed.
+void write_verified(Json& json, const std::optional<Verified>& verified) {
+    if (!verified) return;
+    json.key("verified").begin_object().field("bytes", verified->bytes);
+    if (verified->copies > 0) json.field("copies", verified->copies).field("seen", verified->seen);
+    json.end_object();
+}
+
 void write_result(Json& json, const CellResult& result) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
-    json.field("converged", result.converged).field("verified", result.verified);
+    json.field("converged", result.converged);
+    write_verified(json, result.verified);
     json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
     for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
     json.end_array().key("total");
@@ -197,8 +206,9 @@ void write_part(Json& json, const PartResult& part, const char* unit) {
 void write_subject(Json& json, const SubjectResult& result) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
     if (result.bytes > 0) json.field("bytes", static_cast<std::uint64_t>(result.bytes));
-    json.field("converged", result.converged).field("verified", result.verified).field("seconds", result.seconds);
-    json.key("flows").begin_array();
+    json.field("converged", result.converged);
+    write_verified(json, result.verified);
+    json.field("seconds", result.seconds).key("flows").begin_array();
     for (const PartResult& part : result.parts) write_part(json, part, result.unit);
     json.end_array();
     if (result.total) {
@@ -208,15 +218,8 @@ void write_subject(Json& json, const SubjectResult& result) {
     json.end_object();
 }
 
-void write_not_measured(Json& json, const char* name, const std::vector<NotMeasured>& cells, const std::string& rest) {
-    json.key(name).begin_array();
-    for (const NotMeasured& cell : cells)
-        json.begin_object().field("cell", cell.cell).field("code", cell.code).field("reason", cell.reason).end_object();
-    json.items(rest).end_array();
-}
-
 void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
-    json.key("gpus_under_load").begin_array();
+    json.begin_array();
     for (const GpuUnderLoad& gpu : gpus) {
         json.begin_object().field("index", gpu.gpu).key("link");
         write_state(json, gpu.link);
@@ -228,15 +231,8 @@ void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
     json.end_array();
 }
 
-void write_curves(Json& json, const std::vector<SizeCurve>& curves, const std::string& rest) {
-    json.key("curves").begin_array();
-    for (const SizeCurve& curve : curves)
-        json.begin_object().field("cell", curve.cell).field("half_bandwidth_bytes", curve.half_bandwidth_bytes).end_object();
-    json.items(rest).end_array();
-}
-
 void write_mpi(Json& json, const MpiFacts& mpi) {
-    json.key("mpi").begin_object().field("library", mpi.library).key("ranks").begin_array();
+    json.begin_object().field("library", mpi.library).key("ranks").begin_array();
     for (const RankFacts& rank : mpi.ranks) {
         json.begin_object().field("rank", rank.rank).field("host", rank.host).field("pid", rank.pid);
         json.field("cpus", rank.cpus);
@@ -267,33 +263,49 @@ std::string utc_now() {
     return text;
 }
 
-std::string document(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus, const Session& session,
-                     const MoreOfDocument& more) {
-    Json json;
+void begin_document(Json& json, const ProgramRun& run, double seconds) {
     json.begin_object().field("schema", "nearfar-measurement/1").field("kind", "measured").key("program").begin_object();
     json.field("name", run.name).field("version", NEARFAR_VERSION);
     write_words(json, "command", run.command);
     if (run.quick) json.field("quick", true);
-    json.end_object().field("started", run.started).field("seconds", run.seconds);
+    json.end_object().field("started", run.started).field("seconds", seconds);
     if (!run.aggressors.empty()) write_words(json, "aggressor", run.aggressors);
-    json.key("setup_seconds").begin_object();
-    for (const auto& [name, seconds] : session.setup_seconds) json.field(name, seconds);
-    json.end_object().key("node");
+}
+
+std::string node_json(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) {
+    Json json;
     write_node(json, run, node, gpus);
-    json.key("results").begin_array();
-    for (const CellResult& result : session.results) write_result(json, result);
-    for (const SubjectResult& result : session.subjects) write_subject(json, result);
-    json.items(session.rest.results);
-    if (more.results) more.results(json);
-    json.end_array();
-    write_not_measured(json, "skipped", session.skipped, session.rest.skipped);
-    write_not_measured(json, "failed", session.failed, session.rest.failed);
-    write_under_load(json, session.gpus_under_load);
-    if (!session.curves.empty() || !session.rest.curves.empty()) write_curves(json, session.curves, session.rest.curves);
-    if (session.mpi) write_mpi(json, *session.mpi);
-    if (more.keys) more.keys(json);
-    json.end_object();
-    return json.text() + "\n";
+    return json.text();
+}
+
+std::string result_json(const CellResult& result) {
+    Json json;
+    write_result(json, result);
+    return json.text();
+}
+
+std::string result_json(const SubjectResult& result) {
+    Json json;
+    write_subject(json, result);
+    return json.text();
+}
+
+std::string under_load_json(const std::vector<GpuUnderLoad>& gpus) {
+    Json json;
+    write_under_load(json, gpus);
+    return json.text();
+}
+
+std::string curve_json(const SizeCurve& curve) {
+    Json json;
+    json.begin_object().field("cell", curve.cell).field("half_bandwidth_bytes", curve.half_bandwidth_bytes).end_object();
+    return json.text();
+}
+
+std::string mpi_json(const MpiFacts& mpi) {
+    Json json;
+    write_mpi(json, mpi);
+    return json.text();
 }
 
 }  // namespace nearfar

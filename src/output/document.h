@@ -1,7 +1,6 @@
 // The measurement document: what every program prints with --json. docs/reference/document.md defines it.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,7 @@ struct ProgramRun {
     std::string name;
     std::vector<std::string> command;
     std::string started;  // 2026-11-20T09:00:00Z
-    double seconds = 0;
-    std::string driver;  // versions; empty where there is none
+    std::string driver;   // versions; empty where there is none
     std::string cuda;
     bool quick = false;                   // --quick
     std::vector<std::string> aggressors;  // cells that ran in the background
@@ -30,16 +28,20 @@ struct DocumentGpu {
     bool visible = true;
 };
 
-// What a program has to say beside cells: entries of `results`, and keys of the document itself.
-struct MoreOfDocument {
-    std::function<void(Json&)> results;
-    std::function<void(Json&)> keys;
-};
-
 std::string utc_now();
+
+// The first keys of a document, of which `seconds` is the whole run's.
+void begin_document(Json& json, const ProgramRun& run, double seconds);
+
+// Pieces of a document, each one object or array.
+std::string node_json(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus);
+std::string result_json(const CellResult& result);
+std::string result_json(const SubjectResult& result);
+std::string under_load_json(const std::vector<GpuUnderLoad>& gpus);
+std::string curve_json(const SizeCurve& curve);
+std::string mpi_json(const MpiFacts& mpi);
+
 // A summary as the document shows every figure.
 void write_rate(Json& json, const Summary& rate, const char* unit);
-std::string document(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus, const Session& session,
-                     const MoreOfDocument& more = {});
 
 }  // namespace nearfar

@@ -93,10 +93,9 @@ Json& Json::value(bool truth) {
     return *this;
 }
 
-Json& Json::items(std::string_view json) {
-    if (json.empty()) return *this;
+Json& Json::json(std::string_view text) {
     separate();
-    text_ += json;
+    text_ += text;
     return *this;
 }
 

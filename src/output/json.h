@@ -24,8 +24,8 @@ public:
     Json& value(int number) { return value(static_cast<std::int64_t>(number)); }
     Json& value(bool truth);
     Json& null();
-    // Items of the array at hand that are JSON already, with their commas; nothing for an empty text.
-    Json& items(std::string_view json);
+    // A value that is JSON already.
+    Json& json(std::string_view text);
 
     template <typename T>
     Json& field(std::string_view name, const T& content) {

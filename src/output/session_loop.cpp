@@ -1,7 +1,9 @@
 #include "output/session_loop.h"
 
 #include <cmath>
+#include <new>
 #include <numeric>
+#include <system_error>
 
 #include "cell/matrix.h"
 #include "core/clock.h"
@@ -14,6 +16,11 @@ namespace {
 constexpr double least_cell_seconds = 0.02;
 
 constexpr double window_weight = 6;
+
+// What starting a thread throws.
+std::string no_thread_words(const std::system_error& error) {
+    return std::string("no thread could be started (") + error.what() + "): raise `ulimit -u` or the cgroup's pids.max";
+}
 
 }  // namespace
 
@@ -58,6 +65,16 @@ void enter(const Cell& cell, Session& session, std::mutex& mutex, const std::fun
     } catch (const Failure& why) {
         const std::lock_guard<std::mutex> lock(mutex);
         session.failed.push_back({cell.text(), why.code, why.what()});
+    } catch (const ProcessSpent& why) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        session.spent = why.what();
+    } catch (const std::bad_alloc&) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        session.skipped.push_back(
+            {cell.text(), "no_memory", "this process was refused memory: see `ulimit -v` and the job's limit"});
+    } catch (const std::system_error& error) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        session.skipped.push_back({cell.text(), "not_allowed", no_thread_words(error)});
     }
 }
 

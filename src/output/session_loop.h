@@ -33,8 +33,8 @@ private:
     double left_;
 };
 
-// Enters what is known of a cell into `session`, which `mutex` guards: its results, or what `results` throws as Prevented or
-// Failure.
+// Enters what is known of a cell into `session`, which `mutex` guards: its results, or what `results` throws as Prevented,
+// Failure, or for want of memory or threads. ProcessSpent leaves the cell without an answer.
 void enter(const Cell& cell, Session& session, std::mutex& mutex, const std::function<std::vector<CellResult>()>& results);
 
 // Measures one cell in at most `seconds` and enters what came of it; an interruption, or too little time, is told there too.

@@ -68,20 +68,20 @@ void TaskPool::start() {
 void TaskPool::start(const GpuSet& gpus, Crew& crew, std::size_t count) {
     TaskCommand command = command_(gpus);
     command.name = "a task on " + names(gpus);
+    // This thread may be bound by now, which the task would take for all that it is allowed.
+    const std::vector<int> bound = cpus_in_effect();
     try {
-        // This thread may be bound by now, which the task would take for all that it is allowed.
-        const std::vector<int> bound = cpus_in_effect();
         if (!command.cpus.empty()) bind_thread(command.cpus);
         for (std::size_t i = 0; i < count; ++i) crew.starting.push_back(std::make_unique<TaskProcess>(command, patience_));
-        if (!command.cpus.empty()) bind_thread(bound);
     } catch (...) {
         crew.refusal = std::current_exception();
     }
+    if (!command.cpus.empty()) bind_thread(bound);
 }
 
 void TaskPool::open() {
     for (const auto& [gpus, crew] : crews_)
-        for (const auto& task : crew.starting) task->tell(task_word::open);
+        for (const auto& task : crew.starting) task->tell({task_word::open, {}});
 }
 
 void TaskPool::await_open() {
@@ -162,7 +162,7 @@ std::vector<std::vector<TaskProcess*>> TaskPool::assign(const std::vector<Shared
             const std::size_t place = used[gpus]++;
             const std::size_t bytes = std::max(shared.bytes, place < crew.bytes.size() ? crew.bytes[place] : 0);
             all.push_back(crew.open[place].get());
-            all.back()->tell(assignment_line({shared.flow.alone(), bytes, shared.chunk}));
+            all.back()->tell(assignment_message({shared.flow.alone(), bytes, shared.chunk}));
             tasks.back().push_back(all.back());
         }
     }

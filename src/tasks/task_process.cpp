@@ -7,13 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/trouble.h"
 
 namespace nearfar {
 namespace {
@@ -70,18 +74,25 @@ TaskProcess::TaskProcess(const TaskCommand& command, double patience, std::pair<
     : name_(command.name), patience_(patience), channel_(sockets.first) {
     const LineChannel its_end(sockets.second);
     const int result = start(command, sockets.second, child_);
-    if (result != 0) throw Failure("error", name_ + " cannot be started: " + std::strerror(result));
+    if (result == 0) return;
+    const std::string why = name_ + " cannot be started: " + std::strerror(result);
+    if (result == EAGAIN) throw Prevented("not_allowed", why + " (raise `ulimit -u` or the cgroup's pids.max)");
+    if (result == ENOMEM) throw Prevented("no_memory", why);
+    throw Failure("error", why);
 }
 
 TaskProcess::~TaskProcess() { end({this}); }
 
 bool TaskProcess::has_answered(const std::string& wanted) {
-    std::string line;
-    const Heard heard = channel_.receive(line, 0);
-    if (heard == Heard::nothing) return false;
-    if (heard == Heard::closed) mourn("before it was ready");
-    if (line == wanted) return true;
-    misheard(line);
+    Message said;
+    if (!hear(said, 0, wanted == task_word::verified ? "while it was verified" : "before it was ready")) return false;
+    if (said.word != wanted) misheard(said);
+    try {
+        if (said.word == task_word::verified) verified_ = verified_of(said);
+    } catch (const std::invalid_argument&) {
+        misheard(said);
+    }
+    return true;
 }
 
 void TaskProcess::run(TogetherTask& task) {
@@ -90,21 +101,13 @@ void TaskProcess::run(TogetherTask& task) {
 }
 
 void TaskProcess::move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) {
-    tell(task_word::go);
+    tell({task_word::go, {}});
     double given_up = INFINITY;
-    std::string line;
-    while (true) {
-        const Heard heard = channel_.receive(line, between_looks);
+    for (Message said; said.word != task_word::end;) {
+        if (hear(said, between_looks, "while it was measured") && said.word != task_word::end) complete(time_of(said));
         if (std::isinf(given_up) && stopped()) {
-            tell(task_word::stop);
+            tell({task_word::stop, {}});
             given_up = now() + patience_;
-        }
-        if (heard == Heard::closed) mourn("while it was measured");
-        if (heard == Heard::line && line == task_word::end) break;
-        if (heard == Heard::line) {
-            const auto time = parse_completion(line);
-            if (!time) misheard(line);
-            complete(*time);
         }
         if (now() > given_up) give_up();
     }
@@ -127,16 +130,41 @@ void TaskProcess::mourn(const std::string& when) {
     throw Failure("error", name_ + " ended " + when + last_words());
 }
 
-void TaskProcess::misheard(const std::string& line) {
+bool TaskProcess::hear(Message& said, double seconds, const std::string& when) {
+    std::string line;
+    const Heard heard = channel_.receive(line, seconds);
+    if (heard == Heard::closed) mourn(when);
+    if (heard == Heard::nothing) return false;
+    said = parse_message(line);
     try {
-        throw_trouble(line, name_ + ": ");
+        throw_trouble(said, name_ + ": ");
+    } catch (const Prevented&) {
+        throw;
     } catch (const Failure&) {
         dismiss();
         throw;
+    } catch (const WrongUse& why) {
+        dismiss();
+        throw Failure("error", why.what());
+    } catch (const std::invalid_argument&) {
+        misheard(said);
     }
+    return true;
+}
+
+double TaskProcess::time_of(const Message& said) {
+    if (said.word != task_word::chunk) misheard(said);
+    try {
+        return said.number(0);
+    } catch (const std::invalid_argument&) {
+        misheard(said);
+    }
+}
+
+void TaskProcess::misheard(const Message& said) {
     kill();
     dismiss();
-    throw Failure("error", name_ + " said '" + line + "', which was no answer");
+    throw Failure("error", name_ + " said '" + said.line() + "', which was no answer");
 }
 
 std::string TaskProcess::last_words() {
@@ -164,8 +192,13 @@ void TaskProcess::end(const std::vector<TaskProcess*>& tasks) {
     for (TaskProcess* task : tasks) task->dismiss();
     if (all_end(tasks, to_end_politely)) return;
     for (const TaskProcess* task : tasks) task->kill();
-    all_end(tasks, to_end_when_killed);
-    for (TaskProcess* task : tasks) task->child_ = -1;
+    if (all_end(tasks, to_end_when_killed)) return;
+    for (TaskProcess* task : tasks) {
+        if (task->child_ > 0)
+            std::fprintf(stderr, "%s (process %d) cannot be killed, as it hangs in the driver: it is left\n", task->name_.c_str(),
+                         static_cast<int>(task->child_));
+        task->child_ = -1;
+    }
 }
 
 }  // namespace nearfar

@@ -24,7 +24,8 @@ struct TaskCommand {
 
 class TaskProcess {
 public:
-    // Starts the process and returns at once. `patience`: seconds in which it must answer once it has to. Throws Failure.
+    // Starts the process and returns at once. `patience`: seconds in which it must answer once it has to. Throws Prevented where a
+    // limit forbids another process, and Failure.
     TaskProcess(const TaskCommand& command, double patience);
     ~TaskProcess();
     TaskProcess(const TaskProcess&) = delete;
@@ -34,9 +35,11 @@ public:
     // Neither dead nor given up: it can be told to do something.
     bool is_alive() const { return alive_; }
 
-    void tell(const std::string& line) const { channel_.send(line); }
+    void tell(const Message& message) const { channel_.send(message.line()); }
     // True once it has given the answer `wanted`, false as long as it says nothing. Throws what it says instead, or that it ended.
     bool has_answered(const std::string& wanted);
+    // What it has compared after the last move.
+    const Verified& verified() const { return verified_; }
     // Ends it, because it does not answer; throws that.
     [[noreturn]] void give_up();
 
@@ -51,7 +54,8 @@ public:
     // True when it is no more.
     bool has_ended();
     void kill() const;
-    // Dismisses all, and waits until they are no more.
+    // Dismisses all, waits until they are no more, and kills those that stay. One that hangs in the driver cannot be killed: it is left,
+    // and said to be, after seconds.
     static void end(const std::vector<TaskProcess*>& tasks);
 
 private:
@@ -61,11 +65,14 @@ private:
     LineChannel channel_;
     bool alive_ = true;
     int status_ = 0;
+    Verified verified_;
 
     TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets);
     [[noreturn]] void mourn(const std::string& when);
-    // Throws what a line says that is no answer.
-    [[noreturn]] void misheard(const std::string& line);
+    // False where nothing comes in time. Throws what it tells that went wrong, or that it ended, and `when`.
+    bool hear(Message& said, double seconds, const std::string& when);
+    double time_of(const Message& said);
+    [[noreturn]] void misheard(const Message& said);
     std::string last_words();
 };
 

@@ -6,29 +6,32 @@
 #include <string>
 #include <thread>
 
+#include "core/error.h"
+#include "core/trouble.h"
+
 namespace nearfar {
 namespace {
 
-// One line from the program.
-void obey(const std::string& line, LineChannel& program, TaskWork& work, bool& ready) {
-    if (line == task_word::open) {
+// One message from the program.
+void obey(const Message& told, LineChannel& program, TaskWork& work, bool& ready) {
+    const auto say = [&](const Message& message) { program.send(message.line()); };
+    if (told.word == task_word::open) {
         work.open();
-        program.send(task_word::opened);
-    } else if (const auto assignment = parse_assignment(line)) {
+        say({task_word::opened, {}});
+    } else if (told.word == task_word::assign) {
         ready = false;
-        work.set_up(*assignment);
+        work.set_up(assignment_of(told));
         ready = true;
-        program.send(task_word::ready);
-    } else if (line == task_word::go && ready) {
+        say({task_word::ready, {}});
+    } else if (told.word == task_word::go && ready) {
         ready = false;
-        work.move([&] { return program.has_news(); }, [&](double time) { program.send(completion_line(time)); });
+        work.move([&] { return program.has_news(); }, [&](double time) { say({task_word::chunk, {number_field(time)}}); });
         std::string stop;
         program.receive(stop, -1);
-        program.send(task_word::end);
-        work.verify();
-        program.send(task_word::verified);
-    } else if (line != task_word::stop) {  // which may cross with the trouble that ended a move
-        throw Failure("error", "it does not understand '" + line + "'");
+        say({task_word::end, {}});
+        say(verified_message(work.verify()));
+    } else if (told.word != task_word::stop) {  // which may cross with the trouble that ended a move
+        throw Failure("error", "it does not understand '" + told.line() + "'");
     }
 }
 
@@ -38,17 +41,10 @@ int serve(LineChannel& program, TaskWork& work) {
     bool ready = false;
     std::string line;
     while (program.receive(line, -1) == Heard::line) {
-        try {
-            obey(line, program, work, ready);
-        } catch (const Prevented& why) {
-            program.send(trouble_line(why));
-        } catch (const Failure& why) {
-            program.send(trouble_line(why));
-            return 1;
-        } catch (const std::exception& why) {
-            program.send(trouble_line(Failure("error", why.what())));
-            return 1;
-        }
+        const Message trouble = trouble_of([&] { obey(parse_message(line), program, work, ready); });
+        if (trouble.word.empty()) continue;
+        program.send(trouble.line());
+        if (trouble.word != "prevented") return 1;
     }
     return 0;
 }

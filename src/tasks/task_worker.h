@@ -17,8 +17,8 @@ public:
     virtual void set_up(const Assignment& assignment) = 0;
     // Moves chunks until `stopped`; `complete` gets the time of each.
     virtual void move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) = 0;
-    // Throws where what arrived is not what was sent.
-    virtual void verify() = 0;
+    // Says what was compared; throws where what arrived is not what was sent.
+    virtual Verified verify() = 0;
 };
 
 // Serves until the other side closes (returns 0) or something fails (1).

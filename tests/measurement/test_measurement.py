@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.measurement import dump, load, loads, merge, metrics
+from nearfar.measurement import consistency, dump, load, loads, merge, metrics
 from nearfar.measurement.document import from_raw
 from nearfar.topology import node_from_document
 
@@ -297,6 +297,31 @@ def test_ratios_of_far_over_near():
     lone = ratios["off_socket_over_near.n1_g0"]
     assert lone.ci == pytest.approx((38 / 51, 42 / 49))
     assert (lone.unit, lone.converged, lone.verified) == ("1", False, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "verified"),
+    [
+        ({"bytes": 1 << 28, "copies": 37, "seen": 37}, True),
+        ({"bytes": 1 << 28}, True),
+        (True, True),  # as documents of earlier versions say it
+        (False, False),
+        (None, None),
+    ],
+)
+def test_what_was_compared_is_read_in_every_form(told, verified):
+    assert loads(json.dumps(document(result("n0:g0", 55.5, verified=told)))).results[0].verified is verified
+
+
+def test_a_latency_of_which_nothing_is_compared_hangs_together():
+    raw = document(result("n0:g0", {**rate(2.1), "unit": "us"}, quantity="latency.copy"))
+    del raw["results"][0]["verified"]
+    (metric,) = metrics(loads(json.dumps(raw)))
+    assert metric.verified is None and consistency.fault(metric) is None
+
+
+def test_what_was_compared_has_bytes():
+    refused(document(result("n0:g0", 55.5, verified={"copies": 3})))
 
 
 @given(st.floats(1, 100), st.floats(0, 0.5), st.floats(1, 100), st.floats(0, 0.5))

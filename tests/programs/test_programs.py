@@ -134,10 +134,3 @@ def test_wrong_use_of_quick_and_aggressor(build_folder: Path, words: list[str], 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert named in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
-
-
-def test_stream_has_neither_quick_nor_aggressor(build_folder: Path) -> None:
-    for words in (["--quick"], ["--aggressor", "n0:g0"]):
-        ran = run(build_folder, "nearfar-stream", *words)
-        assert (ran.returncode, ran.stdout) == (2, "")
-        assert "nearfar-copy" in ran.stderr

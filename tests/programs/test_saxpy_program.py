@@ -18,7 +18,8 @@ from nearfar.mpi import load_balance
 from nearfar.topology import parse_cpu_list
 from tests.support.launchers import environment, launcher, mpirun
 
-QUICK = ("--device", "host", "--bytes", "1MiB", "--iterations", "4")
+HOST = ("--device", "host", "--bytes", "1MiB")
+QUICK = (*HOST, "--iterations", "4")
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def test_a_rank_that_dies_ends_the_others_within_seconds_and_the_document_says_s
     program: Path, tmp_path: Path, victim: int
 ) -> None:
     file = tmp_path / "saxpy.json"
-    words = [*launcher(program, 2), str(program), *QUICK, "--rounds", "200", "--iterations", "500", f"--json={file}"]
+    words = [*launcher(program, 2), str(program), *HOST, "--rounds", "200", "--iterations", "500", f"--json={file}"]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()) as run:
         ranks = wait_for_ranks(run.pid, program)
         time.sleep(1.5)
@@ -196,7 +197,7 @@ def test_a_rank_that_hangs_is_told_and_ends_all(program: Path, tmp_path: Path) -
     words = [
         *launcher(program, 2),
         str(program),
-        *QUICK,
+        *HOST,
         "--rounds",
         "200",
         "--iterations",

@@ -30,9 +30,19 @@ def write_topology(path: Path, gpus: int) -> Path:
         bridge = ET.SubElement(
             packages[gpu * len(packages) // gpus],
             "object",
-            {"type": "Bridge", "gp_index": f"{number}", "bridge_type": "0-1", "depth": "0", "bridge_pci": f"0000:[{bus}-{bus}]"},
+            {
+                "type": "Bridge",
+                "gp_index": f"{number}",
+                "bridge_type": "0-1",
+                "depth": "0",
+                "bridge_pci": f"0000:[{bus}-{bus}]",
+            },
         )
-        kind = {"pci_busid": f"0000:{bus}:00.0", "pci_type": "0302 [10de:2330] [10de:16c1] a1", "pci_link_speed": "63.015385"}
+        kind = {
+            "pci_busid": f"0000:{bus}:00.0",
+            "pci_type": "0302 [10de:2330] [10de:16c1] a1",
+            "pci_link_speed": "63.015385",
+        }
         ET.SubElement(bridge, "object", {"type": "PCIDev", "gp_index": f"{number + 1}", **kind})
     document = ET.tostring(machine, encoding="unicode")
     path.write_text(

@@ -99,7 +99,6 @@ def _result(cell: Cell, prediction: Prediction, node_type: NodeType, noise: _Noi
         "quantity": "stream" if all(flow.kind == "stream" for flow in cell.flows) else "copy",
         "cell": str(cell),
         "converged": True,
-        "verified": True,
         "limited_by": list(prediction.limited_by),
         "flows": flows,
     }

@@ -63,7 +63,7 @@ TEST(Windowed, ALongPumpFollowsAClockThatDrifts) {
     buffers.plan(cell);
     buffers.allocate_host();
     buffers.allocate_device_and_register();
-    const std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node, gpus, 1);
+    std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], buffers, node, gpus, 1);
     double ahead = -1;
     const double end = now() + 1.8;
     pump_chunks(

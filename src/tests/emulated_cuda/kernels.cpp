@@ -6,6 +6,7 @@
 #include "gpu/gpu_kernels.h"
 #include "kernels/saxpy_kernel.h"
 #include "memory/pattern.h"
+#include "memory/copy_series.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 
@@ -40,9 +41,9 @@ void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream) {
     });
 }
 
-void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, cudaStream_t stream) {
+void queue_sm_copy(void* destination, const void* source, std::size_t bytes, int passes, std::size_t step, cudaStream_t stream) {
     launch("sm_copy", stream, [=](double start) {
-        return emulated_cuda::move(destination, place_of(destination), source, place_of(source), bytes, passes, start);
+        return emulated_cuda::move(destination, place_of(destination), source, place_of(source), bytes, passes, step, start);
     });
 }
 
@@ -53,9 +54,9 @@ void queue_fill(void* data, std::uint64_t seed, std::size_t words, cudaStream_t 
     });
 }
 
-void queue_verify(const void* data, std::uint64_t seed, std::size_t words, unsigned long long* wrong, cudaStream_t stream) {
+void queue_verify(const void* data, const Arrival& arrival, unsigned long long* wrong, cudaStream_t stream) {
     launch("verify", stream, [=](double) {
-        *wrong += wrong_words(data, seed, words);
+        *wrong += wrong_words(data, arrival);
         return now();
     });
 }

@@ -215,7 +215,7 @@ cudaError_t copy(const char* name, void* destination, int to, const void* source
         return place == host && runtime().allocation(address).bytes == 0;
     };
     const cudaError_t queued =
-        queue_call(name, stream, [=](double start) { return move(destination, to, source, from, bytes, 1, start); });
+        queue_call(name, stream, [=](double start) { return move(destination, to, source, from, bytes, 1, 0, start); });
     if (queued != cudaSuccess || !(and_wait || is_pageable(destination, to) || is_pageable(source, from))) return queued;
     const std::shared_ptr<Stream> on = stream_of(stream);
     return remember(wait_for(on->device(), [&] { on->wait(); }));
@@ -269,12 +269,13 @@ void lose(int device, cudaError_t error) { runtime().lose(device, error); }
 int place_of(const void* address) { return runtime().allocation(address).device; }
 
 double move(void* destination, int destination_place, const void* source, int source_place, std::size_t bytes, int passes,
-            double start) {
+            std::size_t step, double start) {
     const double seconds = static_cast<double>(bytes) * passes / rate_between(source_place, destination_place);
     const double over = runtime().reserve(source_place, destination_place, seconds + settings().start_seconds, start);
-    if (!leaves_out_copy()) {
-        std::memmove(destination, source, bytes);
-        if (settings().wrong && *settings().wrong < bytes) static_cast<char*>(destination)[*settings().wrong] ^= 1;
+    for (char* to = static_cast<char*>(destination); passes > 0; --passes, to += step) {
+        if (leaves_out_copy()) continue;
+        std::memmove(to, source, bytes);
+        if (settings().wrong && *settings().wrong < bytes) to[*settings().wrong] ^= 1;
     }
     const double done = now();
     if (done >= over) return done;

@@ -30,8 +30,9 @@ void lose(int device, cudaError_t error);
 
 // The GPU that an address is on; -1: host memory.
 int place_of(const void* address);
-// Moves bytes by the path between two places, `passes` times, from `start` on; returns when it was over.
+// Moves bytes by the path between two places, `passes` times, each `step` bytes further on than the one before, from `start` on;
+// returns when it was over.
 double move(void* destination, int destination_place, const void* source, int source_place, std::size_t bytes, int passes,
-            double start);
+            std::size_t step, double start);
 
 }  // namespace emulated_cuda

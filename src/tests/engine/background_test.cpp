@@ -1,11 +1,27 @@
 #include "engine/background.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <cerrno>
 #include <chrono>
 
 #include "core/clock.h"
 #include "core/error.h"
+
+namespace {
+
+bool refuses_threads = false;
+
+}  // namespace
+
+// Stands in the place of the C library's, as where a limit on processes is reached.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
+                              void* argument) noexcept {
+    static const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+    return refuses_threads ? EAGAIN : create(thread, attributes, body, argument);
+}
 
 namespace nearfar {
 namespace {
@@ -127,6 +143,15 @@ TEST(Background, OneThatNeverStartsIsNamed) {
     Background background({{"n0:g3", [](BackgroundTask&) { throw Prevented("busy", "g3 is used by another process"); }}},
                           long_patience);
     EXPECT_EQ(background.await_past(now()), "the aggressor n0:g3 died: g3 is used by another process");
+}
+
+TEST(Background, OneWhoseThreadIsRefusedIsNamedWithTheLimit) {
+    refuses_threads = true;
+    Background background({fake_flow("n0:g3")}, long_patience);
+    refuses_threads = false;
+    const std::string why = background.await_past(now());
+    EXPECT_EQ(why.rfind("the aggressor n0:g3 died: no thread could be started", 0), 0U) << why;
+    EXPECT_NE(why.find("ulimit -u"), std::string::npos) << why;
 }
 
 TEST(Background, OneThatHangsIsNotWaitedForForEver) {

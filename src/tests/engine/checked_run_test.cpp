@@ -11,7 +11,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "memory/pattern.h"
+#include "memory/copy_series.h"
 
 namespace nearfar {
 namespace {
@@ -26,7 +26,9 @@ class FakeRoute {
 public:
     using Copy = std::function<void(char* destination, const char* source, std::size_t bytes)>;
 
-    explicit FakeRoute(Copy copy) : copy_(std::move(copy)), source_(chunk * chunks / word), destination_(chunk * chunks / word) {
+    explicit FakeRoute(Copy copy)
+        : copy_(std::move(copy)), source_((chunk * chunks + spare_bytes) / word),
+          destination_((chunk * chunks + spare_bytes) / word) {
         fill_pattern(source_.data(), seed, 0, source_.size());
     }
 
@@ -36,29 +38,43 @@ public:
     Mover mover(std::size_t flow) {
         const auto body = [this](TogetherTask& task) {
             task.start();
-            for (std::size_t i = 0; !task.stopped(); ++i) {
-                const std::size_t place = i % chunks * chunk;
-                copy_(reinterpret_cast<char*>(destination_.data()) + place, reinterpret_cast<const char*>(source_.data()) + place,
-                      chunk);
+            while (!task.stopped()) {
+                const CopyPlace place = series_.next();
+                copy_(reinterpret_cast<char*>(destination_.data()) + place.to,
+                      reinterpret_cast<const char*>(source_.data()) + place.from, chunk);
                 std::this_thread::sleep_for(std::chrono::microseconds(500));
                 task.complete(now());
             }
         };
-        const auto poison = [this] { fill_pattern(destination_.data(), poison_seed, 0, destination_.size()); };
-        const auto verify = [this](std::size_t bytes) {
-            checked = bytes;
-            const std::size_t wrong = wrong_words(destination_.data(), seed, bytes / word);
-            if (wrong != 0) throw Failure("wrong_data", std::to_string(wrong) + " words are wrong");
+        const auto poison = [this] {
+            series_ = CopySeries(chunk, chunks, destination_.size() * word, seed);
+            fill_pattern(destination_.data(), poison_seed, 0, destination_.size());
         };
-        return {{body, chunk, flow}, chunk * chunks + 1, poison, verify};
+        const auto verify = [this] {
+            std::size_t wrong = 0;
+            for (const Arrival& one : series_.arrivals()) wrong += wrong_words(destination_.data(), one);
+            if (wrong != 0) throw Failure("wrong_data", std::to_string(wrong) + " words are wrong");
+            return Verified{chunk, series_.copies(), copies_seen(series_.arrivals())};
+        };
+        return {{body, chunk, flow}, poison, verify};
     }
-
-    std::size_t checked = 0;
 
 private:
     Copy copy_;
     std::vector<std::uint64_t> source_;
     std::vector<std::uint64_t> destination_;
+    CopySeries series_;
+};
+
+// Leaves one copy out, early in the window.
+class ForgetfulEngine {
+public:
+    void operator()(char* destination, const char* source, std::size_t bytes) {
+        if (++copies_ != 12) std::memcpy(destination, source, bytes);
+    }
+
+private:
+    int copies_ = 0;
 };
 
 void right(char* destination, const char* source, std::size_t bytes) { std::memcpy(destination, source, bytes); }
@@ -82,12 +98,15 @@ std::string code_of(const std::exception_ptr& trouble) {
     }
 }
 
-TEST(CheckedRun, WhatArrivesIsVerifiedInWholeChunks) {
+TEST(CheckedRun, WhatArrivesIsVerifiedCopyByCopy) {
     FakeRoute route(right);
-    const CheckedOutcome outcome = run({route.mover(0)});
+    FakeRoute other(right);
+    const CheckedOutcome outcome = run({route.mover(0), other.mover(1)});
     EXPECT_NO_THROW(outcome.require());
     EXPECT_GE(outcome.moved.rates.at(0).n(), 6U);
-    EXPECT_EQ(route.checked, chunk * chunks);
+    EXPECT_EQ(outcome.verified[0].copies * chunk, outcome.moved.moved[0]);
+    EXPECT_EQ(outcome.verified[0].seen, outcome.verified[0].copies) << "as many as one lap holds";
+    EXPECT_EQ(outcome.all_verified().copies, outcome.verified[0].copies + outcome.verified[1].copies);
     EXPECT_LT(outcome.moved.begin, outcome.moved.end);
 }
 
@@ -97,6 +116,11 @@ TEST(CheckedRun, StaleDataDoesNotPassForMovedData) {
     const CheckedOutcome outcome = run({route.mover(0)});
     EXPECT_EQ(code_of(outcome.trouble[0]), "wrong_data") << "copies that do nothing must be found out";
     EXPECT_THROW(outcome.require(), Failure);
+}
+
+TEST(CheckedRun, ACopyThatWasLeftOutIsFoundThoughOthersFollow) {
+    FakeRoute route{ForgetfulEngine()};
+    EXPECT_EQ(code_of(run({route.mover(0)}).trouble[0]), "wrong_data");
 }
 
 TEST(CheckedRun, AMissingWordIsFound) {

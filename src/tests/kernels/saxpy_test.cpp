@@ -142,12 +142,12 @@ TEST(SaxpyOptions, Defaults) {
 
 TEST(SaxpyOptions, BothForms) {
     const SaxpyOptions options =
-        parse({"nearfar-saxpy", "--device=host", "--bytes", "1MiB", "--json=x.json", "--rounds=3", "--gpus", "a,b"});
+        parse({"nearfar-saxpy", "--device=host", "--bytes", "1MiB", "--json=x.json", "--rounds=3", "--gpus", "1b:00.0,1c:00.0"});
     EXPECT_TRUE(options.host_device);
     EXPECT_EQ(options.bytes, std::size_t{1} << 20);
     EXPECT_EQ(options.json_file, "x.json");
     EXPECT_EQ(options.rounds, 3);
-    EXPECT_EQ(options.gpus, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(options.gpus, (std::vector<std::string>{"1b:00.0", "1c:00.0"}));
 }
 
 TEST(SaxpyOptions, MistakesAreToldWithTheirOption) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "memory/pattern.h"
+#include "memory/copy_series.h"
 
 namespace nearfar {
 namespace {
@@ -15,8 +15,8 @@ TEST(HostMemory, LiesOnItsNodeAndHoldsThePattern) {
     for (const int numa : node.usable_memory()) {
         const HostBuffer buffer(node, numa, size, HostPages::ordinary, 42);
         EXPECT_EQ(buffer.memory_nodes(), std::vector<int>{numa});
-        EXPECT_EQ(wrong_words(buffer.data(), 42, size / 8), 0U);
-        EXPECT_GT(wrong_words(buffer.data(), 43, size / 8), size / 8 - 10) << "another seed's data must not pass";
+        EXPECT_EQ(wrong_words(buffer.data(), {0, size / 8, 42, size, 0}), 0U);
+        EXPECT_GT(wrong_words(buffer.data(), {0, size / 8, 43, size, 0}), size / 8 - 10) << "another seed's data must not pass";
     }
 }
 

@@ -2,13 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include "output/account.h"
+#include "output/teller.h"
+
 namespace nearfar {
 namespace {
 
 std::string shown(const ProgramRun& run, const CellResult& result) {
+    Account account(run, true);
+    Teller teller([&](const Message& message) { account.take(parse_message(message.line())); }, true);
     Session session;
     session.results = {result};
-    return document(run, Node{}, {}, session);
+    teller.node(run, Node{}, {});
+    teller.news(session);
+    teller.end();
+    return account.text(0);
 }
 
 CellResult pair() {
@@ -23,7 +31,7 @@ TEST(Document, WhatWasQuickOrLoadedSaysSo) {
     result.beside = {"g2:g3"};
     result.remeasured = true;
     result.aggressors = {{"n0:g0", summarise({50})}};
-    const std::string text = shown({"nearfar-copy", {}, "", 0, "", "", true, {"n0:g0"}}, result);
+    const std::string text = shown({"nearfar-copy", {}, "", "", "", true, {"n0:g0"}}, result);
     for (const char* const part :
          {R"("quick": true)", R"("aggressor": ["n0:g0"])", R"("beside": ["g2:g3"])", R"("remeasured": true)",
           R"("aggressors": [{"flow": "n0:g0", "rate": {"unit": "GB/s", "median": 50)"})
@@ -31,7 +39,7 @@ TEST(Document, WhatWasQuickOrLoadedSaysSo) {
 }
 
 TEST(Document, TheUsualRunSaysNothingOfEither) {
-    const std::string text = shown({"nearfar-copy", {}, "", 0, "", "", false, {}}, pair());
+    const std::string text = shown({"nearfar-copy", {}, "", "", "", false, {}}, pair());
     for (const char* const part : {"quick", "aggressor", "beside", "remeasured"})
         EXPECT_EQ(text.find(part), std::string::npos) << part << " in " << text;
 }

@@ -51,7 +51,7 @@ TEST(BackgroundProcess, MovesBesideCellsAndEnds) {
 }
 
 TEST(BackgroundProcess, OneThatDiesIsNamedWithItsReason) {
-    Background killed({fake("n0:g1", "die")}, patience);
+    Background killed({fake("n0:g1", "kill-moving")}, patience);
     EXPECT_EQ(end_of(killed), "the aggressor n0:g1 died: a task on g1 ended while it was measured (killed: Killed)");
     Background lost({fake("g0:g1", "lost")}, patience);
     EXPECT_EQ(end_of(lost), "the aggressor g0:g1 died: a task on g0 and g1: waiting for a chunk: unspecified launch failure");

@@ -1,4 +1,4 @@
-#include "output/command_line.h"
+#include "copy/copy_options.h"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@ CommandLine parse(std::vector<std::string> words) {
     words.insert(words.begin(), "program");
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
-    return parse_command_line(static_cast<int>(pointers.size()), pointers.data());
+    return parse_copy_options(static_cast<int>(pointers.size()), pointers.data());
 }
 
-TEST(CommandLine, ReadsCellsAndOptionsInBothForms) {
+TEST(CopyOptions, ReadsCellsAndOptionsInBothForms) {
     const CommandLine line = parse({"n0:g0", "--json=out.json", "--budget", "2.5", "--gpus=1b:00.0,43:00.0", "g0:n0"});
     EXPECT_EQ(line.cells.size(), 2U);
     EXPECT_EQ(line.json_file, "out.json");
@@ -25,7 +25,7 @@ TEST(CommandLine, ReadsCellsAndOptionsInBothForms) {
     EXPECT_EQ(line.gpus, (std::vector<std::string>{"1b:00.0", "43:00.0"}));
 }
 
-TEST(CommandLine, WrongUseIsRefused) {
+TEST(CopyOptions, WrongUseIsRefused) {
     for (const char* const option : {"--budget=0", "--budget=-1", "--budget=nan", "--budget=2x", "--budget=", "--nosuch", "-x"})
         EXPECT_THROW(parse({option}), WrongUse) << option;
     EXPECT_THROW(parse({"--budget"}), WrongUse);
@@ -33,7 +33,7 @@ TEST(CommandLine, WrongUseIsRefused) {
     EXPECT_THROW(parse({"--cells", "/nonexistent"}), WrongUse);
 }
 
-TEST(CommandLine, ACellFileHasCommentsAndErrorsNameTheLine) {
+TEST(CopyOptions, ACellFileHasCommentsAndErrorsNameTheLine) {
     const std::string name = ::testing::TempDir() + "cells.txt";
     std::ofstream(name) << "# the matrix\nn0:g0   # near\n\n g0:n0\n";
     EXPECT_EQ(parse({"--cells", name}).cells.size(), 2U);

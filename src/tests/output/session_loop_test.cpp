@@ -1,25 +1,13 @@
-#include "output/program.h"
+#include "output/session_loop.h"
 
 #include <gtest/gtest.h>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "node/pcie.h"
-#include "output/session_loop.h"
 
 namespace nearfar {
 namespace {
-
-TEST(Program, ExitCodes) {
-    Session session;
-    EXPECT_EQ(exit_code(session), 0);
-    session.skipped.push_back({"n0:g0", "representative", ""});
-    EXPECT_EQ(exit_code(session), 0) << "a skip that was planned is no trouble";
-    session.skipped.push_back({"n0:g0", "busy", ""});
-    EXPECT_EQ(exit_code(session), 3);
-    session.failed.push_back({"n0:g0", "wrong_data", ""});
-    EXPECT_EQ(exit_code(session), 1);
-}
 
 TEST(SessionLoop, OneBadCellDoesNotEndTheRest) {
     Session session;

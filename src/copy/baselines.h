@@ -1,0 +1,41 @@
+// What a flow does without company: measured once, and shared by all cells.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cell/measure.h"
+#include "gpu/buffers.h"
+#include "gpu/gpu_device.h"
+#include "gpu/route.h"
+#include "gpu/windowed.h"
+#include "node/node.h"
+
+namespace nearfar {
+
+class Baselines {
+public:
+    Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers)
+        : node_(node), gpus_(gpus), buffers_(buffers) {}
+
+    // GB/s of a route, roughly: to choose its chunk, not to report. Binds the calling thread where it is not known yet.
+    double probed_rate(const Route& route, const Policy& policy);
+
+    bool has_solo(const Flow& flow, ChunkLength length) const { return solos_.count({flow.alone().text(), length}) != 0; }
+    // A flow's rate alone, by one task, in a window of its own; at most `seconds` where it is not known yet.
+    const Summary& solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds);
+
+private:
+    const Node& node_;
+    const std::vector<GpuDevice>& gpus_;
+    Buffers& buffers_;
+    std::map<std::string, double> probed_;
+    std::map<std::pair<std::string, ChunkLength>, Summary> solos_;
+};
+
+// Fewer chunks in a sample where each is longer.
+Policy window_policy(const Policy& policy, ChunkLength length);
+
+}  // namespace nearfar

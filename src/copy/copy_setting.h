@@ -1,0 +1,28 @@
+// What measuring needs beside a cell: the node, what was made ready on it, and what is known from cells before.
+#pragma once
+
+#include <vector>
+
+#include "copy/baselines.h"
+#include "copy/chase.h"
+#include "gpu/buffers.h"
+#include "gpu/gpu_device.h"
+#include "gpu/load_watch.h"
+#include "gpu/peer_access.h"
+#include "node/node.h"
+#include "tasks/task_pool.h"
+
+namespace nearfar {
+
+struct CopySetting {
+    const Node& node;
+    const std::vector<GpuDevice>& gpus;
+    Buffers& buffers;
+    PeerAccess& peers;
+    TaskPool& tasks;
+    LoadWatch& watch;
+    Baselines& baselines;
+    ChaseBench& chases;
+};
+
+}  // namespace nearfar

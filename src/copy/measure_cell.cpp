@@ -1,0 +1,184 @@
+#include "copy/measure_cell.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "copy/latched.h"
+#include "copy/latency.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "engine/checked_run.h"
+#include "gpu/route_plan.h"
+#include "gpu/windowed.h"
+#include "node/cpus.h"
+
+namespace nearfar {
+namespace {
+
+std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
+CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
+
+}  // namespace
+
+std::vector<CellResult> measure_cell(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+    for (const Flow& flow : cell.flows) require_gpus(flow, setting.gpus);
+    setting.peers.arrange(cell);
+    if (policy.latency) return measure_latencies(cell, policy, seconds, setting);
+    if (can_be_latched(cell)) return measure_latched(cell, policy, seconds, setting);
+    if (!policy.sizes.empty())
+        throw Prevented("unsupported", cell.text() + ": --sizes is for one flow alone on pinned or device memory");
+    return {measure_windowed(cell, policy, seconds, setting)};
+}
+
+namespace {
+
+// One flow alone: copies of each size behind a latch.
+std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+    std::vector<Route> routes = plan_routes(cell.flows[0], buffers_of(cell)[0], setting.buffers, setting.node, setting.gpus, 1);
+    Route& route = routes[0];
+    const std::vector<int> cpus = bind_thread(route.cpus());
+    const std::vector<std::size_t> sizes = policy.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy.sizes;
+    const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
+    std::vector<CellResult> results;
+    LinkState link;
+    for (const std::size_t bytes : sizes) {
+        if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
+        const double begin = now();
+        LatchedSampler sampler(route, bytes, policy);
+        const double poisoned = now();
+        const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
+            if (results.empty()) link = setting.watch.look(route.gpu());
+        });
+        if (outcome.rate.n() < looks.front()) throw Prevented("interrupted", "interrupted while it was measured");
+        const double measured = now();
+        CellResult result;
+        result.verified = route.verify();
+        result.verify_seconds = poisoned - begin + now() - measured;
+        result.cell = cell;
+        result.method = "latched";
+        result.bytes = bytes;
+        result.converged = outcome.converged;
+        result.total = outcome.rate;
+        result.begin = outcome.begin;
+        result.end = outcome.end;
+        result.flows.push_back(flow_result(route, outcome.rate, cpus, link, setting.gpus));
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+// What moves in a window: by threads of this process over routes, or by processes with routes of their own.
+struct Window {
+    std::vector<std::vector<Route>> routes;  // of each flow; where processes move, one that stands for theirs
+    std::vector<Mover> movers;               // in the order of the flows
+    std::size_t largest_chunk = 0;
+};
+
+Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, CopySetting& setting) {
+    Window window;
+    const std::vector<FlowBuffers> keys = buffers_of(cell);
+    std::vector<SharedFlow> shared;
+    std::vector<std::size_t> chunks;
+    for (std::size_t i = 0; i < cell.flows.size(); ++i) {
+        const Flow& flow = cell.flows[i];
+        const int threads = flow.is_by_processes() ? 1 : flow.tasks;
+        window.routes.push_back(plan_routes(flow, keys[i], setting.buffers, setting.node, setting.gpus, threads));
+        const Route& route = window.routes[i][0];
+        const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks) : route.bytes();
+        chunks.push_back(chunk_for(setting.baselines.probed_rate(route, policy), bytes, length));
+        if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});
+    }
+    window.largest_chunk = *std::max_element(chunks.begin(), chunks.end());
+    const std::vector<std::vector<TaskProcess*>> processes = setting.tasks.assign(shared);
+    auto of_flow = processes.begin();
+    for (std::size_t i = 0; i < cell.flows.size(); ++i) {
+        if (cell.flows[i].is_by_processes())
+            for (TaskProcess* process : *of_flow++)
+                window.movers.push_back({{[process](TogetherTask& task) { process->run(task); }, chunks[i], i}, {}, [process] {
+                                             return process->verified();
+                                         }});
+        else
+            for (Route& route : window.routes[i]) window.movers.push_back(checked_mover(route, chunks[i], i));
+    }
+    return window;
+}
+
+// What each flow does alone. Half of the flows are measured before the cell and half after it: drift then falls on both.
+class Solos {
+public:
+    Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, Baselines& baselines)
+        : cell_(cell), length_(length), policy_(policy), baselines_(baselines), found_(cell.flows.size(), nullptr),
+          wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
+        // Those that are known already cost nothing; the cell itself may take as long as all that are not.
+        const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(),
+                                           [&](const Flow& flow) { return wanted_ && !baselines.has_solo(flow, length); });
+        seconds_of_cell_ = std::min(policy.windowed_seconds, unknown > 0 ? seconds / 2 : seconds);
+        if (unknown > 0) seconds_of_each_ = std::min(policy.solo_seconds, seconds / 2 / static_cast<double>(unknown));
+    }
+
+    double seconds_of_cell() const { return seconds_of_cell_; }
+    void measure_first_half() { measure(0, (cell_.flows.size() + 1) / 2); }
+    void measure_second_half() { measure((cell_.flows.size() + 1) / 2, cell_.flows.size()); }
+    // nullptr: the cell needs none.
+    const Summary* of_flow(std::size_t flow) const { return found_[flow]; }
+
+private:
+    const Cell& cell_;
+    ChunkLength length_;
+    const Policy& policy_;
+    Baselines& baselines_;
+    std::vector<const Summary*> found_;
+    bool wanted_;
+    double seconds_of_cell_ = 0;
+    double seconds_of_each_ = 0;
+
+    void measure(std::size_t first, std::size_t end) {
+        for (std::size_t i = first; wanted_ && i < end; ++i)
+            found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_);
+    }
+};
+
+// Several flows, or what cannot be behind a latch: all in one window.
+CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+    const ChunkLength length = chunk_length(cell);
+    const Window window = plan_window(cell, length, policy, setting);
+    Solos solos(cell, length, policy, seconds, setting.baselines);
+    solos.measure_first_half();
+    std::map<int, LinkState> links;
+    const CheckedOutcome checked = run_checked(window.movers, window_policy(policy, length), solos.seconds_of_cell(), [&] {
+        for (const Flow& flow : cell.flows)
+            if (links.count(flow.driving_gpu()) == 0)
+                links[flow.driving_gpu()] = setting.watch.look(driving_gpu(flow, setting.gpus));
+    });
+    checked.require();
+    solos.measure_second_half();
+    const TogetherOutcome& outcome = checked.moved;
+    CellResult result;
+    result.cell = cell;
+    result.method = "windowed";
+    result.bytes = window.largest_chunk;
+    result.verified = checked.all_verified();
+    result.verify_seconds = checked.verify_seconds;
+    result.converged = outcome.converged;
+    result.total = outcome.total;
+    result.begin = outcome.begin;
+    result.end = outcome.end;
+    std::size_t first = 0;  // of the flow's tasks
+    for (std::size_t i = 0; i < cell.flows.size(); ++i) {
+        const Flow& flow = cell.flows[i];
+        const Route& route = window.routes[i][0];
+        // Of processes the binding that each has asserted.
+        const std::vector<int>& cpus = flow.is_by_processes() ? route.cpus() : outcome.cpus[first];
+        FlowResult found = flow_result(route, outcome.rates[i], cpus, links[flow.driving_gpu()], setting.gpus);
+        if (const Summary* solo = solos.of_flow(i)) found.solo = *solo;
+        const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
+        if (flow.tasks > 1) found.tasks = summarise({rates, rates + flow.tasks});
+        result.flows.push_back(std::move(found));
+        first += static_cast<std::size_t>(flow.tasks);
+    }
+    return result;
+}
+
+}  // namespace
+}  // namespace nearfar

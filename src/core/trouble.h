@@ -1,0 +1,18 @@
+// What a step threw, as a message that another process reads and throws again.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/message.h"
+
+namespace nearfar {
+
+// "wrong_use", "prevented" or "failure" with a code and a reason; without a word where nothing was thrown. Memory that is
+// refused is `no_memory`, a thread that cannot be started `not_allowed`, and what is none of these a failure of the code `error`.
+Message trouble_of(const std::function<void()>& step);
+
+// Throws what the message tells, `who` ahead of the reason; nothing for any other message.
+void throw_trouble(const Message& trouble, const std::string& who = "");
+
+}  // namespace nearfar

@@ -1,0 +1,150 @@
+#include "output/account.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "output/table.h"
+#include "output/teller.h"
+
+namespace nearfar {
+namespace {
+
+bool is_expected(const NotMeasured& cell) { return cell.code == "representative" || cell.code == "unsupported"; }
+
+void replace(std::vector<std::pair<std::string, std::string>>& members, const std::string& name, const std::string& json) {
+    const auto known = std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+    if (known != members.end())
+        known->second = json;
+    else
+        members.emplace_back(name, json);
+}
+
+}  // namespace
+
+int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) {
+    if (!failed.empty()) return 1;
+    return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : 3;
+}
+
+void Account::answered(const std::string& cell) {
+    answered_.push_back(cell);
+    news_ = true;
+}
+
+// A cell is over when the next begins: several results may be told of one.
+void Account::settle() {
+    for (const std::string& cell : under_way_.cells) {
+        if (std::find(answered_.begin(), answered_.end(), cell) == answered_.end()) continue;
+        const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);
+        if (waiting != unanswered_.end()) unanswered_.erase(waiting);
+    }
+    answered_.clear();
+}
+
+void Account::take(const Message& message) {
+    const auto not_measured = [&] {
+        answered(message.field(0));
+        return NotMeasured{message.field(0), message.field(1), message.field(2)};
+    };
+    if (message.word == told::result) {
+        answered(message.field(0));
+        results_.push_back(message.field(1));
+    } else if (message.word == told::skipped) {
+        skipped_.push_back(not_measured());
+    } else if (message.word == told::failed) {
+        failed_.push_back(not_measured());
+    } else if (message.word == told::under_way) {
+        settle();
+        under_way_ = {message.count(0), message.count(1), message.number(2), message.field(3), {}};
+        under_way_.cells.assign(message.fields.begin() + 4, message.fields.end());
+    } else if (message.word == told::head) {
+        replace(heads_, message.field(0), message.field(1));
+    } else if (message.word == told::heading) {
+        heading_ = message.field(0);
+    } else if (message.word == told::member) {
+        replace(members_, message.field(0), message.field(1));
+    } else if (message.word == told::cells) {
+        if (!knows_cells_) unanswered_ = message.fields;
+        knows_cells_ = true;
+    } else if (message.word == told::results) {
+        results_ = message.fields;
+    } else if (message.word == told::curve) {
+        curves_.push_back(message.field(0));
+    } else if (message.word == told::rank) {
+        ranks_.push_back({message.count(0), message.field(1), static_cast<int>(message.count(2))});
+    } else if (message.word == told::wrong_use) {
+        wrong_use_ = message.field(0);
+    } else if (message.word == told::again) {
+        settle();
+        again_ = message.field(0);
+    } else if (message.word == told::end) {
+        unanswered_.clear();
+        ended_ = true;
+    } else {
+        throw std::invalid_argument("'" + message.word + "' is nothing that a measuring process tells");
+    }
+}
+
+void Account::give_up(const std::string& code, const std::string& reason, bool node_failed) {
+    std::vector<NotMeasured>& why = node_failed ? failed_ : skipped_;
+    settle();
+    for (const std::string& cell : under_way_.cells) {
+        why.push_back({cell, code, reason});
+        const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);
+        if (waiting != unanswered_.end()) unanswered_.erase(waiting);
+    }
+    if (under_way_.cells.empty()) why.push_back({"", code, reason});
+    under_way_.cells.clear();
+}
+
+void Account::skip_rest(const std::string& code, const std::string& reason) {
+    for (const std::string& cell : unanswered_) skipped_.push_back({cell, code, reason});
+    unanswered_.clear();
+}
+
+void Account::begin_again() {
+    under_way_ = {0, 0, 0, "set-up", {}};
+    answered_.clear();
+    again_.clear();
+    news_ = false;
+}
+
+bool Account::knows_node() const {
+    return std::any_of(heads_.begin(), heads_.end(), [](const auto& head) { return head.first == "node"; });
+}
+
+std::string Account::text(double seconds) const { return json_ ? document(seconds) : table(); }
+
+std::string Account::document(double seconds) const {
+    Json json;
+    begin_document(json, run_, seconds);
+    for (const auto& [name, content] : heads_) json.key(name).json(content);
+    json.key("results").begin_array();
+    for (const std::string& result : results_) json.json(result);
+    json.end_array();
+    for (const auto& [name, cells] : {std::pair("skipped", &skipped_), std::pair("failed", &failed_)}) {
+        json.key(name).begin_array();
+        for (const NotMeasured& cell : *cells)
+            json.begin_object().field("cell", cell.cell).field("code", cell.code).field("reason", cell.reason).end_object();
+        json.end_array();
+    }
+    if (!curves_.empty()) {
+        json.key("curves").begin_array();
+        for (const std::string& curve : curves_) json.json(curve);
+        json.end_array();
+    }
+    for (const auto& [name, content] : members_) json.key(name).json(content);
+    json.end_object();
+    return json.text() + "\n";
+}
+
+std::string Account::table() const {
+    std::string lines = results_.empty() ? "" : heading_;
+    for (const std::string& result : results_) lines += result;
+    for (const std::string& curve : curves_) lines += curve;
+    for (const NotMeasured& cell : skipped_) lines += table_row(cell, "skipped");
+    for (const NotMeasured& cell : failed_) lines += table_row(cell, "FAILED");
+    return lines;
+}
+
+}  // namespace nearfar

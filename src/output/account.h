@@ -1,0 +1,90 @@
+// What measuring processes have told of a run so far, as its document or its table shows it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/message.h"
+#include "output/document.h"
+
+namespace nearfar {
+
+// 1 for anything that failed, 3 for a skip that was not expected, else 0.
+int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed);
+
+// What is done now.
+struct UnderWay {
+    std::size_t position = 0;
+    std::size_t count = 0;
+    double seconds = 0;  // the most that it may take
+    std::string words;
+    std::vector<std::string> cells;
+};
+
+// A rank of a run, as its process is known.
+struct KnownRank {
+    std::size_t number = 0;
+    std::string host;
+    int process = 0;
+};
+
+class Account {
+public:
+    Account(ProgramRun run, bool json) : run_(std::move(run)), json_(json) {}
+
+    // Takes one message of a Teller. Throws std::invalid_argument for what is none.
+    void take(const Message& message);
+    // What was under way is over, without having been told: of each of its cells it is said why, of the whole where it has none.
+    void give_up(const std::string& code, const std::string& reason, bool node_failed);
+    // All cells that nothing was told of are skipped for that reason; the run itself where it never said which they are.
+    void skip_rest(const std::string& code, const std::string& reason);
+    // A new process measures what is left.
+    void begin_again();
+
+    const UnderWay& under_way() const { return under_way_; }
+    const std::vector<KnownRank>& ranks() const { return ranks_; }
+    // Cells that nothing was told of, in their order.
+    const std::vector<std::string>& unanswered() const { return unanswered_; }
+    bool has_ended() const { return ended_; }
+    // Cells were told of since the last begin_again().
+    bool has_news() const { return news_; }
+    // Why a new process is to measure what is left; empty: it is not.
+    const std::string& again() const { return again_; }
+    // Words of a wrong use; empty: there was none.
+    const std::string& wrong_use() const { return wrong_use_; }
+    bool knows_node() const;
+
+    // The document, or the table, with so many seconds of the whole run.
+    std::string text(double seconds) const;
+    int exit_code() const { return nearfar::exit_code(skipped_, failed_); }
+
+private:
+    using Members = std::vector<std::pair<std::string, std::string>>;  // keys of the document and their JSON
+
+    ProgramRun run_;
+    bool json_;
+    Members heads_;
+    std::string heading_;  // of the table
+    Members members_;
+    std::vector<std::string> results_;
+    std::vector<std::string> curves_;
+    std::vector<NotMeasured> skipped_;
+    std::vector<NotMeasured> failed_;
+    std::vector<KnownRank> ranks_;
+    bool knows_cells_ = false;
+    std::vector<std::string> unanswered_;
+    std::vector<std::string> answered_;  // since `under_way` was told
+    UnderWay under_way_{0, 0, 0, "set-up", {}};
+    bool ended_ = false;
+    bool news_ = false;
+    std::string again_;
+    std::string wrong_use_;
+
+    void answered(const std::string& cell);
+    void settle();
+    std::string document(double seconds) const;
+    std::string table() const;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,32 @@
+#include "output/ranks.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+
+namespace nearfar {
+namespace {
+
+bool is_gone(int process) {
+    if (kill(process, 0) != 0 && errno == ESRCH) return true;
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string words;
+    std::getline(file, words);
+    const std::size_t name_end = words.rfind(')');  // the name before it may hold anything
+    return name_end != std::string::npos && words.size() > name_end + 2 &&
+           (words[name_end + 2] == 'Z' || words[name_end + 2] == 'X');
+}
+
+}  // namespace
+
+std::string gone_ranks(const std::vector<KnownRank>& ranks) {
+    std::string names;
+    for (const KnownRank& rank : ranks) {
+        if (rank.host != ranks.front().host || !is_gone(rank.process)) continue;
+        names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank.number) + " on " + rank.host + " (process " +
+                 std::to_string(rank.process) + ")";
+    }
+    return names;
+}
+
+}  // namespace nearfar

@@ -1,0 +1,15 @@
+// Ranks of this host that are there no more.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "output/account.h"
+
+namespace nearfar {
+
+// The ranks on the first one's host that are there no more, in words; empty where all are. A rank that has died and that its
+// launcher has not noticed yet counts as gone.
+std::string gone_ranks(const std::vector<KnownRank>& ranks);
+
+}  // namespace nearfar

@@ -1,0 +1,43 @@
+// A process of its own looks after the one that measures, so that every end leaves a whole document.
+//
+//   front        the process that was started: forwards signals, ends with the run's exit code
+//   supervisor   a session of its own, so that whoever ends the front's group does not end it: keeps what was told, prints it
+//   measuring    CUDA, MPI and threads: tells each finished cell, and may hang, abort or be killed
+//
+// A measuring process that ends before its end is told of with the cell that was under way; a new one measures the rest.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "output/document.h"
+#include "output/teller.h"
+
+namespace nearfar {
+
+struct Supervised {
+    ProgramRun run;
+    bool json = false;
+    bool with_size = false;         // --sizes: a table's rows name the bytes
+    std::string file;               // of the document; empty: standard output
+    std::vector<std::string> gpus;  // --gpus, for the document of a run that never told its node
+    double hang_seconds = 30;       // set-up may take twice as long
+    bool collective = false;        // a rank of several: it ends when another one does, and nothing goes on in a new process
+};
+
+// Measures and tells. `rest`: the cells that are left of a process that ended before; null: everything. `gone`: seconds since the run
+// began. Throws as all measuring does.
+using Measure = std::function<void(Teller& teller, const std::vector<Cell>* rest, double gone)>;
+
+// Runs `measure` in a process of its own; call it before CUDA, MPI or a thread is started. Returns the exit code, with the document
+// or the table printed. Throws WrongUse where the document's file cannot be written.
+int supervise(const Supervised& how, const Measure& measure);
+
+// Runs a program's body and turns what it throws into one line on standard error, where it is the one that `says` it, and exit code 2.
+int run_program(const std::string& name, bool says, const std::function<int()>& body);
+
+// Prints a text to a file, beside it first, then renamed (empty: standard output). Throws WrongUse where that cannot be.
+void print_text(const std::string& file, const std::string& text);
+
+}  // namespace nearfar

@@ -1,0 +1,28 @@
+// The lines of a program's table, where no document is asked for.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "cell/measure.h"
+
+namespace nearfar {
+
+// Above the rows of cells.
+std::string table_heading();
+
+// A result with its flows, each a line; `with_size`: how much was copied beside its name.
+std::string table_rows(const CellResult& result, bool with_size);
+std::string table_row(const SizeCurve& curve);
+// A cell that has no result: "skipped" or "FAILED", and why.
+std::string table_row(const NotMeasured& cell, const char* what);
+
+// What printf() would print, at most 255 bytes of it.
+template <typename... Values>
+std::string formatted(const char* format, Values... values) {
+    char line[256];
+    std::snprintf(line, sizeof line, format, values...);
+    return line;
+}
+
+}  // namespace nearfar

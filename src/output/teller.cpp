@@ -1,0 +1,54 @@
+#include "output/teller.h"
+
+#include "output/table.h"
+
+namespace nearfar {
+
+void Teller::node(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) const {
+    send_({told::head, {"node", node_json(run, node, gpus)}});
+}
+
+void Teller::setup_seconds(const std::map<std::string, double>& seconds) const {
+    Json json;
+    json.begin_object();
+    for (const auto& [name, each] : seconds) json.field(name, each);
+    json.end_object();
+    send_({told::head, {"setup_seconds", json.text()}});
+}
+
+void Teller::mpi(const MpiFacts& facts) const {
+    member("mpi", mpi_json(facts));
+    for (const RankFacts& rank : facts.ranks)
+        send_({told::rank, {std::to_string(rank.rank), rank.host, std::to_string(rank.pid)}});
+}
+
+void Teller::cells(const std::vector<Cell>& cells) const {
+    if (!json_) send_({told::heading, {table_heading()}});
+    Message message{told::cells, {}};
+    for (const Cell& cell : cells) message.fields.push_back(cell.text());
+    send_(message);
+}
+
+void Teller::under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,
+                       const std::vector<std::string>& cells) const {
+    Message message{told::under_way, {std::to_string(position), std::to_string(count), number_field(seconds), words}};
+    message.fields.insert(message.fields.end(), cells.begin(), cells.end());
+    send_(message);
+}
+
+void Teller::news(const Session& session) {
+    for (; results_ < session.results.size(); ++results_) {
+        const CellResult& result = session.results[results_];
+        send_({told::result, {result.cell.text(), json_ ? result_json(result) : table_rows(result, with_size_)}});
+    }
+    for (; skipped_ < session.skipped.size(); ++skipped_) skipped(session.skipped[skipped_]);
+    for (; failed_ < session.failed.size(); ++failed_) failed(session.failed[failed_]);
+}
+
+void Teller::rest(const Session& session) const {
+    setup_seconds(session.setup_seconds);
+    member("gpus_under_load", under_load_json(session.gpus_under_load));
+    for (const SizeCurve& curve : session.curves) send_({told::curve, {json_ ? curve_json(curve) : table_row(curve)}});
+}
+
+}  // namespace nearfar

@@ -1,0 +1,73 @@
+// What a measuring process tells the process that looks after it: each cell as it is finished, so that nothing of it is lost
+// with the process.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/message.h"
+#include "output/document.h"
+
+namespace nearfar {
+
+// The words of the messages and their fields.
+namespace told {
+constexpr const char* head = "head";        // NAME JSON: a key of the document, before its results; replaces what it was
+constexpr const char* heading = "heading";  // LINE: above the results of a table
+constexpr const char* member = "member";    // NAME JSON: a key of the document, behind its results; likewise
+constexpr const char* cells = "cells";      // CELL…: what is to be measured
+constexpr const char* under_way =
+    "under_way";  // POSITION COUNT SECONDS WORDS CELL…: what is done now (COUNT 0: nobody need see it), and for how long at most
+constexpr const char* result = "result";        // CELL ITEM: a piece of JSON, or the lines of a table
+constexpr const char* results = "results";      // ITEM…: in the place of all that were told before
+constexpr const char* skipped = "skipped";      // CELL CODE REASON
+constexpr const char* failed = "failed";        // CELL CODE REASON
+constexpr const char* curve = "curve";          // ITEM
+constexpr const char* rank = "rank";            // NUMBER HOST PROCESS: another process without which this one cannot go on
+constexpr const char* wrong_use = "wrong_use";  // WORDS: nothing is to be printed but these
+constexpr const char* again = "again";          // REASON: what is left is for a new process
+constexpr const char* end = "end";              // all was told
+}  // namespace told
+
+class Teller {
+public:
+    using Send = std::function<void(const Message&)>;
+    // Not `json`: results are the lines of a table, `with_size` beside their names.
+    Teller(Send send, bool json, bool with_size = false) : send_(std::move(send)), json_(json), with_size_(with_size) {}
+
+    bool json() const { return json_; }
+
+    // The machine; again, when more is known of it.
+    void node(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) const;
+    void setup_seconds(const std::map<std::string, double>& seconds) const;
+    void member(const std::string& name, const std::string& json) const { send_({told::member, {name, json}}); }
+    void mpi(const MpiFacts& facts) const;
+    void cells(const std::vector<Cell>& cells) const;
+    // What is done now, in words, and how long it may take before it hangs; `cells`: those that it measures.
+    void under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,
+                   const std::vector<std::string>& cells = {}) const;
+    // What has come into a session since the last call: its results, what was skipped and what failed.
+    void news(const Session& session);
+    // At the end: what a session says beside its cells.
+    void rest(const Session& session) const;
+    // All results, pieces of JSON or lines of a table, in the place of what was told before.
+    void results(const std::vector<std::string>& items) const { send_({told::results, items}); }
+    void skipped(const NotMeasured& cell) const { send_({told::skipped, {cell.cell, cell.code, cell.reason}}); }
+    void failed(const NotMeasured& cell) const { send_({told::failed, {cell.cell, cell.code, cell.reason}}); }
+    void wrong_use(const std::string& words) const { send_({told::wrong_use, {words}}); }
+    void again(const std::string& reason) const { send_({told::again, {reason}}); }
+    void end() const { send_({told::end, {}}); }
+
+private:
+    Send send_;
+    bool json_;
+    bool with_size_;
+    std::size_t results_ = 0;  // of the session, told
+    std::size_t skipped_ = 0;
+    std::size_t failed_ = 0;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,278 @@
+#include "output/supervisor.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+
+namespace nearfar {
+namespace {
+
+const std::vector<std::string> three{"c0:n0/copy", "c0:n0/add", "c0:n0/triad"};
+
+CellResult result(const Cell& cell) {
+    CellResult found;
+    found.quantity = "stream";
+    found.cell = cell;
+    found.total = summarise({50});
+    return found;
+}
+
+// Measures three cells, each in so many seconds at most; `each` may end the process in any way before a cell has its result.
+Measure measuring(const std::function<void(const std::string&)>& each, double seconds = 30) {
+    return [each, seconds](Teller& teller, const std::vector<Cell>* rest, double) {
+        std::vector<Cell> cells;
+        for (const std::string& text : three) cells.push_back(parse_cell(text));
+        if (rest != nullptr) cells = *rest;
+        Session session;
+        teller.node({}, Node{}, {});
+        teller.cells(cells);
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            teller.news(session);
+            teller.under_way(i, cells.size(), seconds, cells[i].text(), {cells[i].text()});
+            each(cells[i].text());
+            session.results.push_back(result(cells[i]));
+        }
+        teller.news(session);
+    };
+}
+
+class Supervising : public testing::Test {
+protected:
+    std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("nearfar-" + std::to_string(getpid()));
+    Supervised how_;
+
+    void SetUp() override {
+        std::filesystem::create_directories(folder_);
+        how_.run.name = "nearfar-test";
+        how_.json = true;
+        how_.file = folder_ / "document.json";
+        how_.hang_seconds = 30;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    // In a process of its own: supervise() changes how this one takes signals.
+    int run(const Measure& measure, const std::function<void(pid_t)>& meanwhile = nullptr,
+            const std::function<bool()>& before = nullptr) const {
+        const pid_t front = fork();
+        if (front == 0) {
+            int code = 99;
+            try {
+                if (!before || before()) code = supervise(how_, measure);
+            } catch (const WrongUse&) {
+                code = 2;
+            }
+            _exit(code);
+        }
+        if (meanwhile) meanwhile(front);
+        int status = 0;
+        waitpid(front, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+
+    std::string document() const {
+        for (const double end = now() + 10; !std::filesystem::exists(how_.file) && now() < end;) usleep(5000);
+        std::ifstream file(how_.file);
+        std::ostringstream text;
+        text << file.rdbuf();
+        return text.str();
+    }
+
+    void expect(const std::string& text, const std::string& part) const {
+        EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text;
+    }
+
+    // The first and the last cell have results, the one between them failed as is said.
+    void expect_only_the_middle_failed(const std::string& code, const std::string& words) const {
+        const std::string text = document();
+        expect(text, R"("cell": "c0:n0/copy")");
+        expect(text, R"("cell": "c0:n0/triad")");
+        expect(text, R"("failed": [{"cell": "c0:n0/add", "code": ")" + code + "\"");
+        expect(text, words);
+        expect(text, R"("skipped": [])");
+    }
+};
+
+TEST_F(Supervising, AProcessThatTellsAllIsPrinted) {
+    EXPECT_EQ(run(measuring([](const std::string&) {})), 0);
+    expect(document(), R"("failed": [])");
+    expect(document(), R"("cell": "c0:n0/triad")");
+}
+
+TEST_F(Supervising, AKilledProcessCostsItsCellAlone) {
+    EXPECT_EQ(run(measuring([](const std::string& cell) {
+                  if (cell == three[1]) kill(getpid(), SIGKILL);
+              })),
+              1);
+    expect_only_the_middle_failed("error", "c0:n0/add: the measuring process was killed (SIGKILL)");
+}
+
+TEST_F(Supervising, SoDoesOneThatAborts) {
+    EXPECT_EQ(run(measuring([](const std::string& cell) {
+                  if (cell == three[1]) std::abort();
+              })),
+              1);
+    expect_only_the_middle_failed("error", "aborted (SIGABRT)");
+}
+
+TEST_F(Supervising, SoDoesOneThatEndsWithoutAWord) {
+    EXPECT_EQ(run(measuring([](const std::string& cell) {
+                  if (cell == three[1]) _exit(4);
+              })),
+              1);
+    expect_only_the_middle_failed("error", "ended with exit code 4");
+}
+
+TEST_F(Supervising, SoDoesOneThatHangs) {
+    EXPECT_EQ(run(measuring(
+                  [](const std::string& cell) {
+                      if (cell == three[1]) std::this_thread::sleep_for(std::chrono::hours(1));
+                  },
+                  1)),
+              1);
+    expect_only_the_middle_failed("hang", "c0:n0/add did not end within 1 s");
+}
+
+TEST_F(Supervising, ASpentProcessHasASuccessor) {
+    const pid_t here = getpid();
+    EXPECT_EQ(run([here](Teller& teller, const std::vector<Cell>* rest, double) {
+                  const std::vector<Cell> cells =
+                      rest != nullptr ? *rest : std::vector<Cell>{parse_cell(three[0]), parse_cell(three[1])};
+                  Session session;
+                  teller.cells(cells);
+                  teller.under_way(0, cells.size(), 5, cells[0].text(), {cells[0].text()});
+                  session.results.push_back(result(cells[0]));
+                  teller.news(session);
+                  if (rest == nullptr) throw ProcessSpent("CUDA came to its end in process " + std::to_string(here));
+              }),
+              0);
+    expect(document(), R"("cell": "c0:n0/copy")");
+    expect(document(), R"("cell": "c0:n0/add")");
+}
+
+TEST_F(Supervising, ProcessesThatNeverAnswerAreNotStartedForEver) {
+    EXPECT_EQ(run([](Teller& teller, const std::vector<Cell>*, double) {
+                  teller.cells({parse_cell(three[0]), parse_cell(three[1]), parse_cell(three[2])});
+                  throw ProcessSpent("again and again");
+              }),
+              3);
+    expect(document(), R"("code": "interrupted")");
+}
+
+TEST_F(Supervising, SetUpThatDiesIsNotTriedAgain) {
+    EXPECT_EQ(run([](Teller& teller, const std::vector<Cell>*, double) {
+                  teller.cells({parse_cell(three[0]), parse_cell(three[1])});
+                  std::abort();
+              }),
+              1);
+    const std::string text = document();
+    expect(text, R"("failed": [{"cell": "", "code": "error", "reason": "set-up: the measuring process aborted)");
+    expect(text, R"("skipped": [{"cell": "c0:n0/copy", "code": "interrupted")");
+    expect(text, R"("node": {"hostname": )");
+}
+
+TEST_F(Supervising, WrongUseIsNoDocument) {
+    EXPECT_EQ(run([](Teller&, const std::vector<Cell>*, double) { throw WrongUse("there is no n7"); }), 2);
+    EXPECT_FALSE(std::filesystem::exists(how_.file));
+}
+
+TEST_F(Supervising, AnInterruptLetsTheProcessEndInOrder) {
+    how_.hang_seconds = 20;
+    const Measure measure = [](Teller& teller, const std::vector<Cell>*, double) {
+        catch_interrupts();
+        teller.under_way(0, 1, 20, three[0], {three[0]});
+        for (const double end = now() + 10; !interrupted() && now() < end;) usleep(5000);
+        teller.skipped({three[0], interrupted() ? "interrupted" : "budget", "told by itself"});
+    };
+    EXPECT_EQ(run(measure,
+                  [](pid_t front) {
+                      usleep(300000);
+                      kill(front, SIGINT);
+                  }),
+              3);
+    expect(document(), R"("code": "interrupted", "reason": "told by itself")");
+}
+
+TEST_F(Supervising, AFrontThatIsKilledLeavesADocumentAndNobody) {
+    const std::string file = folder_ / "measuring";
+    const Measure measure = [&](Teller& teller, const std::vector<Cell>*, double) {
+        teller.cells({parse_cell(three[0])});
+        teller.under_way(0, 1, 20, three[0], {three[0]});
+        std::ofstream(file) << getpid() << "\n" << std::flush;
+        std::this_thread::sleep_for(std::chrono::hours(1));
+    };
+    EXPECT_EQ(run(measure,
+                  [&](pid_t front) {
+                      while (!std::filesystem::exists(file) || std::filesystem::file_size(file) == 0) usleep(5000);
+                      kill(front, SIGKILL);
+                  }),
+              -SIGKILL);
+    expect(document(), "was killed from outside (SIGKILL)");
+    pid_t measuring = 0;
+    std::ifstream(file) >> measuring;
+    for (const double end = now() + 5; kill(measuring, 0) == 0 && now() < end;) usleep(5000);
+    EXPECT_NE(kill(measuring, 0), 0) << "the measuring process lives on";
+}
+
+// The front's parent ends while a cell is measured; `ignored`: hang-ups are, as under nohup.
+void start_and_go(const Supervised& how, bool ignored, double seconds) {
+    const pid_t starter = fork();
+    if (starter == 0) {
+        if (ignored) std::signal(SIGHUP, SIG_IGN);
+        if (fork() == 0)
+            _exit(supervise(how, [seconds](Teller& teller, const std::vector<Cell>*, double) {
+                catch_interrupts();
+                teller.cells({parse_cell(three[0])});
+                teller.under_way(0, 1, 30, three[0], {three[0]});
+                std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                teller.skipped({three[0], "busy", "measured to its end"});
+            }));
+        usleep(300000);
+        _exit(0);
+    }
+    waitpid(starter, nullptr, 0);
+}
+
+TEST_F(Supervising, AStarterThatIsGoneEndsTheRunWithItsDocument) {
+    start_and_go(how_, false, 60);
+    expect(document(),
+           R"("skipped": [{"cell": "c0:n0/copy", "code": "interrupted", "reason": "whoever started nearfar-test is gone"}])");
+}
+
+TEST_F(Supervising, UnderNohupTheStarterMayGo) {
+    start_and_go(how_, true, 1);
+    expect(document(), "measured to its end");
+}
+
+TEST_F(Supervising, AFileThatCannotBeIsWrongUseBeforeAnythingIsMeasured) {
+    how_.file = "/no/such/folder/document.json";
+    const double begin = now();
+    EXPECT_EQ(run(measuring([](const std::string&) { usleep(400000); })), 2);
+    EXPECT_LT(now() - begin, 0.4);
+}
+
+TEST_F(Supervising, NoProcessToMeasureInIsSaid) {
+    std::filesystem::permissions(folder_, std::filesystem::perms::all);
+    const auto limited = [&] {
+        const rlimit none{0, 0};
+        setrlimit(RLIMIT_NPROC, &none);
+        return geteuid() != 0 || setuid(65534) == 0;  // root has no limit of processes
+    };
+    EXPECT_EQ(run(measuring([](const std::string&) {}), nullptr, limited), 3);
+    expect(document(), R"("code": "not_allowed", "reason": "no process could be started)");
+}
+
+}  // namespace
+}  // namespace nearfar

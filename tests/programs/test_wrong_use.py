@@ -1,0 +1,91 @@
+"""What a user may mistype, for each program: one line that says what to do, exit code 2, and nothing measured."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CELLS = ("nearfar-copy", "nearfar-stream")
+MPI = ("nearfar-contention", "nearfar-saxpy")
+ALL = (*CELLS, *MPI)
+BUDGET = (*CELLS, "nearfar-saxpy")
+
+#: The programs, their words, and what has to be said. {folder} is an empty one; {file} has the content of FILES.
+MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
+    (ALL, ["--timeout="], "--timeout= needs a value: SECONDS"),
+    (CELLS, ["--timeout", ""], "--timeout needs a number of seconds above 0"),
+    (ALL, ["--timeout"], "--timeout needs a value"),
+    (ALL, ["--timeout", "--version"], "--timeout needs a value"),
+    (ALL, ["--timeout=10s"], "not '10s'"),
+    (CELLS, ["--timeout=-1"], "not '-1'"),
+    (CELLS, ["--timeout=nan"], "not 'nan'"),
+    (ALL, ["--timeout=1e300"], "at most 10000000"),
+    (CELLS, ["--timeout=3", "--timeout=4"], "--timeout stands twice"),
+    (ALL, ["--json", "--json=f"], "--json stands twice"),
+    (ALL, ["--json="], "--json= needs a value"),
+    (ALL, ["--json={folder}"], "it is no regular file"),
+    (ALL, ["--json=/dev/null"], "it is no regular file"),
+    (ALL, ["--json={folder}/none/f.json"], "cannot be written: No such file or directory"),
+    (CELLS, ["--gpus=", "--version"], "--gpus= needs a value"),
+    (ALL, ["--gpus=1b:00.0,"], "single commas"),
+    (ALL, ["--gpus=first"], "--gpus: 'first' is not a PCI address"),
+    (ALL, ["--gpus=1b:00.0,0000:1b:00.0"], "stands twice"),
+    (CELLS, ["--version=2"], "--version takes no value"),
+    (ALL, ["--jsno"], "did you mean '--json'?"),
+    (ALL, ["--", "--json"], "--json"),
+    (BUDGET, ["--budget=0"], "--budget needs a number of seconds above 0"),
+    (CELLS, ["--cells="], "--cells= needs a value"),
+    (CELLS, ["--cells={folder}/none"], "the file cannot be read"),
+    (CELLS, ["--cells={folder}"], "it is a folder"),
+    (CELLS, ["--cells=/dev/null"], "there is no cell in it"),
+    (CELLS, ["--cells=/proc/self/exe"], "it is no text"),
+    (CELLS, [""], "cell ''"),
+    (("nearfar-stream",), ["--quick"], "unknown option '--quick'"),
+    (("nearfar-stream",), ["--aggressor", "n0:g0"], "unknown option '--aggressor'"),
+    (("nearfar-stream",), ["--sizes=1KiB"], "unknown option '--sizes'"),
+    (("nearfar-copy",), ["--sizes", "4"], "--sizes: '4' is not between"),
+    (("nearfar-copy",), ["--sizes", "4kb"], "--sizes: '4kb' is not a size"),
+    (("nearfar-copy",), ["--quick", "--latency"], "--quick"),
+    (("nearfar-copy",), ["--as-task=x"], "--as-task"),
+    (MPI, ["n0:g0"], "unknown argument 'n0:g0'"),
+    (MPI, ["--rounds=1.5"], "not '1.5'"),
+    (MPI, ["--rounds=1e9"], "--rounds needs a number from 1 to"),
+    (MPI, ["--cells=f"], "unknown option '--cells'"),
+    (("nearfar-contention",), ["--with=tape"], "--with: 'tape' is neither gpu nor stream"),
+    (("nearfar-contention",), ["--flows=up"], "--flows: 'up' is none of both, h2d, d2h"),
+    (("nearfar-contention",), ["--layout=split,split"], "each once"),
+    (("nearfar-contention",), ["--layout="], "--layout= needs a value"),
+    (("nearfar-saxpy",), ["--bytes=5KiB"], "--bytes needs one size in whole pages"),
+    (("nearfar-saxpy",), ["--binding=gpu,gpu"], "--binding: 'gpu' stands twice"),
+    (("nearfar-saxpy",), ["--threads=0"], "--threads needs a number from 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "said"),
+    [
+        pytest.param(program, words, said, id=f"{program} {' '.join(words)}")
+        for programs, words, said in MISTAKES
+        for program in programs
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(
+    build_folder: Path, tmp_path: Path, program: str, words: list[str], said: str
+) -> None:
+    if not (build_folder / "bin" / program).exists():
+        pytest.skip(f"{program} was not built: no CUDA compiler, or no MPI")
+    filled = [word.replace("{folder}", str(tmp_path)) for word in words]
+    ran = subprocess.run(
+        [str(build_folder / "bin" / program), *filled],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
+    (line,) = [line for line in ran.stderr.splitlines() if line.startswith(f"{program}: ")]
+    assert said in line
+    assert len(ran.stderr.splitlines()) == 1 or program in MPI, "a launcher may say more"
+    assert list(tmp_path.iterdir()) == []
