@@ -7,6 +7,7 @@
 #include "copy/latency.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "gpu/host_registration.h"
 
 namespace nearfar {
 namespace {
@@ -36,11 +37,11 @@ Endpoint far_end(const Flow& flow) {
 
 }  // namespace
 
-ChaseMemory::ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus) {
+ChaseMemory::ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus, const GpuDevice& driver) {
     if (place.place == Place::gpu_memory)
         put_on_gpu(gpus[static_cast<std::size_t>(place.index)]);
     else
-        put_on_host(place.index, node);
+        put_on_host(place.index, node, driver);
 }
 
 ChaseMemory::~ChaseMemory() {
@@ -48,12 +49,13 @@ ChaseMemory::~ChaseMemory() {
     if (!host_ && address_ != nullptr && cudaSetDevice(ordinal_) == cudaSuccess) cudaFree(address_);
 }
 
-void ChaseMemory::put_on_host(int numa_node, const Node& node) {
+void ChaseMemory::put_on_host(int numa_node, const Node& node, const GpuDevice& driver) {
     const std::size_t lines = host_lines(node);
     host_ = std::make_unique<HostBuffer>(node, numa_node, lines * chase_line, HostPages::ordinary, 1);
     write_lines(static_cast<char*>(host_->data()), lines);
-    check(cudaHostRegister(host_->data(), host_->bytes(), cudaHostRegisterPortable | cudaHostRegisterMapped), "cudaHostRegister");
+    register_host(host_->data(), host_->bytes(), driver);
     registered_ = true;
+    host_->require_placement();
     check(cudaHostGetDevicePointer(&address_, host_->data(), 0), "cudaHostGetDevicePointer");
 }
 
@@ -66,14 +68,14 @@ void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
     check(cudaMemcpy(address_, content.data(), content.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
 }
 
-ChaseMemory& ChaseBench::memory(const Endpoint& place) {
+ChaseMemory& ChaseBench::memory(const Endpoint& place, const GpuDevice& driver) {
     std::unique_ptr<ChaseMemory>& known = memories_[place.text()];
-    if (!known) known = std::make_unique<ChaseMemory>(place, node_, gpus_);
+    if (!known) known = std::make_unique<ChaseMemory>(place, node_, gpus_, driver);
     return *known;
 }
 
 Summary ChaseBench::latency(const Route& route, const Policy& policy, double seconds) {
-    ChaseMemory& far = memory(far_end(route.flow()));
+    ChaseMemory& far = memory(far_end(route.flow()), route.gpu());
     route.make_current();
     std::uint32_t* at = nullptr;  // where the last run stopped
     check(cudaMalloc(reinterpret_cast<void**>(&at), sizeof *at), "device memory");

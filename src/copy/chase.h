@@ -19,7 +19,8 @@ namespace nearfar {
 // that what is timed is the path and the memory behind it, and no translation of addresses.
 class ChaseMemory {
 public:
-    ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus);
+    // `driver` chases; host memory is registered through it.
+    ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus, const GpuDevice& driver);
     ~ChaseMemory();
     ChaseMemory(const ChaseMemory&) = delete;
     ChaseMemory& operator=(const ChaseMemory&) = delete;
@@ -33,7 +34,7 @@ private:
     void* address_ = nullptr;
     int ordinal_ = -1;
 
-    void put_on_host(int numa_node, const Node& node);
+    void put_on_host(int numa_node, const Node& node, const GpuDevice& driver);
     void put_on_gpu(const GpuDevice& gpu);
 };
 
@@ -51,7 +52,7 @@ private:
     const std::vector<GpuDevice>& gpus_;
     std::map<std::string, std::unique_ptr<ChaseMemory>> memories_;  // by the endpoint's text
 
-    ChaseMemory& memory(const Endpoint& place);
+    ChaseMemory& memory(const Endpoint& place, const GpuDevice& driver);
 };
 
 }  // namespace nearfar

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "gpu/host_registration.h"
 #include "memory/copy_series.h"
 
 namespace nearfar {
@@ -14,18 +15,12 @@ namespace {
 
 constexpr std::size_t least_task_buffer = std::size_t{16} << 20;
 
-int first_ordinal(const std::vector<GpuDevice>& gpus) {
-    for (const GpuDevice& gpu : gpus)
-        if (gpu.code.empty()) return gpu.ordinal;
-    return -1;
+const GpuDevice* open_gpu(const std::vector<GpuDevice>& gpus) {
+    const auto found = std::find_if(gpus.begin(), gpus.end(), [](const GpuDevice& gpu) { return gpu.open; });
+    return found == gpus.end() ? nullptr : &*found;
 }
 
-void page_lock(void* data, std::size_t bytes) {
-    const cudaError_t result = cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
-    if (result == cudaSuccess) return;
-    const std::string words = std::string("host memory cannot be page-locked (cudaHostRegister): ") + cudaGetErrorString(result);
-    throw Prevented("memlock", words + "; see 'ulimit -l' and the container's memory limit");
-}
+HostPages pages_of(const BufferKey& key) { return key.huge ? HostPages::huge : HostPages::ordinary; }
 
 }  // namespace
 
@@ -74,9 +69,21 @@ void Buffers::plan(const Cell& cell) {
 }
 
 void Buffers::allocate_host() {
+    MemoryPlan plan;
     std::vector<std::thread> workers;
+    const auto is_wanted = [](const BufferKey& key, const Entry& entry) {
+        return key.place.place == Place::numa_memory && !entry.host && !entry.trouble;
+    };
     for (auto& [key, entry] : entries_) {
-        if (key.place.place != Place::numa_memory || entry.host || entry.trouble) continue;
+        if (!is_wanted(key, entry)) continue;
+        try {
+            plan.add(key.place.index, whole_huge_pages(entry.buffer.bytes + spare_bytes), pages_of(key));
+        } catch (...) {
+            entry.trouble = std::current_exception();
+        }
+    }
+    for (auto& [key, entry] : entries_) {
+        if (!is_wanted(key, entry)) continue;
         workers.emplace_back([this, &key = key, &entry = entry] {
             try {
                 make_host(key, entry);
@@ -106,28 +113,37 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     check(cudaDeviceSynchronize(), "filling device memory");
 }
 
-void Buffers::register_host(Entry& entry) const {
-    const int any = first_ordinal(gpus_);
-    if (any < 0) return;
-    check(cudaSetDevice(any), "cudaSetDevice");
-    page_lock(entry.buffer.on_host, entry.host->bytes());
+void Buffers::lock_pages(Entry& entry) const {
+    const GpuDevice* const any = open_gpu(gpus_);
+    if (any == nullptr) return;
+    register_host(entry.buffer.on_host, entry.host->bytes(), *any);
     entry.registered = true;
     entry.buffer.mapped = true;
 }
 
 void Buffers::allocate_device_and_register() {
+    std::vector<std::thread> lookers;  // page-locking may have moved pages; the next buffer is made meanwhile
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
         try {
             if (key.place.place == Place::gpu_memory) {
                 if (entry.buffer.on_device == nullptr) make_device(key, entry);
             } else if (!key.pageable && !entry.registered) {
-                register_host(entry);
+                lock_pages(entry);
+                if (!entry.registered) continue;
+                lookers.emplace_back([&entry = entry] {
+                    try {
+                        entry.host->require_placement();
+                    } catch (...) {
+                        entry.trouble = std::current_exception();
+                    }
+                });
             }
         } catch (...) {
             entry.trouble = std::current_exception();
         }
     }
+    for (std::thread& looker : lookers) looker.join();
 }
 
 bool Buffers::can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const {
@@ -149,8 +165,10 @@ void Buffers::enlarge(const FlowBuffers& flow, std::size_t bytes) {
             if (key.place.place == Place::gpu_memory) {
                 make_device(key, larger);
             } else {
+                MemoryPlan().add(key.place.index, whole_huge_pages(bytes + spare_bytes), pages_of(key));
                 make_host(key, larger);
-                if (!key.pageable) register_host(larger);
+                if (!key.pageable) lock_pages(larger);
+                larger.host->require_placement();
             }
             std::swap(entry, larger);
         } catch (const Prevented&) {

@@ -94,7 +94,7 @@ private:
 
     void make_host(const BufferKey& key, Entry& entry) const;
     void make_device(const BufferKey& key, Entry& entry) const;
-    void register_host(Entry& entry) const;
+    void lock_pages(Entry& entry) const;
     static void release(Entry& entry);
 };
 

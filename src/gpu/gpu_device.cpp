@@ -120,6 +120,7 @@ void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted) {
                 check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
                 check(cudaFree(nullptr), "creating a context");
                 load_kernels();
+                gpu.open = true;
             } catch (const Prevented& why) {
                 refuse(gpu, why.code.c_str(), why.what());
             } catch (const Failure& why) {

@@ -20,6 +20,7 @@ struct GpuDevice {
     std::string code;  // why it cannot be measured: a code of `skipped` or `failed`; empty: it can
     std::string reason;
     bool failed = false;  // the reason is the node's fault
+    bool open = false;    // this process has a context on it
 
     std::string name() const { return "g" + std::to_string(index); }
     // Throws the reason why it cannot be measured, if there is one.

@@ -19,7 +19,7 @@ void require_gpus(const Flow& flow, const std::vector<GpuDevice>& gpus) {
 std::vector<int> driving_cpus(const Flow& flow, const Node& node, const std::vector<GpuDevice>& gpus) {
     if (flow.is_host_flow()) return node.driving_cpus(flow.driver ? flow.driver->index : flow.numa_node());
     const std::optional<int> near = driving_gpu(flow, gpus).on_bus.numa_node;
-    return near ? node.driving_cpus(*near) : node.allowed_cpus;
+    return near ? node.nearest_cpus(*near) : node.allowed_cpus;
 }
 
 std::vector<Route> plan_routes(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const Node& node,

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t queued_chunks = 4;  // never fewer than three are left while one is waited for
 constexpr int alignments = 5;
 constexpr double least_probe_seconds = 0.001;  // in less, what the host takes to queue and to wait counts too much
+constexpr double alignment_lasts = 1.0;  // seconds: the two clocks drift apart by some millionths, and so do their readings
 
 // The events of one task: a ring for its chunks and a reference whose time on CLOCK_MONOTONIC is known.
 class Events {
@@ -86,7 +87,13 @@ void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::
     if (ready) ready();
     std::size_t queued = 0;
     std::size_t done = 0;
+    double aligned = now();
     while (!stopped()) {
+        if (now() > aligned + alignment_lasts) {
+            for (; done < queued; ++done) complete(events.wait(done));
+            events.align();
+            aligned = now();
+        }
         for (; queued < done + queued_chunks; ++queued) {
             route.queue_copies(1);
             events.record(queued);

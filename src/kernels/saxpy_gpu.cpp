@@ -1,8 +1,7 @@
 #include "kernels/saxpy_gpu.h"
 
-#include <string>
-
 #include "gpu/gpu_call.h"
+#include "gpu/host_registration.h"
 #include "kernels/saxpy_kernel.h"
 
 namespace nearfar {
@@ -34,11 +33,7 @@ GpuSaxpy::~GpuSaxpy() {
 }
 
 std::shared_ptr<void> GpuSaxpy::prepare(const SaxpyVectors& vectors) {
-    check(cudaSetDevice(gpu_.ordinal), "cudaSetDevice");
-    const cudaError_t result = cudaHostRegister(vectors.data(), vectors.all_bytes(), cudaHostRegisterDefault);
-    if (result != cudaSuccess)
-        throw Prevented("memlock", std::string("host memory cannot be page-locked (cudaHostRegister): ") +
-                                       cudaGetErrorString(result) + "; see 'ulimit -l' and the container's memory limit");
+    register_host(vectors.data(), vectors.all_bytes(), gpu_);
     return {vectors.data(), [](void* memory) { cudaHostUnregister(memory); }};
 }
 

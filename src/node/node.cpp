@@ -1,43 +1,21 @@
 #include "node/node.h"
 
-#include <hwloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <memory>
+#include <utility>
 
 #include "core/error.h"
 #include "node/cpus.h"
+#include "node/hwloc_machine.h"
 
 namespace nearfar {
 namespace {
 
 constexpr unsigned nvidia = 0x10de;
-
-using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
-
-Topology load_topology() {
-    if (hwloc_get_api_version() < 0x00020000)
-        throw WrongUse("hwloc is older than 2.0; install hwloc 2 (apt, dnf: hwloc; Spack: hwloc@2:)");
-    hwloc_topology_t raw = nullptr;
-    if (hwloc_topology_init(&raw) != 0) throw WrongUse("hwloc does not start on this machine");
-    Topology topology(raw, hwloc_topology_destroy);
-    hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    if (hwloc_topology_load(raw) != 0) throw WrongUse("hwloc cannot read this machine");
-    return topology;
-}
-
-std::vector<int> indices(hwloc_const_bitmap_t set) {
-    std::vector<int> found;
-    if (set == nullptr || hwloc_bitmap_weight(set) < 0) return found;
-    for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) found.push_back(i);
-    return found;
-}
 
 std::string first_line(const std::string& path) {
     std::ifstream file(path);
@@ -59,7 +37,7 @@ void read_memory(hwloc_topology_t topology, Node& node) {
         NumaNode found;
         found.index = static_cast<int>(numa->os_index);
         found.package = package_of(numa);
-        found.cpus = indices(numa->cpuset);
+        found.cpus = indices_of(numa->cpuset);
         found.memory = numa->attr->numanode.local_memory;
         found.is_gpu_memory = numa->subtype != nullptr && std::string(numa->subtype) == "GPUMemory";
         // A memory without CPUs of its own hangs below the nearest CPUs in hwloc's tree; the kernel's list is the truth.
@@ -72,14 +50,19 @@ void read_memory(hwloc_topology_t topology, Node& node) {
               [](const NumaNode& a, const NumaNode& b) { return a.index < b.index; });
 }
 
-void read_distances(Node& node) {
-    for (const NumaNode& from : node.numa_nodes) {
-        std::ifstream file("/sys/devices/system/node/node" + std::to_string(from.index) + "/distance");
-        int distance = 0;
-        // The kernel prints one distance for each node that is online, in order.
-        for (std::size_t i = 0; i < node.numa_nodes.size() && file >> distance; ++i)
-            node.distances[{from.index, node.numa_nodes[i].index}] = distance;
-    }
+void read_distances(hwloc_topology_t topology, Node& node) {
+    // A node is at 10 from itself by the ACPI's definition; hwloc gives no distances where there is one node.
+    for (const NumaNode& numa : node.numa_nodes) node.distances[{numa.index, numa.index}] = 10;
+    hwloc_distances_s* latencies = nullptr;
+    unsigned found = 1;
+    constexpr unsigned long of_the_system = HWLOC_DISTANCES_KIND_FROM_OS | HWLOC_DISTANCES_KIND_MEANS_LATENCY;
+    if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &found, &latencies, of_the_system, 0) != 0 || found == 0)
+        return;
+    const auto index = [&](unsigned i) { return static_cast<int>(latencies->objs[i]->os_index); };
+    for (unsigned from = 0; from < latencies->nbobjs; ++from)
+        for (unsigned to = 0; to < latencies->nbobjs; ++to)
+            node.distances[{index(from), index(to)}] = static_cast<int>(latencies->values[from * latencies->nbobjs + to]);
+    hwloc_distances_release(topology, latencies);
 }
 
 bool is_gpu(hwloc_obj_t device) {
@@ -118,7 +101,7 @@ void read_gpus(hwloc_topology_t topology, Node& node) {
         for (hwloc_obj_t above = device->parent; above != nullptr && above->type == HWLOC_OBJ_BRIDGE; above = above->parent)
             if (above->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI) gpu.uplinks.push_back(pci_name(above));
         const hwloc_obj_t home = hwloc_get_non_io_ancestor_obj(topology, device);
-        const std::vector<int> near = intersection(indices(home->nodeset), host_nodes);
+        const std::vector<int> near = intersection(indices_of(home->nodeset), host_nodes);
         if (near.size() == 1) gpu.numa_node = near.front();
         gpu.package = package_of(home);
         gpu.max_link = max_link(gpu.pci);
@@ -148,7 +131,7 @@ std::vector<int> one_cpu_a_core(hwloc_topology_t topology, const std::vector<int
     std::vector<int> firsts;
     hwloc_obj_t core = nullptr;
     while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
-        const std::vector<int> threads = intersection(indices(core->cpuset), allowed);
+        const std::vector<int> threads = intersection(indices_of(core->cpuset), allowed);
         if (!threads.empty()) firsts.push_back(threads.front());
     }
     std::sort(firsts.begin(), firsts.end());
@@ -180,25 +163,32 @@ std::vector<int> Node::usable_memory() const {
     return usable;
 }
 
+std::vector<int> Node::nearest_cpus(int index) const {
+    if (numa_node(index) == nullptr) throw WrongUse("n" + std::to_string(index) + ": this machine has no such NUMA node");
+    const auto distance = [&](const NumaNode& to) {
+        const auto found = distances.find({index, to.index});
+        return found == distances.end() ? 255 : found->second;
+    };
+    std::vector<int> nearest;
+    int least = 0;
+    for (const NumaNode& numa : numa_nodes) {
+        std::vector<int> usable = intersection(numa.cpus, allowed_cpus);
+        if (usable.empty()) continue;
+        if (numa.index == index) return usable;
+        if (!nearest.empty() && distance(numa) >= least) continue;
+        least = distance(numa);
+        nearest = std::move(usable);
+    }
+    if (nearest.empty()) throw Prevented("not_allowed", "no CPU is allowed");
+    return nearest;
+}
+
 std::vector<int> Node::driving_cpus(int index) const {
     const NumaNode* wanted = numa_node(index);
-    if (wanted == nullptr) throw WrongUse("n" + std::to_string(index) + ": this machine has no such NUMA node");
-    const NumaNode* best = nullptr;
-    for (const NumaNode& numa : numa_nodes) {
-        if (intersection(numa.cpus, allowed_cpus).empty()) continue;
-        if (numa.index == index) return intersection(numa.cpus, allowed_cpus);
-        const auto distance = [&](const NumaNode* to) {
-            const auto found = distances.find({index, to->index});
-            return found == distances.end() ? 255 : found->second;
-        };
-        if (best == nullptr || distance(&numa) < distance(best)) best = &numa;
-    }
-    // A node with CPUs that are all forbidden is not driven from elsewhere: that would measure another path.
-    if (!wanted->cpus.empty())
+    if (wanted != nullptr && !wanted->cpus.empty() && intersection(wanted->cpus, allowed_cpus).empty())
         throw Prevented("not_allowed", "the cpuset forbids every CPU of NUMA node " + std::to_string(index) + " (" +
                                            cpu_list(wanted->cpus) + ")");
-    if (best == nullptr) throw Prevented("not_allowed", "no CPU is allowed");
-    return intersection(best->cpus, allowed_cpus);
+    return nearest_cpus(index);
 }
 
 std::string normal_pci(const std::string& text) {
@@ -219,21 +209,21 @@ std::string normal_pci(const std::string& text) {
 }
 
 Node read_node(const std::vector<std::string>& gpu_order) {
-    const Topology topology = load_topology();
+    const hwloc_topology_t topology = this_machine();
     Node node;
     char hostname[256] = "";
     gethostname(hostname, sizeof hostname - 1);
     node.hostname = hostname;
     node.product = first_line("/sys/class/dmi/id/product_name");
     hwloc_obj_t package = nullptr;
-    while ((package = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PACKAGE, package)) != nullptr)
-        node.packages.push_back({static_cast<int>(package->os_index), indices(package->cpuset)});
-    node.allowed_cpus = intersection(indices(hwloc_topology_get_allowed_cpuset(topology.get())), cpus_in_effect());
-    node.one_cpu_a_core = one_cpu_a_core(topology.get(), node.allowed_cpus);
-    node.last_level_cache = last_level_cache(topology.get());
-    read_memory(topology.get(), node);
-    read_distances(node);
-    read_gpus(topology.get(), node);
+    while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != nullptr)
+        node.packages.push_back({static_cast<int>(package->os_index), indices_of(package->cpuset)});
+    node.allowed_cpus = intersection(indices_of(hwloc_topology_get_allowed_cpuset(topology)), cpus_in_effect());
+    node.one_cpu_a_core = one_cpu_a_core(topology, node.allowed_cpus);
+    node.last_level_cache = last_level_cache(topology);
+    read_memory(topology, node);
+    read_distances(topology, node);
+    read_gpus(topology, node);
     if (!gpu_order.empty()) order_gpus(node, gpu_order);
     return node;
 }

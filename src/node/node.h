@@ -51,8 +51,11 @@ struct Node {
     const NumaNode* numa_node(int index) const;
     // NUMA nodes of host memory that this process may use.
     std::vector<int> usable_memory() const;
-    // The CPUs that drive a flow for a NUMA node: its own allowed ones, else those of the nearest node that has some.
-    // Throws Prevented with the reason where there are none or the node is unknown.
+    // The allowed CPUs of a NUMA node, else those of the nearest node that has some. Throws WrongUse where the node is unknown,
+    // Prevented where no CPU is allowed.
+    std::vector<int> nearest_cpus(int numa_node) const;
+    // The CPUs that drive a flow of a NUMA node's memory: as above, but a node with CPUs that are all forbidden is not driven from
+    // elsewhere, which would measure another path: Prevented.
     std::vector<int> driving_cpus(int numa_node) const;
 };
 

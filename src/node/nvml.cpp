@@ -12,9 +12,8 @@ namespace {
 
 // The few values and shapes of nvml.h that are used here; they are part of its stable interface.
 constexpr int success = 0;
-constexpr int insufficient_size = 7;
 constexpr int gpu_is_lost = 15;
-constexpr unsigned most_nvlinks = 18;
+constexpr unsigned most_nvlinks = 36;  // of any GPU so far; those that one lacks are refused
 constexpr unsigned remote_switch = 2;
 const char* const remote_is_switch = "switch";
 
@@ -26,6 +25,16 @@ struct PciInfo {
 
 struct Memory {
     unsigned long long total, free, used;
+};
+
+struct Process {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct ConfidentialState {
+    unsigned environment, feature, developer_tools;
 };
 
 using Device = void*;
@@ -148,12 +157,39 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
     if (auto* query = symbol<CountQuery>("nvmlDeviceGetC2cModeInfoV"); query && query(handle, &number) == success)
         gpu.c2c = number != 0;
     gpu.uncorrected_errors = uncorrected_errors(pci);
-    if (auto* query = symbol<int(Device, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3")) {
-        unsigned count = 0;  // asked for none: the answer is how many there are
-        const int code = query(handle, &count, nullptr);
-        if (code == success || code == insufficient_size) gpu.processes = static_cast<int>(count);
-    }
+    gpu.processes = processes_on(handle);
+    gpu.confidential = confidential();
     return gpu;
+}
+
+std::optional<int> Nvml::processes_on(void* handle) const {
+    constexpr unsigned most_listed = 1024;
+    auto* name_of = symbol<int(unsigned, char*, unsigned)>("nvmlSystemGetProcessName");
+    // A service for others: it holds a context on every GPU, whether anybody uses it or not. Who does has a list of his own.
+    const auto is_mps_server = [&](unsigned pid) {
+        char text[256] = "";
+        if (name_of == nullptr || name_of(pid, text, sizeof text) != success) return false;
+        const std::string name = text;
+        return name.substr(name.rfind('/') + 1) == "nvidia-cuda-mps-server";
+    };
+    std::optional<int> found;
+    std::vector<Process> listed(most_listed);
+    for (const char* const list : {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
+        auto* query = symbol<int(Device, unsigned*, Process*)>(list);
+        unsigned count = most_listed;
+        if (query == nullptr || query(handle, &count, listed.data()) != success) continue;
+        const auto others =
+            std::count_if(listed.begin(), listed.begin() + count, [&](const Process& each) { return !is_mps_server(each.pid); });
+        found = found.value_or(0) + static_cast<int>(others);
+    }
+    return found;
+}
+
+std::optional<bool> Nvml::confidential() const {
+    ConfidentialState state{};
+    auto* query = symbol<int(ConfidentialState*)>("nvmlSystemGetConfComputeState");
+    if (query == nullptr || query(&state) != success) return {};
+    return state.feature != 0;
 }
 
 std::string Nvml::nvlink_remote(void* handle, unsigned link) const {

@@ -30,7 +30,8 @@ struct NvmlGpu {
     std::optional<bool> ecc;
     std::optional<bool> c2c;                          // the host is reached over NVLink-C2C
     std::optional<std::uint64_t> uncorrected_errors;  // volatile: since the last reset
-    std::optional<int> processes;                     // compute processes that hold a context now
+    std::optional<int> processes;      // that hold a compute context now, the Multi-Process Service's server not counted
+    std::optional<bool> confidential;  // confidential computing is on
 };
 
 // NVLink lanes between two GPUs, through NVSwitches or direct; 0 where none are known.
@@ -64,6 +65,8 @@ private:
     F* symbol(const char* name) const;
     void* device(const std::string& pci, int* result = nullptr) const;
     std::string nvlink_remote(void* device, unsigned link) const;
+    std::optional<int> processes_on(void* device) const;
+    std::optional<bool> confidential() const;
 };
 
 }  // namespace nearfar

@@ -13,6 +13,19 @@ LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
 STREAM = "nearfar-stream --json --budget 10 c0:n1/triad"
 #: Started on CPU 2 alone, as a launcher binds a rank.
 RANK_PLACES = "taskset 0x4 rank_places_test"
+#: Sixteen huge pages of 2 MiB on node 1 alone.
+HUGE = "echo 16 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages; placement_test"
+#: Control groups, for the commands after it.
+GROUPS = "mount -t cgroup2 groups /sys/fs/cgroup && echo '+memory +cpuset' > /sys/fs/cgroup/cgroup.subtree_control"
+#: STREAM's arrays of 192 MiB in a control group that has less.
+IN_SMALL_GROUP = "mkdir /sys/fs/cgroup/small; echo 100M > /sys/fs/cgroup/small/memory.max; "
+IN_SMALL_GROUP += f"sh -c 'echo 0 > /sys/fs/cgroup/small/cgroup.procs; exec {STREAM}'"
+#: Node 0's CPUs and all memory.
+IN_CPUSET = "mkdir /sys/fs/cgroup/first; echo 0-1 > /sys/fs/cgroup/first/cpuset.cpus; "
+IN_CPUSET += "sh -c 'echo 0 > /sys/fs/cgroup/first/cgroup.procs; exec placement_test'"
+#: Node 0's memory and all CPUs.
+IN_MEMSET = "mkdir /sys/fs/cgroup/mems; echo 0 > /sys/fs/cgroup/mems/cpuset.mems; "
+IN_MEMSET += "sh -c 'echo 0 > /sys/fs/cgroup/mems/cgroup.procs; exec placement_test'"
 #: A PCIe root of its own on NUMA node 1, with a network card behind it.
 CARD = ["-device", "pxb-pcie,id=root1,bus_nr=64,numa_node=1"]
 CARD += ["-device", "pcie-root-port,id=port1,bus=root1,chassis=1", "-device", "e1000e,bus=port1"]
@@ -54,6 +67,11 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         "nearfar-stream --list",
         "nearfar-copy --list",
         STREAM,
+        GROUPS,
+        IN_SMALL_GROUP,
+        IN_CPUSET,
+        IN_MEMSET,
+        HUGE,
         *wrappers.COMMANDS,
     ]
     folder = tmp_path_factory.mktemp("two_nodes")

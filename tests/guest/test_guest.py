@@ -10,7 +10,7 @@ import pytest
 
 from nearfar import cells, topology
 
-from .conftest import LSTOPO, RANK_PLACES, STREAM, Outcomes
+from .conftest import HUGE, IN_CPUSET, IN_MEMSET, IN_SMALL_GROUP, LSTOPO, RANK_PLACES, STREAM, Outcomes
 
 pytestmark = pytest.mark.guest
 
@@ -48,10 +48,36 @@ def test_pages_lie_where_they_are_bound(two_nodes: Outcomes) -> None:
     assert "interleaved over 0 and 1: seen on 2 nodes" in said
 
 
-def test_a_node_whose_cpus_are_forbidden_is_refused(two_nodes: Outcomes) -> None:
-    said = placement(two_nodes, "taskset 0x4 placement_test")
-    assert "node 0: not_allowed: the cpuset forbids every CPU of NUMA node 0 (0-1)" in said
-    assert "node 1: pages on 1, filled from cpus 2" in said
+@pytest.mark.parametrize(("command", "cpus"), [("taskset 0x4 placement_test", "2"), (IN_CPUSET, "0-1")])
+def test_memory_needs_none_of_its_nodes_cpus(two_nodes: Outcomes, command: str, cpus: str) -> None:
+    said = placement(two_nodes, command)
+    assert f"node 0: pages on 0, filled from cpus {cpus}" in said
+    assert f"node 1: pages on 1, filled from cpus {cpus}" in said
+
+
+def test_memory_that_the_cpuset_forbids_is_refused(two_nodes: Outcomes) -> None:
+    said = placement(two_nodes, IN_MEMSET)
+    assert "node 0: pages on 0, filled from cpus 0-1" in said
+    assert "node 1: not_allowed: the cpuset forbids the memory of NUMA node 1" in said
+
+
+def test_a_small_control_group_is_told_before_it_is_filled(two_nodes: Outcomes) -> None:
+    status, said = two_nodes[IN_SMALL_GROUP]
+    assert status == 3, said
+    document = json.loads(said[said.index("{") : said.rindex("}") + 1])
+    (skipped,) = document["skipped"]
+    assert skipped["code"] == "no_memory"
+    assert "/sys/fs/cgroup/small/memory.max allows 100 MiB" in skipped["reason"]
+    assert "192 MiB are needed" in skipped["reason"]
+
+
+def test_huge_pages_are_of_2_mib_whatever_the_default_is(two_nodes: Outcomes) -> None:
+    said = placement(two_nodes, HUGE)
+    assert "node 1, huge pages: pages on 1, filled from cpus 2-3" in said
+    assert (
+        "node 0, huge pages: no_memory: NUMA node 0 has 0 free huge pages of 2 MiB, 8 are needed; reserve them in"
+        in said
+    )
 
 
 def test_a_rank_leaves_its_launchers_cpu_for_its_gpus_node_or_the_wrong_one(two_nodes: Outcomes) -> None:

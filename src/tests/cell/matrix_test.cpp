@@ -52,6 +52,7 @@ TEST(Node, ForbiddenCpusAreNotReplacedByOthers) {
     Node node = constructed();
     node.allowed_cpus = {0, 1};
     EXPECT_THROW(node.driving_cpus(1), Prevented);
+    EXPECT_EQ(node.nearest_cpus(1), (std::vector<int>{0, 1})) << "what is not a flow of its memory needs no CPU of the node";
 }
 
 TEST(Matrix, UnknownEndpointsNameWhatThereIs) {

@@ -21,6 +21,16 @@ struct Memory {
     unsigned long long total, free, used;
 };
 
+struct Process {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct ConfidentialState {
+    unsigned environment, feature, developer_tools;
+};
+
 // A handle is the GPU's number plus one.
 int number(void* device) { return static_cast<int>(reinterpret_cast<std::intptr_t>(device)) - 1; }
 
@@ -75,9 +85,27 @@ int nvmlDeviceGetMemoryInfo(void*, Memory* memory) {
     return success;
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
-    *count = static_cast<unsigned>(settings().other_processes);
-    return *count > 0 ? insufficient_size : success;
+// The Multi-Process Service's server has the number 1, its clients and other processes numbers from 2 on.
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* found) {
+    const bool server = settings().mps_clients >= 0;
+    const unsigned all = static_cast<unsigned>(settings().other_processes) + (server ? 1 : 0);
+    if (found == nullptr || *count < all) return write(count, all), all > 0 ? insufficient_size : success;
+    for (unsigned i = 0; i < all; ++i) found[i] = {i + (server ? 1 : 2), 0, 0, 0};
+    return write(count, all);
+}
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, Process* found) {
+    const unsigned all = settings().mps_clients > 0 ? static_cast<unsigned>(settings().mps_clients) : 0;
+    if (found == nullptr || *count < all) return write(count, all), all > 0 ? insufficient_size : success;
+    for (unsigned i = 0; i < all; ++i) found[i] = {i + 2, 0, 0, 0};
+    return write(count, all);
+}
+int nvmlSystemGetProcessName(unsigned process, char* text, unsigned length) {
+    return write(text, length, process == 1 ? "/usr/bin/nvidia-cuda-mps-server" : "python3");
+}
+
+int nvmlSystemGetConfComputeState(ConfidentialState* state) {
+    *state = {0, settings().confidential ? 1U : 0U, 0};
+    return success;
 }
 
 int nvmlDeviceGetTotalEccErrors(void*, int, int, unsigned long long* count) {

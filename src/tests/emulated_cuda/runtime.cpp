@@ -58,6 +58,14 @@ public:
         return found == lost_.end() ? cudaSuccess : found->second;
     }
 
+    // Whether the process gets a context on a GPU beside those that it has.
+    bool opens(int device) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (opened_.count(device) == 0 && opened_.size() == settings().most_gpus) return false;
+        opened_.insert(device);
+        return true;
+    }
+
     void lose(int device, cudaError_t error) {
         const std::lock_guard<std::mutex> lock(mutex_);
         lost_.emplace(settings().process_is_lost ? 0 : device, error);
@@ -164,6 +172,7 @@ private:
     std::map<int, std::shared_ptr<Stream>> own_;
     std::vector<std::weak_ptr<Stream>> streams_;
     std::map<int, std::size_t> used_;
+    std::set<int> opened_;
     std::map<char*, Allocation> allocations_;
     std::map<std::pair<int, int>, double> paths_;
     std::set<std::pair<int, int>> peers_;
@@ -315,6 +324,7 @@ cudaError_t cudaSetDevice(int device) {
         if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
         if (settings().refusing == runtime().gpus[static_cast<std::size_t>(device)])
             return static_cast<cudaError_t>(settings().refusal);
+        if (!runtime().opens(device)) return cudaErrorDevicesUnavailable;
         device_of_thread = device;
         has_context = true;
         return cudaSuccess;
@@ -474,7 +484,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
     return call("cudaEventElapsedTime", [&] {
         if (!from->state->is_recorded() || !to->state->is_recorded()) return cudaErrorInvalidResourceHandle;
         if (from->state->is_pending() || to->state->is_pending()) return cudaErrorNotReady;
-        *milliseconds = static_cast<float>((to->state->time() - from->state->time()) * 1e3);
+        *milliseconds = static_cast<float>((to->state->time() - from->state->time()) * 1e3 * (1 + settings().clock_drift));
         return cudaSuccess;
     });
 }

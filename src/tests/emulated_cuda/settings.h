@@ -34,6 +34,7 @@ struct Settings {
     double peer = 2e9;
     double load_seconds = 1e-6;   // of a dependent load by a kernel
     double start_seconds = 2e-6;  // of each copy and kernel
+    double clock_drift = 0;       // how much faster than CLOCK_MONOTONIC the GPUs' clocks go
     bool peer_access = true;
     bool process_is_lost = false;      // with one GPU the whole process is lost
     int count_error = 0;               // of cudaGetDeviceCount
@@ -41,6 +42,9 @@ struct Settings {
     int refusal = 46;                  // ... for this reason (cudaErrorDevicesUnavailable)
     int nvlinks = 0;                   // of each GPU to a switch, as NVML tells
     int other_processes = 0;           // on each GPU, as NVML tells
+    std::size_t most_gpus = 64;        // a process gets no context on more than so many
+    int mps_clients = -1;              // of the Multi-Process Service's server on each GPU, as NVML tells; -1: it does not run
+    bool confidential = false;         // confidential computing, as NVML tells
     std::vector<int> missing;          // on the PCI bus, and not in CUDA
     unsigned long leave_out = 0;       // this copy of the process is not done; 0: none
     unsigned long leave_out_each = 0;  // every copy of such a number is not done

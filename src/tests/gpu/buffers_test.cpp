@@ -38,7 +38,7 @@ TEST_F(GrowingBuffers, GrowWithTheRateAndHoldThePattern) {
     std::vector<Route> grown = routes(4);
     ASSERT_EQ(grown[0].bytes(), 8 * mega);
     grown[0].begin_series(8 * mega, 1);
-    grown[0].queue_next();
+    grown[0].queue_copies(1);
     ASSERT_EQ(cudaStreamSynchronize(grown[0].stream()), cudaSuccess);
     EXPECT_NO_THROW(grown[0].verify());
     EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 8 * mega));
@@ -55,7 +55,7 @@ TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
     EXPECT_FALSE(buffers_.can_be_enlarged(keys_, 8 * mega));
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     kept[0].begin_series(4 * mega, 1);
-    kept[0].queue_next();
+    kept[0].queue_copies(1);
     ASSERT_EQ(cudaStreamSynchronize(kept[0].stream()), cudaSuccess);
     EXPECT_NO_THROW(kept[0].verify());
 }

@@ -1,6 +1,7 @@
 // Binding and page placement on the machine that it runs on: one line for each NUMA node, and the error paths.
 //
 //   node 0: pages on 0, filled from cpus 0-1
+//   node 0, huge pages: no_memory: NUMA node 0 has 0 free huge pages of 2 MiB, 8 are needed; …
 //   node 2: no_memory: NUMA node 2 has no memory
 //
 // On a machine with one NUMA node it proves little; tests/guest/ runs it in guests with several and reads the lines.
@@ -44,16 +45,17 @@ std::string prevented(const Action& action) {
     }
 }
 
-void place_on(const nearfar::Node& node, int numa_node) {
+void place_on(const nearfar::Node& node, int numa_node, nearfar::HostPages kind) {
+    const std::string name = "node " + std::to_string(numa_node) + (kind == nearfar::HostPages::huge ? ", huge pages" : "");
     try {
-        const nearfar::HostBuffer buffer(node, numa_node, buffer_bytes, nearfar::HostPages::ordinary, 1);
+        const nearfar::HostBuffer buffer(node, numa_node, buffer_bytes, kind, 1);
         const std::map<int, std::size_t> pages = nearfar::pages_by_node(buffer.data(), buffer.bytes());
         expect(pages.size() == 1 && pages.count(numa_node) == 1, "pages of a bound buffer are on its node alone");
         expect(buffer.memory_nodes() == std::vector<int>{numa_node}, "the buffer says where its pages are");
-        std::printf("node %d: pages on %d, filled from cpus %s\n", numa_node, pages.begin()->first,
-                    nearfar::cpu_list(node.driving_cpus(numa_node)).c_str());
+        std::printf("%s: pages on %d, filled from cpus %s\n", name.c_str(), pages.begin()->first,
+                    nearfar::cpu_list(node.nearest_cpus(numa_node)).c_str());
     } catch (const nearfar::Prevented& reason) {
-        std::printf("node %d: %s: %s\n", numa_node, reason.code.c_str(), reason.what());
+        std::printf("%s: %s: %s\n", name.c_str(), reason.code.c_str(), reason.what());
     }
 }
 
@@ -76,7 +78,9 @@ int run() {
     const nearfar::Node node = nearfar::read_node();
     std::printf("packages: %zu, numa nodes: %zu, allowed cpus: %s\n", node.packages.size(), node.numa_nodes.size(),
                 nearfar::cpu_list(node.allowed_cpus).c_str());
-    for (const nearfar::NumaNode& numa : node.numa_nodes) place_on(node, numa.index);
+    for (const nearfar::NumaNode& numa : node.numa_nodes)
+        for (const nearfar::HostPages kind : {nearfar::HostPages::ordinary, nearfar::HostPages::huge})
+            place_on(node, numa.index, kind);
     const std::vector<int> usable = node.usable_memory();
     expect(!usable.empty(), "some NUMA node has memory");
     if (usable.size() >= 2) spread_over(usable[0], usable[1]);
@@ -93,7 +97,8 @@ int run() {
         static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t too_much = 2 * std::max(node.numa_node(usable.front())->memory, machine);
     expect(buffer(usable.front(), too_much, nearfar::HostPages::ordinary) == "no_memory", "twice a node's memory is refused");
-    expect(buffer(usable.front(), too_much, nearfar::HostPages::huge) == "no_memory", "huge pages beyond the reserve are");
+    const std::string huge = buffer(usable.front(), too_much, nearfar::HostPages::huge);
+    expect(huge == "no_memory" || huge == "unsupported", "huge pages beyond the reserve are refused");
 
     const std::vector<int> before = nearfar::cpus_in_effect();
     expect(prevented([] { nearfar::bind_thread({8000}); }) == "not_allowed", "binding to an absent CPU is refused");
