@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t queued_chunks = 4;  // never fewer than three are left while one is waited for
 constexpr int alignments = 5;
 constexpr double least_probe_seconds = 0.001;  // in less, what the host takes to queue and to wait counts too much
-constexpr double alignment_lasts = 1.0;  // seconds: the two clocks drift apart by some millionths, and so do their readings
+constexpr double alignment_lasts = 1.0;        // seconds: the two clocks drift apart by some millionths, and so do their readings
 
 // The events of one task: a ring for its chunks and a reference whose time on CLOCK_MONOTONIC is known.
 class Events {

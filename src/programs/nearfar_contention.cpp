@@ -11,8 +11,8 @@
 #include "mpi/mpi_launch.h"
 #include "mpi/mpi_world.h"
 #include "node/nvml.h"
-#include "output/document.h"
 #include "output/account.h"
+#include "output/document.h"
 #include "output/supervisor.h"
 
 using namespace nearfar;

@@ -15,7 +15,8 @@ Assignment assignment_of(const Message& message) {
 }
 
 Message verified_message(const Verified& verified) {
-    return {task_word::verified, {std::to_string(verified.bytes), std::to_string(verified.copies), std::to_string(verified.seen)}};
+    return {task_word::verified,
+            {std::to_string(verified.bytes), std::to_string(verified.copies), std::to_string(verified.seen)}};
 }
 
 Verified verified_of(const Message& message) { return {message.count(0), message.count(1), message.count(2)}; }
