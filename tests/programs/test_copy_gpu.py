@@ -14,6 +14,7 @@ import pytest
 
 from nearfar import measurement
 from nearfar.cells import parse
+from tests.support.processes import tasks_of
 
 pytestmark = pytest.mark.gpu
 
@@ -79,19 +80,6 @@ def test_kernels_pageable_memory_and_tasks_are_measured(build_folder: Path) -> N
             assert result["total"]["median"] == pytest.approx(result["flows"][0]["solo"]["median"], rel=0.15)
 
 
-def tasks_below(program: int) -> list[int]:
-    """The processes that a running nearfar-copy has started for /xK."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = process.joinpath("stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == program and b"--as-task" in process.joinpath("cmdline").read_bytes():
-                found.append(int(process.name))
-        except OSError:  # gone meanwhile
-            continue
-    return found
-
-
 def are_gone(processes: list[int]) -> bool:
     """Does none of the processes run any more?"""
     return not any(Path(f"/proc/{process}/exe").exists() for process in processes)
@@ -103,7 +91,7 @@ def start_sharing(build: Path, *cells: str) -> subprocess.Popen[str]:
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stderr is not None
     running.stderr.readline()
-    assert len(tasks_below(running.pid)) == 4, "all tasks are there before the first cell, and no more"
+    assert len(tasks_of(running.pid)) == 4, "all tasks are there before the first cell, and no more"
     return running
 
 
@@ -138,7 +126,7 @@ def test_tasks_of_pairs_kernels_and_other_memory(build_folder: Path, matrix: dic
 
 def test_a_task_that_dies_fails_its_cell_alone(build_folder: Path) -> None:
     running = start_sharing(build_folder, *["n0:g0/x4", "g0:n0/x4"] * 4, "n0:g0")
-    os.kill(tasks_below(running.pid)[1], signal.SIGKILL)
+    os.kill(tasks_of(running.pid)[1], signal.SIGKILL)
     stdout, _ = running.communicate(timeout=60)
     document = json.loads(stdout)
     assert running.returncode == 1
@@ -150,7 +138,7 @@ def test_a_task_that_dies_fails_its_cell_alone(build_folder: Path) -> None:
 def test_tasks_end_with_their_program_however_it_ends(build_folder: Path) -> None:
     for end in (signal.SIGKILL, signal.SIGTERM):
         running = start_sharing(build_folder, *["n0:g0/x4", "g0:n0/x4"] * 20)
-        tasks = tasks_below(running.pid)
+        tasks = tasks_of(running.pid)
         running.send_signal(end)
         running.communicate(timeout=20)
         last = time.monotonic() + 5

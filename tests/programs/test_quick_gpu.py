@@ -17,6 +17,7 @@ from nearfar import measurement
 from nearfar.base.errors import NearfarError
 from nearfar.commands.calibrate import refuse_loaded
 from tests.programs.test_copy_gpu import copy
+from tests.support.processes import tasks_of
 
 pytestmark = pytest.mark.gpu
 
@@ -135,17 +136,6 @@ def test_quick_beside_an_aggressor_has_every_cell_to_itself(quick: dict[str, Any
     assert not any("beside" in result for result in document["results"])
 
 
-def children(parent: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
-                found.append(int(entry.name))
-        except (OSError, ValueError):
-            continue
-    return found
-
-
 def test_nothing_is_reported_as_loaded_once_the_aggressor_is_dead(build_folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "document.json"
     cells = ["n0:g0/pageable"] * 30
@@ -155,7 +145,7 @@ def test_nothing_is_reported_as_loaded_once_the_aggressor_is_dead(build_folder: 
         for line in running.stderr:  # "3/30 n0:g0/pageable": the aggressor runs, and cells have been measured
             if line.startswith("3/30"):
                 break
-        (aggressor,) = children(running.pid)
+        (aggressor,) = tasks_of(running.pid)
         os.kill(aggressor, signal.SIGKILL)
         running.stderr.read()
         assert running.wait(timeout=60) == 3
