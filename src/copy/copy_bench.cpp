@@ -1,8 +1,8 @@
 #include "copy/copy_bench.h"
 
 #include <algorithm>
+#include <future>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "cell/disjoint.h"
@@ -69,11 +69,11 @@ void CopyBench::set_up(Buffers& buffers, Session& session) {
     }
     const double start = now();
     tasks_.start();
-    std::thread host([&] { buffers.allocate_host(); });
+    std::future<void> host = std::async(std::launch::async, [&] { buffers.allocate_host(); });
     open_gpus(gpus_, gpus_of(cells_));
     const double opened = now();
     tasks_.open();
-    host.join();
+    host.get();
     const double allocated = now();
     buffers.allocate_device_and_register();
     const double registered = now();
@@ -85,7 +85,7 @@ void CopyBench::set_up(Buffers& buffers, Session& session) {
     watch_.begin(gpus_of(cells_));
 }
 
-void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& progress) {
+void CopyBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
     const std::size_t largest = policy_.sizes.empty() ? 0 : policy_.sizes.back();
     Buffers buffers(node_, gpus_, std::max(buffer_bytes, (largest + buffer_grain - 1) / buffer_grain * buffer_grain));
     PeerAccess peers(gpus_);
@@ -105,18 +105,17 @@ void CopyBench::measure(Session& session, std::mutex& mutex, const Progress& pro
     };
     background.await_past(now());  // one that cannot start is told with each cell
     if (policy_.quick)
-        measure_quickly(setting, alone, session, mutex, progress);
+        measure_quickly(setting, alone, session, progress);
     else
-        measure_in_order(cells_, policy_, now(), session, mutex, progress,
+        measure_in_order(cells_, policy_, now(), session, progress,
                          [&](const Cell& cell, double seconds) { return alone(cell, policy_, seconds); });
     tasks_.dismiss();
-    const std::lock_guard<std::mutex> lock(mutex);
     if (!policy_.latency) session.curves = size_curves(session.results);
     session.gpus_under_load = watch_.seen(gpus_of(cells_));
+    end();
 }
 
-void CopyBench::measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, std::mutex& mutex,
-                                const Progress& progress) {
+void CopyBench::measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, const Progress& progress) {
     const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
     QuickBench bench;
     bench.alone = alone;
@@ -133,7 +132,7 @@ void CopyBench::measure_quickly(CopySetting& setting, const MeasureAlone& alone,
     bench.kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
     // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
     const auto has_own_links = [&](const Flow& flow) { return policy_.aggressors.empty() && lanes(flow) > 0; };
-    nearfar::measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, now(), session, mutex, progress, bench);
+    nearfar::measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, now(), session, progress, bench);
 }
 
 bool CopyBench::is_usable(const Flow& flow) const {

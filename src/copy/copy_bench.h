@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,9 +23,10 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
-    // Measures the cells in order into `session`, which `mutex` guards: what cannot be measured is skipped or failed with its
-    // reason, and the rest goes on.
-    void measure(Session& session, std::mutex& mutex, const Progress& progress);
+    // Measures the cells in order into `session`: what cannot be measured is skipped or failed with its reason, and the rest
+    // goes on. `end` is called when all were, before anything is taken down.
+    void measure(
+        Session& session, const Progress& progress, const std::function<void()>& end = [] {});
 
 private:
     const Node& node_;
@@ -43,8 +43,7 @@ private:
 
     void set_up(Buffers& buffers, Session& session);
     void plan(const Cell& cell, Buffers& buffers);
-    void measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, std::mutex& mutex,
-                         const Progress& progress);
+    void measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, const Progress& progress);
     bool is_usable(const Flow& flow) const;
 };
 

@@ -16,8 +16,8 @@ Cell joined(const std::vector<Cell>& cells) {
 
 class QuickSession {
 public:
-    QuickSession(const Policy& usual, Session& session, std::mutex& mutex, const Progress& progress, const QuickBench& bench)
-        : usual_(usual), quick_(quick_policy(usual)), session_(session), mutex_(mutex), progress_(progress), bench_(bench) {}
+    QuickSession(const Policy& usual, Session& session, const Progress& progress, const QuickBench& bench)
+        : usual_(usual), quick_(quick_policy(usual)), session_(session), progress_(progress), bench_(bench) {}
 
     void measure_sets(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, Budget& budget) {
         std::size_t done = 0;
@@ -33,7 +33,7 @@ public:
             for (const Cell& cell : members) {
                 progress_(done, cells.size(), cell.text());
                 const double share = seconds / static_cast<double>(set.size());
-                measure_one(cell, share, session_, mutex_, [&] { return bench_.alone(cell, quick_, share); });
+                measure_one(cell, share, session_, [&] { return bench_.alone(cell, quick_, share); });
             }
             done += set.size();
         }
@@ -41,7 +41,6 @@ public:
 
     // Not in the session while they are in doubt: should the program have to end there, they count as not measured.
     std::vector<Cell> take_suspects() {
-        const std::lock_guard<std::mutex> lock(mutex_);
         std::vector<Figure> figures;
         for (const CellResult& result : session_.results) figures.push_back({bench_.kind(result.cell), result.total.median});
         const std::vector<std::size_t> doubted = suspects(figures);
@@ -56,7 +55,7 @@ public:
         for (std::size_t i = 0; i < cells.size(); ++i) {
             progress_(i, cells.size(), cells[i].text());
             const double seconds = budget.share(weight(cells[i]));
-            measure_one(cells[i], seconds, session_, mutex_, [&] {
+            measure_one(cells[i], seconds, session_, [&] {
                 std::vector<CellResult> results = bench_.alone(cells[i], usual_, seconds);
                 for (CellResult& result : results) result.remeasured = true;
                 return results;
@@ -68,7 +67,6 @@ private:
     const Policy& usual_;
     const Policy quick_;
     Session& session_;
-    std::mutex& mutex_;
     const Progress& progress_;
     const QuickBench& bench_;
 
@@ -83,7 +81,7 @@ private:
                 left.push_back(members[i]);
                 continue;
             }
-            enter(members[i], session_, mutex_, [&] {
+            enter(members[i], session_, [&] {
                 if (outcomes[i].trouble) std::rethrow_exception(outcomes[i].trouble);
                 outcomes[i].result->seconds = spent / static_cast<double>(members.size());
                 return std::vector<CellResult>{*outcomes[i].result};
@@ -103,8 +101,8 @@ Policy quick_policy(Policy usual) {
 }
 
 void measure_quickly(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& usual,
-                     double begin, Session& session, std::mutex& mutex, const Progress& progress, const QuickBench& bench) {
-    QuickSession quick(usual, session, mutex, progress, bench);
+                     double begin, Session& session, const Progress& progress, const QuickBench& bench) {
+    QuickSession quick(usual, session, progress, bench);
     Budget budget(usual.budget, begin, weight(cells));
     quick.measure_sets(cells, sets, budget);
     const std::vector<Cell> doubted = quick.take_suspects();

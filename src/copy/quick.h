@@ -4,7 +4,6 @@
 
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +33,6 @@ struct QuickBench {
 // Measures `cells` in the given sets of positions. As in measure_in_order, what cannot be measured is told in `session`, and the
 // rest goes on.
 void measure_quickly(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& usual,
-                     double begin, Session& session, std::mutex& mutex, const Progress& progress, const QuickBench& bench);
+                     double begin, Session& session, const Progress& progress, const QuickBench& bench);
 
 }  // namespace nearfar

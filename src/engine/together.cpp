@@ -32,7 +32,14 @@ public:
     TogetherOutcome run(double seconds, const std::function<void()>& under_load) {
         std::vector<std::thread> threads;
         threads.reserve(specs_.size());
-        for (std::size_t i = 0; i < specs_.size(); ++i) threads.emplace_back([this, i] { run_task(i); });
+        try {
+            for (std::size_t i = 0; i < specs_.size(); ++i) threads.emplace_back([this, i] { run_task(i); });
+        } catch (...) {  // a thread was refused: those that run must not wait for it
+            stop_ = true;
+            release();
+            for (std::thread& thread : threads) thread.join();
+            throw;
+        }
         TogetherOutcome outcome{watch(seconds, under_load), {}, {}};
         stop_ = true;
         for (std::thread& thread : threads) thread.join();
@@ -67,8 +74,14 @@ private:
 
     void arrive() {
         std::unique_lock<std::mutex> lock(mutex_);
-        if (--missing_ == 0) all_.notify_all();
+        if (missing_ > 0 && --missing_ == 0) all_.notify_all();
         all_.wait(lock, [this] { return missing_ == 0; });
+    }
+
+    void release() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        missing_ = 0;
+        all_.notify_all();
     }
 
     void run_task(std::size_t me) {
@@ -82,7 +95,7 @@ private:
         if (task.started_) return;
         // Failed before the start: the others must not wait for it.
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (--missing_ == 0) all_.notify_all();
+        if (missing_ > 0 && --missing_ == 0) all_.notify_all();
     }
 
     std::vector<CompletionLog> snapshot() {

@@ -87,7 +87,7 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
     return result;
 }
 
-void StreamBench::measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress) {
+void StreamBench::measure(const std::vector<Cell>& cells, Session& session, const Progress& progress) {
     const double begin = now();
     if (!cells.empty()) progress(0, cells.size(), "set-up");
     for (const Cell& cell : cells) {
@@ -100,7 +100,7 @@ void StreamBench::measure(const std::vector<Cell>& cells, Session& session, std:
         }
     }
     session.setup_seconds["host_memory"] = now() - begin;
-    measure_in_order(cells, policy_, now(), session, mutex, progress,
+    measure_in_order(cells, policy_, now(), session, progress,
                      [this](const Cell& cell, double seconds) { return std::vector<CellResult>{measure_cell(cell, seconds)}; });
 }
 

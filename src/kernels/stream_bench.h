@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "cell/measure.h"
@@ -19,8 +18,8 @@ class StreamBench {
 public:
     StreamBench(const Node& node, const Policy& policy) : node_(node), policy_(policy) {}
 
-    // Measures the cells in order into `session`, which `mutex` guards.
-    void measure(const std::vector<Cell>& cells, Session& session, std::mutex& mutex, const Progress& progress);
+    // Measures the cells in order into `session`.
+    void measure(const std::vector<Cell>& cells, Session& session, const Progress& progress);
 
 private:
     const Node& node_;

@@ -105,7 +105,6 @@ void Contention::plan() {
     run_.with = ask.with;
     for (const HostRanks& host : hosts) leaders_.push_back(host.ranks.front());
     offsets_.resize(hosts.size());
-    const std::lock_guard<std::mutex> lock(state_.mutex);
     state_.run = run_;
     state_.oversubscribed = ask.oversubscribe;
     for (const HostRanks& host : hosts) state_.hosts.push_back(host.name);
@@ -160,7 +159,6 @@ void Contention::tell_ranks() {
         told_.memory_nodes.push_back(mover_->memory_nodes(flow));
     }
     const std::vector<Message> all = world_.gather(message_of(told_));
-    const std::lock_guard<std::mutex> lock(state_.mutex);
     for (const Message& told : all) state_.ranks.push_back(told_in(told));
     state_.run.chunks = state_.ranks[0].chunks;
 }
@@ -191,7 +189,6 @@ void Contention::compare_clocks() {
         offsets_[host] = clock_offset(readings);
     }
     MPI_Bcast(offsets_.data(), static_cast<int>(offsets_.size() * sizeof(ClockOffset)), MPI_BYTE, 0, MPI_COMM_WORLD);
-    const std::lock_guard<std::mutex> lock(state_.mutex);
     state_.offsets = offsets_;
 }
 
@@ -289,7 +286,6 @@ void Contention::measure() {
         std::reverse(phases.begin(), phases.end());
         const auto look = [&]() -> Message {
             if (world_.rank() != 0) return {};
-            const std::lock_guard<std::mutex> lock(state_.mutex);
             for (const auto& [kind, ranks] : seen) state_.rounds[kind].push_back(ranks);
             ++state_.complete;
             return {std::find(looks.begin(), looks.end(), state_.complete) != looks.end() && is_enough() ? "enough" : "more", {}};

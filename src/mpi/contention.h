@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,8 @@
 
 namespace nearfar {
 
-// What rank 0 knows so far; `mutex` guards it, so that a watch can print it when the run ends early.
+// What rank 0 knows so far.
 struct ContentionState {
-    std::mutex mutex;
     ContentionRun run;
     Rounds rounds;
     std::size_t complete = 0;  // rounds

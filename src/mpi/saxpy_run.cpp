@@ -57,7 +57,6 @@ std::vector<Message> SaxpyRun::all_tell(Binding binding, const std::function<Mes
         why.reason = error.what();
         failed = true;
     }
-    const std::lock_guard<std::mutex> lock(progress_.mutex);
     (failed ? progress_.failed : progress_.skipped).push_back(why);
     return {};
 }
@@ -77,7 +76,6 @@ bool SaxpyRun::set_up(Placed& placed) {
     for (const Message& each : cpus) begun.cpus.push_back(numbers_in(each));
     for (const Message& each : world_.gather(message_of(placed.vectors->memory_nodes())))
         begun.memory_nodes.push_back(numbers_in(each));
-    const std::lock_guard<std::mutex> lock(progress_.mutex);
     progress_.measured.push_back(begun);
     return true;
 }
@@ -119,7 +117,6 @@ bool SaxpyRun::measure_round(Placed& placed) {
                                             " answers are wrong after " + std::to_string(placed.iterations) + " iterations");
         return message_of(mine);
     });
-    const std::lock_guard<std::mutex> lock(progress_.mutex);
     const auto measured = std::find_if(progress_.measured.begin(), progress_.measured.end(),
                                        [&](const BindingRounds& each) { return each.binding == placed.binding; });
     if (told.empty()) {  // a rank that gave up moved nothing, and all others waited for it

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,6 @@ constexpr double saxpy_target = 0.005;
 
 // What has been measured so far, on every rank; complete after run(), readable by a watch before.
 struct SaxpyProgress {
-    std::mutex mutex;
     std::vector<BindingRounds> measured;
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;

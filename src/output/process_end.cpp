@@ -5,16 +5,22 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace nearfar {
 namespace {
 
+constexpr std::pair<int, const char*> names[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+                                                 {SIGHUP, "SIGHUP"},   {SIGILL, "SIGILL"},   {SIGINT, "SIGINT"},
+                                                 {SIGKILL, "SIGKILL"}, {SIGPIPE, "SIGPIPE"}, {SIGSEGV, "SIGSEGV"},
+                                                 {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
+
 std::string signal_name(int signal) {
-    const char* const name = sigabbrev_np(signal);
-    return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+    for (const auto& [number, name] : names)
+        if (number == signal) return name;
+    return "signal " + std::to_string(signal);
 }
 
 }  // namespace

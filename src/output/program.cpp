@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -32,6 +33,13 @@ std::vector<std::string> cells_of(const std::string& cell) {
     return cell == "set-up" ? std::vector<std::string>{} : std::vector<std::string>{cell};
 }
 
+// What copies of these sizes, with their memory and their verification, may take at most beside what everything may.
+double seconds_for(const std::vector<std::size_t>& sizes) {
+    constexpr double passes = 20;    // over each size: samples, poison, verification
+    constexpr double slowest = 2e9;  // bytes a second
+    return passes * static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0})) / slowest;
+}
+
 // In the process that measures.
 void measure(const Program& program, const CommandLine& line, const ProgramRun& run, Teller& teller,
              const std::vector<Cell>* rest, double gone) {
@@ -55,15 +63,20 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     measurement.session.setup_seconds["node"] = now() - begin;
     teller.node(measurement.run, node, measurement.gpus);
     teller.cells(cells);
+    const double allowed = line.policy.hang_seconds + seconds_for(line.policy.sizes);
+    if (!line.policy.sizes.empty()) teller.under_way(0, 0, allowed + line.policy.hang_seconds, "set-up");
     measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
         // Results of a quick look are in doubt until all were seen.
         if (!line.policy.quick) teller.news(measurement.session);
-        teller.under_way(position, count, line.policy.hang_seconds, cell, cells_of(cell));
+        teller.under_way(position, count, allowed, cell, cells_of(cell));
+    };
+    measurement.end = [&] {
+        teller.node(measurement.run, node, measurement.gpus);
+        teller.news(measurement.session);
+        teller.rest(measurement.session);
+        teller.under_way(0, 0, allowed, "tear-down");
     };
     program.measure(asked, node, cells, measurement);
-    teller.node(measurement.run, node, measurement.gpus);
-    teller.news(measurement.session);
-    teller.rest(measurement.session);
     if (!measurement.session.spent.empty()) throw ProcessSpent(measurement.session.spent);
 }
 

@@ -17,8 +17,8 @@ struct Measurement {
     ProgramRun run;
     std::vector<DocumentGpu> gpus;
     Session session;
-    std::mutex mutex;
     Progress progress;
+    std::function<void()> end;  // to be called once, when all cells were measured and nothing was taken down yet
 };
 
 // What makes one program differ from another.

@@ -1,14 +1,13 @@
 #include "output/session_loop.h"
 
 #include <cmath>
-#include <new>
 #include <numeric>
-#include <system_error>
 
 #include "cell/matrix.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/trouble.h"
 
 namespace nearfar {
 namespace {
@@ -16,11 +15,6 @@ namespace {
 constexpr double least_cell_seconds = 0.02;
 
 constexpr double window_weight = 6;
-
-// What starting a thread throws.
-std::string no_thread_words(const std::system_error& error) {
-    return std::string("no thread could be started (") + error.what() + "): raise `ulimit -u` or the cgroup's pids.max";
-}
 
 }  // namespace
 
@@ -54,33 +48,21 @@ double Budget::share(double weight) {
     return seconds;
 }
 
-void enter(const Cell& cell, Session& session, std::mutex& mutex, const std::function<std::vector<CellResult>()>& results) {
-    try {
-        std::vector<CellResult> found = results();
-        const std::lock_guard<std::mutex> lock(mutex);
-        for (CellResult& result : found) session.results.push_back(std::move(result));
-    } catch (const Prevented& why) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        session.skipped.push_back({cell.text(), why.code, why.what()});
-    } catch (const Failure& why) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        session.failed.push_back({cell.text(), why.code, why.what()});
-    } catch (const ProcessSpent& why) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        session.spent = why.what();
-    } catch (const std::bad_alloc&) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        session.skipped.push_back(
-            {cell.text(), "no_memory", "this process was refused memory: see `ulimit -v` and the job's limit"});
-    } catch (const std::system_error& error) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        session.skipped.push_back({cell.text(), "not_allowed", no_thread_words(error)});
-    }
+void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results) {
+    const Message trouble = trouble_of([&] {
+        try {
+            for (CellResult& result : results()) session.results.push_back(std::move(result));
+        } catch (const ProcessSpent& why) {
+            session.spent = why.what();
+        }
+    });
+    if (trouble.word.empty()) return;
+    std::vector<NotMeasured>& cells = trouble.word == "prevented" ? session.skipped : session.failed;
+    cells.push_back({cell.text(), trouble.field(0), trouble.field(1)});
 }
 
-void measure_one(const Cell& cell, double seconds, Session& session, std::mutex& mutex,
-                 const std::function<std::vector<CellResult>()>& measure) {
-    enter(cell, session, mutex, [&] {
+void measure_one(const Cell& cell, double seconds, Session& session, const std::function<std::vector<CellResult>()>& measure) {
+    enter(cell, session, [&] {
         if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
         if (seconds < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
         const double start = now();
@@ -90,13 +72,13 @@ void measure_one(const Cell& cell, double seconds, Session& session, std::mutex&
     });
 }
 
-void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
+void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
                       const Progress& progress, const std::function<std::vector<CellResult>(const Cell&, double)>& measure) {
     Budget budget(policy.budget, begin, weight(cells));
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const double seconds = budget.share(weight(cells[i]));
         progress(i, cells.size(), cells[i].text());
-        measure_one(cells[i], seconds, session, mutex, [&] { return measure(cells[i], seconds); });
+        measure_one(cells[i], seconds, session, [&] { return measure(cells[i], seconds); });
     }
 }
 

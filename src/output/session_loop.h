@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "cell/measure.h"
@@ -33,17 +32,16 @@ private:
     double left_;
 };
 
-// Enters what is known of a cell into `session`, which `mutex` guards: its results, or what `results` throws as Prevented,
+// Enters what is known of a cell into `session`: its results, or what `results` throws as Prevented,
 // Failure, or for want of memory or threads. ProcessSpent leaves the cell without an answer.
-void enter(const Cell& cell, Session& session, std::mutex& mutex, const std::function<std::vector<CellResult>()>& results);
+void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results);
 
 // Measures one cell in at most `seconds` and enters what came of it; an interruption, or too little time, is told there too.
-void measure_one(const Cell& cell, double seconds, Session& session, std::mutex& mutex,
-                 const std::function<std::vector<CellResult>()>& measure);
+void measure_one(const Cell& cell, double seconds, Session& session, const std::function<std::vector<CellResult>()>& measure);
 
 // Measures the cells in order; `measure` gets a cell and the seconds that it may take. What it throws as Prevented or Failure
-// goes into `session`, which `mutex` guards, and the rest goes on. The budget counts from `begin`, when set-up is over.
-void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session, std::mutex& mutex,
+// goes into `session`, and the rest goes on. The budget counts from `begin`, when set-up is over.
+void measure_in_order(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
                       const Progress& progress, const std::function<std::vector<CellResult>(const Cell&, double)>& measure);
 
 }  // namespace nearfar

@@ -11,18 +11,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/line_channel.h"
+#include "core/trouble.h"
 #include "output/account.h"
 #include "output/common_options.h"
+#include "output/print_text.h"
 #include "output/process_end.h"
 #include "output/progress.h"
 #include "output/ranks.h"
+#include "output/starter.h"
 
 namespace nearfar {
 namespace {
@@ -33,7 +35,6 @@ constexpr double between_looks = 0.02;    // seconds
 constexpr double to_be_known_dead = 2;    // a process closes its socket a little before its exit status is there
 constexpr double to_end_when_killed = 2;  // one that hangs in the driver stays, and is nobody's any more
 constexpr double between_interrupts = 1;  // a launcher's signal reaches front and supervisor: that is one, not two
-constexpr double between_starter_looks = 0.25;
 constexpr double to_say_why = 0.3;
 constexpr int most_without_news = 3;            // processes in a row that ended without an answer
 constexpr useconds_t launcher_first = 100'000;  // microseconds: a launcher's own way of ending comes before the exit code
@@ -73,26 +74,6 @@ struct End {
     bool node_failed = true;
 };
 
-// The process that started the front one, and whether it is still there. Nobody asks after it where a hang-up is ignored, as under nohup.
-class Starter {
-public:
-    explicit Starter(pid_t front) : front_(front) {
-        struct sigaction hang_up {};
-        if (sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) process_ = parent_of(front_);
-    }
-
-    bool is_gone() {
-        if (process_ <= 1 || now() < next_look_) return false;
-        next_look_ = now() + between_starter_looks;
-        return parent_of(front_) != process_;
-    }
-
-private:
-    pid_t front_;
-    pid_t process_ = 0;
-    double next_look_ = 0;
-};
-
 class Supervisor {
 public:
     Supervisor(const Supervised& how, const Measure& measure)
@@ -113,11 +94,11 @@ public:
             std::string reason = end.reason;
             if (end.kind != End::Kind::again) {
                 kill_child();
-                const std::string where = account_.under_way().words;
                 end_progress();
+                const std::string last = account_.under_way().words;
                 account_.give_up(end.code, reason, end.node_failed);
-                std::fprintf(stderr, "%s%s\n", end.code == "hang" ? "hang: " : (how_.run.name + ": ").c_str(), reason.c_str());
-                reason = where + " was the last that was measured: " + reason;
+                std::fprintf(stderr, "%s: %s\n", end.code == "hang" ? "hang" : how_.run.name.c_str(), reason.c_str());
+                reason.insert(0, " was the last that was measured: ").insert(0, last);
             } else {
                 reap(how_.hang_seconds);
                 kill_child();
@@ -187,20 +168,17 @@ private:
         for (const int signal : passed_on) std::signal(signal, SIG_DFL);
         LineChannel channel(socket);
         Teller teller([&](const Message& message) { channel.send(message.line()); }, how_.json, how_.with_size);
-        try {
-            measure_(teller, rest, now() - begin_);
-            teller.end();
-        } catch (const WrongUse& error) {
-            teller.wrong_use(error.what());
-        } catch (const ProcessSpent& why) {
-            teller.again(why.what());
-        } catch (const Prevented& why) {
-            teller.skipped({"", why.code, why.what()});
-            teller.end();
-        } catch (const std::exception& error) {
-            teller.failed({"", "error", error.what()});
-            teller.end();
-        }
+        const Message trouble = trouble_of([&] {
+            try {
+                measure_(teller, rest, now() - begin_);
+            } catch (const ProcessSpent& why) {
+                teller.again(why.what());
+            }
+        });
+        if (trouble.word == "wrong_use") teller.wrong_use(trouble.field(1));
+        if (trouble.word == "prevented") teller.skipped({"", trouble.field(0), trouble.field(1)});
+        if (trouble.word == "failure") teller.failed({"", trouble.field(0), trouble.field(1)});
+        teller.end();
         std::fflush(nullptr);
         std::exit(0);
     }
@@ -403,24 +381,6 @@ int run_program(const std::string& name, bool says, const std::function<int()>& 
     } catch (const std::exception& error) {
         if (says) std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
         return exit_wrong_use;
-    }
-}
-
-void print_text(const std::string& file, const std::string& text) {
-    if (file.empty()) {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-            throw WrongUse(std::string("standard output cannot be written: ") + std::strerror(errno));
-        return;
-    }
-    const std::string beside = file + ".part";
-    std::ofstream written(beside);
-    written << text;
-    written.close();
-    if (!written || std::rename(beside.c_str(), file.c_str()) != 0) {
-        const std::string why = std::strerror(errno);
-        std::remove(beside.c_str());
-        throw WrongUse("--json=" + file + ": the file cannot be written: " + why);
     }
 }
 

@@ -37,7 +37,4 @@ int supervise(const Supervised& how, const Measure& measure);
 // Runs a program's body and turns what it throws into one line on standard error, where it is the one that `says` it, and exit code 2.
 int run_program(const std::string& name, bool says, const std::function<int()>& body);
 
-// Prints a text to a file, beside it first, then renamed (empty: standard output). Throws WrongUse where that cannot be.
-void print_text(const std::string& file, const std::string& text);
-
 }  // namespace nearfar

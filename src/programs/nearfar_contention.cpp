@@ -79,13 +79,13 @@ private:
 int measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun& run, Teller* teller) {
     catch_interrupts();  // the process that looks after rank 0 says how the run ended
     Node node;
-    world.all_do([&] { node = read_node(options.gpus); });
     ContentionState state;
     std::optional<Report> report;
-    if (teller != nullptr) report.emplace(*teller, options, run, node, world, state);
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
     try {
+        world.all_do([&] { node = read_node(options.gpus); });
+        if (teller != nullptr) report.emplace(*teller, options, run, node, world, state);
         Contention contention(
             world, options, node, state,
             [&](const std::string& what) {
@@ -102,7 +102,13 @@ int measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun&
     } catch (const Failure& why) {
         failed.push_back({"", why.code, why.what()});
     }
-    if (report) report->end(skipped, failed);
+    if (report) {
+        report->end(skipped, failed);
+    } else if (teller != nullptr) {
+        for (const NotMeasured& why : skipped) teller->skipped(why);
+        for (const NotMeasured& why : failed) teller->failed(why);
+        teller->end();
+    }
     world.barrier();  // nobody leaves while rank 0 may still be watched
     if (world.rank() != 0 || !options.list) return 0;
     if (skipped.empty() && failed.empty()) print_contention_plan(state, world);

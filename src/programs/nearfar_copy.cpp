@@ -1,5 +1,4 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone and together.
-#include <mutex>
 
 #include "cell/aggressors.h"
 #include "cell/matrix.h"
@@ -37,15 +36,12 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
     const Nvml nvml;
     CopyBench bench(node, nvml, line.policy, cells);
     measurement.session.setup_seconds["driver"] = now() - begin;
-    {
-        const std::lock_guard<std::mutex> lock(measurement.mutex);
-        measurement.run.driver = nvml.driver_version();
-        measurement.gpus = gpus_for_document(bench.gpus());
-    }
-    bench.measure(measurement.session, measurement.mutex, measurement.progress);
+    measurement.run.driver = nvml.driver_version();
+    measurement.gpus = gpus_for_document(bench.gpus());
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
+    bench.measure(measurement.session, measurement.progress, measurement.end);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
     home.launcher_cpus = cpus_in_effect();
     home.running_on = sched_getcpu();
     unbind_thread();
-    const Node node = read_node(options.gpus);
+    Node node;
     SaxpyRank rank;
     std::unique_ptr<SaxpyDevice> device;
     try {

@@ -31,7 +31,8 @@ void require_stream(const Cell& cell) {
 Matrix matrix(const Node& node, const Policy& policy) { return stream_matrix(node, policy.all); }
 
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
-    StreamBench(node, line.policy).measure(cells, measurement.session, measurement.mutex, measurement.progress);
+    StreamBench(node, line.policy).measure(cells, measurement.session, measurement.progress);
+    measurement.end();
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ def test_beside_stream_each_kind_has_its_penalty(program: Path, tmp_path: Path) 
     assert {"penalty", "tail_penalty", "polled_penalty"} <= latency.keys()
     solo, together = latency["flows"][0]["solo"]["samples"], latency["flows"][0]["rate"]["samples"]
     written = [b / a - 1 for a, b in zip(solo, together)]  # of figures with seven digits: a difference loses some
-    assert latency["flows"][0]["penalty"]["samples"] == pytest.approx(written, abs=1e-6)
+    assert latency["flows"][0]["penalty"]["samples"] == pytest.approx(written, rel=1e-6, abs=1e-6)
     stream = by_subject(document, "contention.stream.bandwidth")["within.per_task.1.stream_1MiB"]
     assert stream["flows"][0]["memory_nodes"] and stream["flows"][0]["solo"]["median"] > 0
     assert stream["penalty"]["unit"] == "1"

@@ -38,7 +38,7 @@ def test_one_of_seven_left_out_is_found_in_every_way_of_copying(emulated: Emulat
     )
 
 
-@pytest.mark.parametrize("number", [4, 6, 8, 12])
+@pytest.mark.parametrize("number", [2, 4, 6, 8])
 def test_a_single_copy_left_out_is_found_be_it_the_one_that_tells_of_wrong_words(
     emulated: Emulated, number: int
 ) -> None:

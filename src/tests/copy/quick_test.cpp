@@ -27,7 +27,6 @@ public:
     void run(const std::vector<std::string>& texts) {
         std::vector<Cell> cells;
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
-        std::mutex mutex;
         QuickBench bench;
         bench.alone = [this](const Cell& cell, const Policy& policy, double) {
             calls.push_back(cell.text());
@@ -48,7 +47,7 @@ public:
         };
         bench.kind = [](const Cell& cell) { return kind_of(cell, Node{}, [](const Flow&) { return 18; }); };
         measure_quickly(
-            cells, disjoint_sets(cells, [](const Flow&) { return true; }), Policy{}, 0, session, mutex,
+            cells, disjoint_sets(cells, [](const Flow&) { return true; }), Policy{}, 0, session,
             [](std::size_t, std::size_t, const std::string&) {}, bench);
     }
 
@@ -129,7 +128,6 @@ TEST(Quick, ASuspectThatCannotBeMeasuredAgainIsNotReported) {
         sets.push_back({i});
     }
     Session session;
-    std::mutex mutex;
     QuickBench lost;
     lost.kind = [](const Cell&) { return "write"; };
     lost.alone = [](const Cell& cell, const Policy& policy, double) {
@@ -140,7 +138,7 @@ TEST(Quick, ASuspectThatCannotBeMeasuredAgainIsNotReported) {
         return std::vector<CellResult>{result};
     };
     measure_quickly(
-        cells, sets, Policy{}, 0, session, mutex, [](std::size_t, std::size_t, const std::string&) {}, lost);
+        cells, sets, Policy{}, 0, session, [](std::size_t, std::size_t, const std::string&) {}, lost);
     EXPECT_EQ(session.results.size(), 5U);
     ASSERT_EQ(session.failed.size(), 1U);
     EXPECT_EQ(session.failed[0].cell, "g1:g3");

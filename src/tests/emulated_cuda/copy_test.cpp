@@ -22,8 +22,7 @@ Session measured(const char* emulated, const std::vector<std::string>& texts, Po
     const Nvml nvml;
     CopyBench bench(node, nvml, policy, cells);
     Session session;
-    std::mutex mutex;
-    bench.measure(session, mutex, [](std::size_t, std::size_t, const std::string&) {});
+    bench.measure(session, [](std::size_t, std::size_t, const std::string&) {});
     return session;
 }
 

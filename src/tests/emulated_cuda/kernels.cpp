@@ -28,6 +28,7 @@ void launch(const char* name, cudaStream_t stream, emulated_cuda::Stream::Work w
 }  // namespace
 
 void queue_latch(LatchFlag* flag, double seconds, cudaStream_t stream) {
+    emulated_cuda::note_latch();
     launch("latch", stream, [=](double) {
         const double start = now();
         while (__atomic_load_n(&flag->open, __ATOMIC_ACQUIRE) == 0) {

@@ -1,8 +1,12 @@
 #include "engine/together.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "core/clock.h"
@@ -37,6 +41,31 @@ TEST(Together, WhatDoesNotMoveHasNoRate) {
     const double begin = now();
     EXPECT_THROW(run_together({steady(0.5)}, Policy{}, 0.05, nullptr), Prevented);
     EXPECT_LT(now() - begin, 2);
+}
+
+// In a process of its own: the limit is on a user's processes and threads, and root has none.
+TEST(Together, AThreadThatIsRefusedEndsTheOthersAndIsThrown) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit two{2, 2};
+        if (geteuid() == 0 && setuid(64123) != 0) _exit(77);
+        setrlimit(RLIMIT_NPROC, &two);
+        const auto body = [](TogetherTask& task) {
+            task.start();
+            while (!task.stopped()) task.complete(now());
+        };
+        try {
+            run_together(std::vector<TogetherSpec>(8, {body, 1, 0}), Policy{}, 0.1, nullptr);
+        } catch (const std::system_error&) {
+            _exit(0);
+        } catch (...) {
+        }
+        _exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "another user cannot be had";
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ struct Broken {
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
         const Nvml nvml;
         CopyBench bench(node, nvml, Policy{}, cells);
-        std::mutex mutex;
-        bench.measure(session, mutex, [&](std::size_t position, std::size_t, const std::string&) {
+        bench.measure(session, [&](std::size_t position, std::size_t, const std::string&) {
             if (position == 2) break_gpu(bench.gpus()[1]);
         });
     }

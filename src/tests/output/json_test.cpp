@@ -26,5 +26,19 @@ TEST(Json, NoNumberIsNull) {
     EXPECT_EQ(json.text(), "[null, null, 18446744073709551615]");
 }
 
+TEST(Json, WhatIsNoUtf8IsReplaced) {
+    EXPECT_EQ(Json().value("caf\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80").text(), "\"caf\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80\"");
+    for (const char* const wrong : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\x80"}) {
+        const std::string shown = Json().value(wrong).text();
+        EXPECT_EQ(shown.find_first_of("\x80\xa0\xaf\xc0\xc3\xed\xf5\xff"), std::string::npos) << shown;
+        EXPECT_EQ(shown.find("\"\\ufffd"), 0U) << shown;
+    }
+    EXPECT_EQ(Json()
+                  .value("a\xff"
+                         "b")
+                  .text(),
+              "\"a\\ufffdb\"");
+}
+
 }  // namespace
 }  // namespace nearfar

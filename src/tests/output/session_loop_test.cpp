@@ -10,10 +10,9 @@ namespace {
 
 TEST(SessionLoop, OneBadCellDoesNotEndTheRest) {
     Session session;
-    std::mutex mutex;
     int calls = 0;
     measure_in_order(
-        {parse_cell("n0:g0"), parse_cell("n0:g1"), parse_cell("n0:g2")}, Policy{}, 0, session, mutex,
+        {parse_cell("n0:g0"), parse_cell("n0:g1"), parse_cell("n0:g2")}, Policy{}, 0, session,
         [](std::size_t, std::size_t, const std::string&) {},
         [&](const Cell& cell, double) {
             ++calls;
@@ -45,11 +44,10 @@ TEST(SessionLoop, AbsentEndpointsAreWrongUseOrFailAlone) {
 
 TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
     Session session;
-    std::mutex mutex;
     Policy policy;
     policy.budget = 1e-9;
     measure_in_order(
-        {parse_cell("n0:g0")}, policy, 0, session, mutex, [](std::size_t, std::size_t, const std::string&) {},
+        {parse_cell("n0:g0")}, policy, 0, session, [](std::size_t, std::size_t, const std::string&) {},
         [](const Cell&, double) { return std::vector<CellResult>(1); });
     ASSERT_EQ(session.skipped.size(), 1U);
     EXPECT_EQ(session.skipped[0].code, "budget");
@@ -57,12 +55,11 @@ TEST(SessionLoop, AnUsedUpBudgetIsSaid) {
 
 TEST(SessionLoop, WindowsGetMoreOfABudgetThanLoneFlows) {
     Session session;
-    std::mutex mutex;
     Policy policy;
     policy.budget = 10;
     std::vector<double> shares;
     measure_in_order(
-        {parse_cell("n0:g0"), parse_cell("n0:g0+g0:n0"), parse_cell("g0:n0")}, policy, now(), session, mutex,
+        {parse_cell("n0:g0"), parse_cell("n0:g0+g0:n0"), parse_cell("g0:n0")}, policy, now(), session,
         [](std::size_t, std::size_t, const std::string&) {},
         [&](const Cell&, double seconds) {
             shares.push_back(seconds);

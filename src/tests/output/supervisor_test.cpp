@@ -183,6 +183,23 @@ TEST_F(Supervising, SetUpThatDiesIsNotTriedAgain) {
     expect(text, R"("node": {"hostname": )");
 }
 
+TEST_F(Supervising, TearDownThatDiesCostsNoResult) {
+    EXPECT_EQ(run([](Teller& teller, const std::vector<Cell>*, double) {
+                  Session session;
+                  teller.cells({parse_cell(three[0])});
+                  teller.under_way(0, 1, 30, three[0], {three[0]});
+                  session.results.push_back(result(parse_cell(three[0])));
+                  teller.news(session);
+                  teller.rest(session);
+                  teller.under_way(0, 0, 30, "tear-down");
+                  std::abort();
+              }),
+              1);
+    const std::string text = document();
+    expect(text, R"("results": [{"quantity": "stream", "cell": "c0:n0/copy")");
+    expect(text, R"("failed": [{"cell": "", "code": "error", "reason": "tear-down: the measuring process aborted)");
+}
+
 TEST_F(Supervising, WrongUseIsNoDocument) {
     EXPECT_EQ(run([](Teller&, const std::vector<Cell>*, double) { throw WrongUse("there is no n7"); }), 2);
     EXPECT_FALSE(std::filesystem::exists(how_.file));
