@@ -236,7 +236,7 @@ TEST_F(Supervising, AFrontThatIsKilledLeavesADocumentAndNobody) {
                       kill(front, SIGKILL);
                   }),
               -SIGKILL);
-    expect(document(), "was killed from outside (SIGKILL)");
+    expect(document(), "was killed from outside");
     pid_t measuring = 0;
     std::ifstream(file) >> measuring;
     for (const double end = now() + 5; kill(measuring, 0) == 0 && now() < end;) usleep(5000);

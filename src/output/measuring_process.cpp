@@ -1,0 +1,64 @@
+#include "output/measuring_process.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/clock.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double to_end_when_killed = 2;  // seconds
+constexpr useconds_t a_moment = 2000;     // microseconds
+
+}  // namespace
+
+bool MeasuringProcess::start(const std::function<void(const Send& send)>& body) {
+    const std::pair<int, int> ends = connected_sockets();
+    channel_.emplace(ends.first);
+    std::fflush(nullptr);
+    const pid_t parent = getpid();
+    process_ = fork();
+    if (process_ == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(1);
+        channel_->close();
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+        const LineChannel channel(ends.second);
+        body([&](const Message& message) { channel.send(message.line()); });
+        std::fflush(nullptr);
+        std::exit(0);
+    }
+    const int error = errno;
+    ::close(ends.second);
+    errno = error;
+    return process_ > 0;
+}
+
+void MeasuringProcess::interrupt() const {
+    if (process_ > 0) ::kill(process_, SIGINT);
+}
+
+bool MeasuringProcess::ends_within(double seconds) {
+    for (const double end = now() + seconds; process_ > 0; usleep(a_moment)) {
+        const pid_t ended = waitpid(process_, &status_, WNOHANG);
+        if (ended == process_ || (ended < 0 && errno != EINTR)) process_ = -1;
+        if (now() > end) break;
+    }
+    return process_ <= 0;
+}
+
+void MeasuringProcess::kill() {
+    if (process_ > 0) ::kill(process_, SIGKILL);
+    ends_within(to_end_when_killed);
+    process_ = -1;
+    channel_.reset();
+}
+
+}  // namespace nearfar
