@@ -97,6 +97,7 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
                           policy_.hang_seconds / 2);
     const auto alone = [&](const Cell& cell, const Policy& policy, double seconds) {
         try {
+            for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);  // a lost one is the cell's failure in every process
             lost_.require_process();
             return measure_beside(background, [&] { return measure_cell(cell, policy, seconds, setting); });
         } catch (const Failure& why) {
