@@ -52,6 +52,7 @@ Measure measuring(const std::function<void(const std::string&)>& each, double se
 class Supervising : public testing::Test {
 protected:
     std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("nearfar-" + std::to_string(getpid()));
+    std::filesystem::path marker_ = folder_ / "measuring";
     Supervised how_;
 
     void SetUp() override {
@@ -83,7 +84,7 @@ protected:
     }
 
     std::string document() const {
-        for (const double end = now() + 10; !std::filesystem::exists(how_.file) && now() < end;) usleep(5000);
+        for (const double end = now() + 30; !std::filesystem::exists(how_.file) && now() < end;) usleep(5000);
         std::ifstream file(how_.file);
         std::ostringstream text;
         text << file.rdbuf();
@@ -92,6 +93,36 @@ protected:
 
     void expect(const std::string& text, const std::string& part) const {
         EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text;
+    }
+
+    // The measuring process says its number, and the test waits for it.
+    void say_that_it_measures() const {
+        const std::string beside = marker_.string() + ".part";
+        std::ofstream(beside) << getpid() << "\n";
+        std::filesystem::rename(beside, marker_);
+    }
+    void wait_until_it_measures() const {
+        for (const double end = now() + 60; !std::filesystem::exists(marker_) && now() < end;) usleep(5000);
+    }
+
+    // The front's parent ends while a cell is measured for so many seconds; `ignored`: hang-ups are, as under nohup.
+    void start_and_go(bool ignored, double seconds) const {
+        const pid_t starter = fork();
+        if (starter == 0) {
+            if (ignored) std::signal(SIGHUP, SIG_IGN);
+            if (fork() == 0)
+                _exit(supervise(how_, [this, seconds](Teller& teller, const std::vector<Cell>*, double) {
+                    catch_interrupts();
+                    teller.cells({parse_cell(three[0])});
+                    teller.under_way(0, 1, 90, three[0], {three[0]});
+                    say_that_it_measures();
+                    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                    teller.skipped({three[0], "busy", "measured to its end"});
+                }));
+            wait_until_it_measures();
+            _exit(0);
+        }
+        waitpid(starter, nullptr, 0);
     }
 
     // The first and the last cell have results, the one between them failed as is said.
@@ -206,16 +237,16 @@ TEST_F(Supervising, WrongUseIsNoDocument) {
 }
 
 TEST_F(Supervising, AnInterruptLetsTheProcessEndInOrder) {
-    how_.hang_seconds = 20;
-    const Measure measure = [](Teller& teller, const std::vector<Cell>*, double) {
+    const Measure measure = [&](Teller& teller, const std::vector<Cell>*, double) {
         catch_interrupts();
         teller.under_way(0, 1, 20, three[0], {three[0]});
+        say_that_it_measures();
         for (const double end = now() + 10; !interrupted() && now() < end;) usleep(5000);
         teller.skipped({three[0], interrupted() ? "interrupted" : "budget", "told by itself"});
     };
     EXPECT_EQ(run(measure,
-                  [](pid_t front) {
-                      usleep(300000);
+                  [&](pid_t front) {
+                      wait_until_it_measures();
                       kill(front, SIGINT);
                   }),
               3);
@@ -223,53 +254,33 @@ TEST_F(Supervising, AnInterruptLetsTheProcessEndInOrder) {
 }
 
 TEST_F(Supervising, AFrontThatIsKilledLeavesADocumentAndNobody) {
-    const std::string file = folder_ / "measuring";
     const Measure measure = [&](Teller& teller, const std::vector<Cell>*, double) {
         teller.cells({parse_cell(three[0])});
         teller.under_way(0, 1, 20, three[0], {three[0]});
-        std::ofstream(file) << getpid() << "\n" << std::flush;
+        say_that_it_measures();
         std::this_thread::sleep_for(std::chrono::hours(1));
     };
     EXPECT_EQ(run(measure,
                   [&](pid_t front) {
-                      while (!std::filesystem::exists(file) || std::filesystem::file_size(file) == 0) usleep(5000);
+                      wait_until_it_measures();
                       kill(front, SIGKILL);
                   }),
               -SIGKILL);
     expect(document(), "was killed from outside");
     pid_t measuring = 0;
-    std::ifstream(file) >> measuring;
+    std::ifstream(marker_) >> measuring;
     for (const double end = now() + 5; kill(measuring, 0) == 0 && now() < end;) usleep(5000);
     EXPECT_NE(kill(measuring, 0), 0) << "the measuring process lives on";
 }
 
-// The front's parent ends while a cell is measured; `ignored`: hang-ups are, as under nohup.
-void start_and_go(const Supervised& how, bool ignored, double seconds) {
-    const pid_t starter = fork();
-    if (starter == 0) {
-        if (ignored) std::signal(SIGHUP, SIG_IGN);
-        if (fork() == 0)
-            _exit(supervise(how, [seconds](Teller& teller, const std::vector<Cell>*, double) {
-                catch_interrupts();
-                teller.cells({parse_cell(three[0])});
-                teller.under_way(0, 1, 30, three[0], {three[0]});
-                std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-                teller.skipped({three[0], "busy", "measured to its end"});
-            }));
-        usleep(300000);
-        _exit(0);
-    }
-    waitpid(starter, nullptr, 0);
-}
-
 TEST_F(Supervising, AStarterThatIsGoneEndsTheRunWithItsDocument) {
-    start_and_go(how_, false, 60);
+    start_and_go(false, 60);
     expect(document(),
            R"("skipped": [{"cell": "c0:n0/copy", "code": "interrupted", "reason": "whoever started nearfar-test is gone"}])");
 }
 
 TEST_F(Supervising, UnderNohupTheStarterMayGo) {
-    start_and_go(how_, true, 1);
+    start_and_go(true, 1);
     expect(document(), "measured to its end");
 }
 
