@@ -97,6 +97,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
     std::unique_ptr<SaxpyDevice> device;
     try {
         const std::vector<Message> identities = world.all_tell([&]() -> Message {
+            node = read_node(options.gpus);
             require_cores(world, node, options);
             rank = options.host_device ? choose_host_rank(node, world.mine().on_host, options)
                                        : choose_gpu_rank(node, world.mine().on_host, ranks_on(world, world.mine().host), options);
