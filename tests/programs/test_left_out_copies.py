@@ -42,7 +42,7 @@ def test_one_of_seven_left_out_is_found_in_every_way_of_copying(emulated: Emulat
 def test_a_single_copy_left_out_is_found_be_it_the_one_that_tells_of_wrong_words(
     emulated: Emulated, number: int
 ) -> None:
-    ended = emulated.run("--json", "g0:n0", settings=f"leave_out={number}")
+    ended = emulated.run("--json", "g0:n0", settings=f"leave_out_latched={number}")
     (failed,) = ended.document()["failed"]
     assert ended.code == 1 and failed["code"] == "wrong_data", failed
 

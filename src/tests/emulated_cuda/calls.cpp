@@ -135,8 +135,8 @@ bool leaves_out_copy() {
     static std::atomic<unsigned long> copies{0};
     static std::atomic<unsigned long> latched_copies{0};
     const unsigned long number = ++copies;
-    if (has_latched && ++latched_copies == settings().leave_out) return true;
-    return settings().leave_out_each != 0 && number % settings().leave_out_each == 0;
+    if (has_latched && ++latched_copies == settings().leave_out_latched) return true;
+    return number == settings().leave_out || (settings().leave_out_each != 0 && number % settings().leave_out_each == 0);
 }
 
 }  // namespace emulated_cuda

@@ -19,7 +19,7 @@ Verdict count_call(const char* name, int device);
 // Counts a copy; says whether it is to be left out.
 bool leaves_out_copy();
 
-// A latch was queued: copies count for `leave_out` from now on.
+// A latch was queued: copies count for `leave_out_latched` from now on.
 void note_latch();
 
 }  // namespace emulated_cuda

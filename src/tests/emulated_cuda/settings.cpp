@@ -86,6 +86,7 @@ Settings parse(std::string text) {
         {"confidential", [&](const std::string& v) { made.confidential = number(v) != 0; }},
         {"missing", [&](const std::string& v) { made.missing.push_back(static_cast<int>(number(v))); }},
         {"leave_out", [&](const std::string& v) { made.leave_out = static_cast<unsigned long>(number(v)); }},
+        {"leave_out_latched", [&](const std::string& v) { made.leave_out_latched = static_cast<unsigned long>(number(v)); }},
         {"leave_out_each", [&](const std::string& v) { made.leave_out_each = static_cast<unsigned long>(number(v)); }},
         {"wrong", [&](const std::string& v) { made.wrong = static_cast<std::size_t>(number(v)); }},
         {"fault", [&](const std::string& v) { made.faults.push_back(fault(v)); }},
