@@ -36,20 +36,20 @@ struct Settings {
     double start_seconds = 2e-6;  // of each copy and kernel
     double clock_drift = 0;       // how much faster than CLOCK_MONOTONIC the GPUs' clocks go
     bool peer_access = true;
-    bool process_is_lost = false;  // with one GPU the whole process is lost
-    int count_error = 0;           // of cudaGetDeviceCount
-    std::optional<int> refusing;   // this GPU gets no context ...
-    int refusal = 46;              // ... for this reason (cudaErrorDevicesUnavailable)
-    int nvlinks = 0;               // of each GPU to a switch, as NVML tells
-    int other_processes = 0;       // on each GPU, as NVML tells
-    std::size_t most_gpus = 64;    // a process gets no context on more than so many
-    int mps_clients = -1;          // of the Multi-Process Service's server on each GPU, as NVML tells; -1: it does not run
-    bool confidential = false;     // confidential computing, as NVML tells
-    std::vector<int> missing;      // on the PCI bus, and not in CUDA
-    unsigned long leave_out =
-        0;  // this copy since the first latch is not done: what a probe copies before is not counted; 0: none
-    unsigned long leave_out_each = 0;  // every copy of such a number is not done
-    std::optional<std::size_t> wrong;  // copies over more bytes than this write a wrong one here
+    bool process_is_lost = false;         // with one GPU the whole process is lost
+    int count_error = 0;                  // of cudaGetDeviceCount
+    std::optional<int> refusing;          // this GPU gets no context ...
+    int refusal = 46;                     // ... for this reason (cudaErrorDevicesUnavailable)
+    int nvlinks = 0;                      // of each GPU to a switch, as NVML tells
+    int other_processes = 0;              // on each GPU, as NVML tells
+    std::size_t most_gpus = 64;           // a process gets no context on more than so many
+    int mps_clients = -1;                 // of the Multi-Process Service's server on each GPU, as NVML tells; -1: it does not run
+    bool confidential = false;            // confidential computing, as NVML tells
+    std::vector<int> missing;             // on the PCI bus, and not in CUDA
+    unsigned long leave_out = 0;          // this copy of the process is not done; 0: none
+    unsigned long leave_out_latched = 0;  // counted from the first latch on: a probe may copy any number of times before it
+    unsigned long leave_out_each = 0;     // every copy of such a number is not done
+    std::optional<std::size_t> wrong;     // copies over more bytes than this write a wrong one here
     std::vector<Fault> faults;
     std::string once;   // faults happen only to the process that creates this file
     std::string in;     // "program" or "task": faults happen only there
