@@ -97,6 +97,7 @@ std::string absent_endpoint(const Cell& cell, const Node& node) {
             const bool known =
                 gpu ? static_cast<std::size_t>(end.index) < node.gpus.size() : node.numa_node(end.index) != nullptr;
             if (!known) return "there is no " + end.text() + ": " + (gpu ? known_gpus(node) : known_memory(node));
+            if (!gpu && node.numa_node(end.index)->is_gpu_memory) return end.text() + " is a GPU's memory, not the host's";
         }
     }
     return "";

@@ -132,7 +132,9 @@ void CopyBench::measure_quickly(CopySetting& setting, const MeasureAlone& alone,
     };
     bench.kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
     // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
-    const auto has_own_links = [&](const Flow& flow) { return policy_.aggressors.empty() && lanes(flow) > 0; };
+    const auto has_own_links = [&](const Flow& flow) {
+        return !policy_.each_alone && policy_.aggressors.empty() && lanes(flow) > 0;
+    };
     nearfar::measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, now(), session, progress, bench);
 }
 

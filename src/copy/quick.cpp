@@ -26,7 +26,7 @@ public:
             for (const std::size_t i : set) members.push_back(cells[i]);
             const double seconds = budget.share(weight(members));
             if (members.size() > 1 && seconds > 0 && !interrupted()) {
-                // Its cells as one: should it hang, the watchdog cannot know which of them does.
+                // Its cells as one: should it hang, nobody can know which of them does, and each is measured alone.
                 progress_(done, cells.size(), joined(members).text());
                 members = measure_set(members, seconds);
             }

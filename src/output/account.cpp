@@ -1,6 +1,7 @@
 #include "output/account.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "output/table.h"
@@ -31,12 +32,15 @@ void Account::answered(const std::string& cell) {
     news_ = true;
 }
 
-// A cell is over when the next begins: several results may be told of one.
+// What was answered is over when the next thing begins: until then several results may be told of the cell that is under way.
 void Account::settle() {
-    for (const std::string& cell : under_way_.cells) {
-        if (std::find(answered_.begin(), answered_.end(), cell) == answered_.end()) continue;
-        const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);
-        if (waiting != unanswered_.end()) unanswered_.erase(waiting);
+    for (const std::string& cell : std::set<std::string>(answered_.begin(), answered_.end())) {
+        const bool is_under_way = std::find(under_way_.cells.begin(), under_way_.cells.end(), cell) != under_way_.cells.end();
+        auto left = is_under_way ? 1 : std::count(answered_.begin(), answered_.end(), cell);
+        for (auto waiting = unanswered_.begin(); left > 0 && waiting != unanswered_.end();) {
+            if (*waiting == cell) --left;
+            waiting = *waiting == cell ? unanswered_.erase(waiting) : waiting + 1;
+        }
     }
     answered_.clear();
 }
@@ -86,8 +90,13 @@ void Account::take(const Message& message) {
 }
 
 void Account::give_up(const std::string& code, const std::string& reason, bool node_failed) {
-    std::vector<NotMeasured>& why = node_failed ? failed_ : skipped_;
     settle();
+    news_ = news_ || !under_way_.cells.empty();
+    if (under_way_.cells.size() > 1) {
+        under_way_.cells.clear();
+        return;
+    }
+    std::vector<NotMeasured>& why = node_failed ? failed_ : skipped_;
     for (const std::string& cell : under_way_.cells) {
         why.push_back({cell, code, reason});
         const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);

@@ -35,9 +35,10 @@ public:
 
     // Takes one message of a Teller. Throws std::invalid_argument for what is none.
     void take(const Message& message);
-    // What was under way is over, without having been told: of each of its cells it is said why, of the whole where it has none.
+    // What was under way is over, without having been told: of its cell it is said why, of the whole run where it has none. Several cells
+    // at once are left as they are: which of them it was is not known, and each is to be measured alone.
     void give_up(const std::string& code, const std::string& reason, bool node_failed);
-    // All cells that nothing was told of are skipped for that reason; the run itself where it never said which they are.
+    // All cells that nothing was told of are skipped for that reason.
     void skip_rest(const std::string& code, const std::string& reason);
     // A new process measures what is left.
     void begin_again();
@@ -47,7 +48,7 @@ public:
     // Cells that nothing was told of, in their order.
     const std::vector<std::string>& unanswered() const { return unanswered_; }
     bool has_ended() const { return ended_; }
-    // Cells were told of since the last begin_again().
+    // Cells were told of, or given up, since the last begin_again(): fewer are left.
     bool has_news() const { return news_; }
     // Why a new process is to measure what is left; empty: it is not.
     const std::string& again() const { return again_; }

@@ -28,9 +28,14 @@ int list(const Program& program, const CommandLine& line) {
     return 0;
 }
 
-// Set-up has no cell.
-std::vector<std::string> cells_of(const std::string& cell) {
-    return cell == "set-up" ? std::vector<std::string>{} : std::vector<std::string>{cell};
+// The cells that are measured when a session says what it does: none in set-up, lone flows as one where several share a window.
+std::vector<std::string> cells_of(const std::string& words, const std::vector<Cell>& all) {
+    if (words == "set-up") return {};
+    for (const Cell& cell : all)
+        if (cell.text() == words) return {words};
+    std::vector<std::string> members;
+    for (const Flow& flow : parse_cell(words).flows) members.push_back(flow.text());
+    return members;
 }
 
 // What copies of these sizes, with their memory and their verification, may take at most beside what everything may.
@@ -53,6 +58,7 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     std::vector<Cell> cells;
     if (rest != nullptr) {
         cells = *rest;
+        asked.policy.each_alone = true;
     } else {
         const Matrix wanted = wanted_cells(program, line, node);
         cells = wanted.cells;
@@ -68,7 +74,7 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
         // Results of a quick look are in doubt until all were seen.
         if (!line.policy.quick) teller.news(measurement.session);
-        teller.under_way(position, count, allowed, cell, cells_of(cell));
+        teller.under_way(position, count, allowed, cell, cells_of(cell, cells));
     };
     measurement.end = [&] {
         teller.node(measurement.run, node, measurement.gpus);

@@ -32,7 +32,7 @@ void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fa
 }
 
 double weight(const Cell& cell) {
-    const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable;
+    const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable && !cell.flows[0].staged;
     return lone ? 1 : window_weight;
 }
 
@@ -58,7 +58,8 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
     });
     if (trouble.word.empty()) return;
     std::vector<NotMeasured>& cells = trouble.word == "prevented" ? session.skipped : session.failed;
-    cells.push_back({cell.text(), trouble.field(0), trouble.field(1)});
+    const std::string& code = trouble.field(0);
+    cells.push_back({cell.text(), code.empty() ? "error" : code, trouble.field(1)});
 }
 
 void measure_one(const Cell& cell, double seconds, Session& session, const std::function<std::vector<CellResult>()>& measure) {

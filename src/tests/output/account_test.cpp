@@ -80,6 +80,24 @@ TEST(Account, WhatAnEarlierProcessToldIsNotToldTwice) {
     EXPECT_EQ(told.account.unanswered(), std::vector<std::string>{"n0:g1"}) << "the new process's cells are those that are left";
 }
 
+TEST(Account, WhatIsToldOnlyAtTheEndIsAnsweredToo) {
+    Told told({"n0:g0", "n0:g1", "n0:g2"});
+    for (const char* const cell : {"n0:g0", "n0:g1", "n0:g2"}) told.teller.under_way(0, 3, 30, cell, {cell});
+    for (const char* const cell : {"n0:g0", "n0:g2"}) told.session.results.push_back(result(cell));
+    told.teller.news(told.session);
+    told.teller.again("CUDA came to its end in this process");
+    EXPECT_EQ(told.account.unanswered(), std::vector<std::string>{"n0:g1"});
+}
+
+TEST(Account, OfSeveralCellsAtOnceNoneIsBlamed) {
+    Told told({"g0:g1", "g2:g3", "n0:g0"});
+    told.teller.under_way(0, 3, 30, "g0:g1+g2:g3", {"g0:g1", "g2:g3"});
+    told.account.give_up("hang", "g0:g1+g2:g3 did not end within 30 s", true);
+    EXPECT_EQ(told.account.unanswered().size(), 3U) << "each is measured alone";
+    EXPECT_TRUE(told.account.has_news());
+    EXPECT_EQ(told.account.exit_code(), 0);
+}
+
 TEST(Account, AllResultsAreReplacedAtOnce) {
     Told told({});
     told.teller.results({R"({"cell": "a"})", R"({"cell": "b"})"});
