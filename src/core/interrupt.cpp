@@ -1,22 +1,20 @@
 #include "core/interrupt.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace nearfar {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
 
-void remember(int signal) {
-    if (caught != 0) std::signal(signal, SIG_DFL);  // asked twice: end at the third
-    caught = 1;
-}
+// However often it is asked: the process that looks after this one ends it where it does not end by itself.
+void remember(int) { caught = 1; }
 
 }  // namespace
 
 void catch_interrupts() {
-    std::signal(SIGINT, remember);
-    std::signal(SIGTERM, remember);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, remember);
 }
 
 bool interrupted() { return caught != 0; }

@@ -41,7 +41,7 @@ Heard LineChannel::receive(std::string& line, double seconds) {
         const int ready = poll(&poller, 1, milliseconds(end - now()));
         if (ready == 0 && now() >= end) return Heard::nothing;
         if (ready <= 0) continue;
-        std::array<char, 65536> piece;
+        std::array<char, 16384> piece;
         const ssize_t got = recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
         if (got > 0) pending_.append(piece.data(), static_cast<std::size_t>(got));
         closed = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <thread>
 
 #include "core/error.h"
+#include "core/joined_threads.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/host_registration.h"
@@ -70,7 +70,7 @@ void Buffers::plan(const Cell& cell) {
 
 void Buffers::allocate_host() {
     MemoryPlan plan;
-    std::vector<std::thread> workers;
+    JoinedThreads workers;
     const auto is_wanted = [](const BufferKey& key, const Entry& entry) {
         return key.place.place == Place::numa_memory && !entry.host && !entry.trouble;
     };
@@ -84,7 +84,7 @@ void Buffers::allocate_host() {
     }
     for (auto& [key, entry] : entries_) {
         if (!is_wanted(key, entry)) continue;
-        workers.emplace_back([this, &key = key, &entry = entry] {
+        workers.start([this, &key = key, &entry = entry] {
             try {
                 make_host(key, entry);
             } catch (...) {
@@ -92,7 +92,6 @@ void Buffers::allocate_host() {
             }
         });
     }
-    for (std::thread& worker : workers) worker.join();
 }
 
 void Buffers::make_host(const BufferKey& key, Entry& entry) const {
@@ -122,7 +121,7 @@ void Buffers::lock_pages(Entry& entry) const {
 }
 
 void Buffers::allocate_device_and_register() {
-    std::vector<std::thread> lookers;  // page-locking may have moved pages; the next buffer is made meanwhile
+    JoinedThreads lookers;  // page-locking may have moved pages; the next buffer is made meanwhile
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
         try {
@@ -131,7 +130,7 @@ void Buffers::allocate_device_and_register() {
             } else if (!key.pageable && !entry.registered) {
                 lock_pages(entry);
                 if (!entry.registered) continue;
-                lookers.emplace_back([&entry = entry] {
+                lookers.start([&entry = entry] {
                     try {
                         entry.host->require_placement();
                     } catch (...) {
@@ -143,7 +142,6 @@ void Buffers::allocate_device_and_register() {
             entry.trouble = std::current_exception();
         }
     }
-    for (std::thread& looker : lookers) looker.join();
 }
 
 bool Buffers::can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "core/clock.h"
+#include "core/joined_threads.h"
 
 namespace nearfar {
 namespace {
@@ -42,10 +42,9 @@ void saxpy_on_host(float* y, const float* x, std::size_t length, int threads) {
         const std::size_t last = std::min(length, first + share);
         for (std::size_t i = first; i < last; ++i) y[i] = saxpy_a * x[i] + y[i];
     };
-    std::vector<std::thread> others;
-    for (std::size_t first = share; first < length; first += share) others.emplace_back(part, first);
+    JoinedThreads others;
+    for (std::size_t first = share; first < length; first += share) others.start([=] { part(first); });
     part(0);
-    for (std::thread& other : others) other.join();
 }
 
 HostSaxpy::HostSaxpy(const Node& node, int numa_node, std::size_t bytes, int threads)

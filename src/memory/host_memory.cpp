@@ -9,9 +9,9 @@
 #include <cstring>
 #include <exception>
 #include <string>
-#include <thread>
 
 #include "core/error.h"
+#include "core/joined_threads.h"
 #include "memory/pattern.h"
 #include "node/cpus.h"
 #include "node/hwloc_machine.h"
@@ -38,10 +38,10 @@ void fill(void* data, std::size_t bytes, std::uint64_t seed, const std::vector<i
     const std::size_t words = bytes / sizeof(std::uint64_t);
     const std::size_t threads = std::clamp<std::size_t>(cpus.size(), 1, most_filling_threads);
     const std::size_t share = (words / threads + 511) / 512 * 512;
-    std::vector<std::thread> workers;
     std::vector<std::exception_ptr> errors(threads);
+    JoinedThreads workers;
     for (std::size_t i = 0; i < threads; ++i) {
-        workers.emplace_back([&, i] {
+        workers.start([&, i] {
             try {
                 bind_thread(cpus);
                 const std::size_t first = std::min(words, i * share);
@@ -52,7 +52,7 @@ void fill(void* data, std::size_t bytes, std::uint64_t seed, const std::vector<i
             }
         });
     }
-    for (std::thread& worker : workers) worker.join();
+    workers.join();
     for (const std::exception_ptr& error : errors)
         if (error) std::rethrow_exception(error);
 }

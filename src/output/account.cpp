@@ -67,6 +67,8 @@ void Account::take(const Message& message) {
         heading_ = message.field(0);
     } else if (message.word == told::member) {
         replace(members_, message.field(0), message.field(1));
+    } else if (message.word == told::gpus) {
+        gpus_ = message.fields;
     } else if (message.word == told::cells) {
         if (!knows_cells_) unanswered_ = message.fields;
         knows_cells_ = true;

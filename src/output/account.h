@@ -45,6 +45,8 @@ public:
 
     const UnderWay& under_way() const { return under_way_; }
     const std::vector<KnownRank>& ranks() const { return ranks_; }
+    // PCI addresses of g0, g1 …
+    const std::vector<std::string>& gpus() const { return gpus_; }
     // Cells that nothing was told of, in their order.
     const std::vector<std::string>& unanswered() const { return unanswered_; }
     bool has_ended() const { return ended_; }
@@ -73,6 +75,7 @@ private:
     std::vector<NotMeasured> skipped_;
     std::vector<NotMeasured> failed_;
     std::vector<KnownRank> ranks_;
+    std::vector<std::string> gpus_;
     bool knows_cells_ = false;
     std::vector<std::string> unanswered_;
     std::vector<std::string> answered_;  // since `under_way` was told

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "core/clock.h"
+#include "core/error.h"
 
 namespace nearfar {
 namespace {
@@ -20,7 +21,12 @@ constexpr useconds_t a_moment = 2000;     // microseconds
 }  // namespace
 
 bool MeasuringProcess::start(const std::function<void(const Send& send)>& body) {
-    const std::pair<int, int> ends = connected_sockets();
+    std::pair<int, int> ends;
+    try {
+        ends = connected_sockets();
+    } catch (const Prevented&) {
+        return false;
+    }
     channel_.emplace(ends.first);
     std::fflush(nullptr);
     const pid_t parent = getpid();
@@ -29,7 +35,7 @@ bool MeasuringProcess::start(const std::function<void(const Send& send)>& body) 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
         channel_->close();
-        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_DFL);
         const LineChannel channel(ends.second);
         body([&](const Message& message) { channel.send(message.line()); });
         std::fflush(nullptr);
@@ -48,6 +54,7 @@ void MeasuringProcess::interrupt() const {
 bool MeasuringProcess::ends_within(double seconds) {
     for (const double end = now() + seconds; process_ > 0; usleep(a_moment)) {
         const pid_t ended = waitpid(process_, &status_, WNOHANG);
+        if (ended < 0 && errno != EINTR) status_ = -1;  // nobody knows how
         if (ended == process_ || (ended < 0 && errno != EINTR)) process_ = -1;
         if (now() > end) break;
     }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::pair<int, const char*> names[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
                                                  {SIGHUP, "SIGHUP"},   {SIGILL, "SIGILL"},   {SIGINT, "SIGINT"},
-                                                 {SIGKILL, "SIGKILL"}, {SIGPIPE, "SIGPIPE"}, {SIGSEGV, "SIGSEGV"},
-                                                 {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
+                                                 {SIGKILL, "SIGKILL"}, {SIGPIPE, "SIGPIPE"}, {SIGQUIT, "SIGQUIT"},
+                                                 {SIGSEGV, "SIGSEGV"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
 
 std::string signal_name(int signal) {
     for (const auto& [number, name] : names)
@@ -26,6 +26,7 @@ std::string signal_name(int signal) {
 }  // namespace
 
 std::string words_of_end(int status) {
+    if (status == -1) return "ended, and how is not known";
     if (WIFEXITED(status)) return "ended with exit code " + std::to_string(WEXITSTATUS(status));
     const int signal = WTERMSIG(status);
     const std::string name = signal_name(signal);

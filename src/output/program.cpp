@@ -46,18 +46,18 @@ double seconds_for(const std::vector<std::size_t>& sizes) {
 }
 
 // In the process that measures.
-void measure(const Program& program, const CommandLine& line, const ProgramRun& run, Teller& teller,
-             const std::vector<Cell>* rest, double gone) {
+void measure(const Program& program, const CommandLine& line, const ProgramRun& run, Teller& teller, const Rest* rest,
+             double gone) {
     const double begin = now();
     catch_interrupts();
     Measurement measurement;
     measurement.run = run;
     CommandLine asked = line;
     if (line.policy.budget > 0) asked.policy.budget = std::max(line.policy.budget - gone, 1e-3);
-    const Node node = read_node(line.gpus);
+    const Node node = read_node(rest != nullptr ? rest->gpus : line.gpus);
     std::vector<Cell> cells;
     if (rest != nullptr) {
-        cells = *rest;
+        cells = rest->cells;
         asked.policy.each_alone = true;
     } else {
         const Matrix wanted = wanted_cells(program, line, node);
@@ -68,7 +68,9 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     for (const PciGpu& gpu : node.gpus) measurement.gpus.push_back({gpu, {}, true});
     measurement.session.setup_seconds["node"] = now() - begin;
     teller.node(measurement.run, node, measurement.gpus);
+    teller.gpus(node.gpus);
     teller.cells(cells);
+    teller.news(measurement.session);
     const double allowed = line.policy.hang_seconds + seconds_for(line.policy.sizes);
     if (!line.policy.sizes.empty()) teller.under_way(0, 0, allowed + line.policy.hang_seconds, "set-up");
     measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
@@ -108,9 +110,8 @@ int run(const Program& program, const CommandLine& line) {
     how.file = line.json_file;
     how.gpus = line.gpus;
     how.hang_seconds = line.policy.hang_seconds;
-    return supervise(how, [&](Teller& teller, const std::vector<Cell>* rest, double gone) {
-        measure(program, line, how.run, teller, rest, gone);
-    });
+    return supervise(how,
+                     [&](Teller& teller, const Rest* rest, double gone) { measure(program, line, how.run, teller, rest, gone); });
 }
 
 }  // namespace nearfar

@@ -1,5 +1,6 @@
 #include "output/supervisor.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "output/progress.h"
 #include "output/ranks.h"
 #include "output/starter.h"
+#include "output/table.h"
 
 namespace nearfar {
 namespace {
@@ -35,7 +37,7 @@ constexpr double between_interrupts = 1;        // a launcher's signal reaches f
 constexpr double to_say_why = 0.3;              // for a rank, when another one has ended
 constexpr int most_without_news = 3;            // processes in a row that ended without an answer
 constexpr useconds_t launcher_first = 100'000;  // microseconds: a launcher's own way of ending comes before the exit code
-constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 volatile std::sig_atomic_t signals_caught = 0;
 volatile pid_t supervisor_process = 0;
@@ -53,6 +55,7 @@ void handle_signals(void (*handler)(int)) {
         if (signal == SIGHUP && sigaction(signal, nullptr, &now_is) == 0 && now_is.sa_handler == SIG_IGN) continue;
         struct sigaction wanted {};
         wanted.sa_handler = handler;
+        wanted.sa_flags = SA_RESTART;
         sigaction(signal, &wanted, nullptr);
     }
 }
@@ -72,7 +75,7 @@ public:
 
     // Until all is told, or nothing more can be; then prints it. Returns the exit code.
     int run() {
-        std::optional<std::vector<Cell>> rest;  // the first process finds its cells
+        std::optional<Rest> rest;  // the first process finds its cells
         for (int without_news = 0;; account_.begin_again()) {
             if (!start(rest ? &*rest : nullptr)) return without_process(errno);
             const End end = follow();
@@ -90,9 +93,9 @@ public:
                 account_.skip_rest("interrupted", why);
                 return print();
             }
-            rest.emplace();
-            for (const std::string& cell : account_.unanswered()) rest->push_back(parse_cell(cell));
-            std::fprintf(stderr, "%s: %zu cells go on in a new process\n", how_.run.name.c_str(), rest->size());
+            rest = Rest{{}, account_.gpus()};
+            for (const std::string& cell : account_.unanswered()) rest->cells.push_back(parse_cell(cell));
+            std::fprintf(stderr, "%s: %zu cells go on in a new process\n", how_.run.name.c_str(), rest->cells.size());
         }
     }
 
@@ -116,7 +119,7 @@ private:
     std::optional<MemoryKills> memory_kills_;  // since the present process was started
     bool in_set_up_ = true;                    // of the present process
 
-    bool start(const std::vector<Cell>* rest) {
+    bool start(const Rest* rest) {
         memory_kills_.emplace();
         in_set_up_ = true;
         return process_.start([&](const MeasuringProcess::Send& send) {
@@ -197,8 +200,7 @@ private:
     std::string where() const { return account_.under_way().words + ": "; }
 
     End hang() const {
-        return {End::Kind::died, "hang",
-                account_.under_way().words + " did not end within " + std::to_string(std::lround(allowed())) + " s"};
+        return {End::Kind::died, "hang", account_.under_way().words + " did not end within " + formatted("%g s", allowed())};
     }
 
     End death() {
@@ -278,12 +280,19 @@ private:
     }
 };
 
+// A standard stream that was closed is opened, so that no socket or file takes its number: to read nothing, and to refuse
+// (standard output) or swallow (standard error) what is written.
+void open_missing_streams() {
+    for (const auto& [stream, mode] : {std::pair(STDIN_FILENO, O_RDONLY), {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}})
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", mode) < 0) return;
+}
+
 // Waits for the supervisor and ends as it does.
 int wait_for(pid_t supervisor, const std::string& name) {
-    int status = 0;
+    int status = -1;
     while (waitpid(supervisor, &status, 0) < 0 && errno == EINTR) {
     }
-    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    if (status != -1 && WIFEXITED(status)) return WEXITSTATUS(status);
     std::fprintf(stderr, "%s: the process that looks after the run %s: there is no document\n", name.c_str(),
                  words_of_end(status).c_str());
     return exit_not_measured;
@@ -293,6 +302,7 @@ int wait_for(pid_t supervisor, const std::string& name) {
 
 int supervise(const Supervised& how, const Measure& measure) {
     require_writable(how.json ? how.file : "");
+    std::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how processes end
     std::fflush(nullptr);
     sigset_t blocked;
     sigset_t before;
@@ -305,6 +315,7 @@ int supervise(const Supervised& how, const Measure& measure) {
         setsid();
         handle_signals(count_signal);
         std::signal(SIGPIPE, SIG_IGN);
+        std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
         sigprocmask(SIG_SETMASK, &before, nullptr);
         int code = exit_not_measured;
         try {
@@ -323,6 +334,7 @@ int supervise(const Supervised& how, const Measure& measure) {
 }
 
 int run_program(const std::string& name, bool says, const std::function<int()>& body) {
+    open_missing_streams();
     try {
         return body();
     } catch (const std::exception& error) {

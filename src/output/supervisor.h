@@ -26,9 +26,14 @@ struct Supervised {
     bool collective = false;        // a rank of several: it ends when another one does, and nothing goes on in a new process
 };
 
-// Measures and tells. `rest`: the cells that are left of a process that ended before; null: everything. `gone`: seconds since the run
-// began. Throws as all measuring does.
-using Measure = std::function<void(Teller& teller, const std::vector<Cell>* rest, double gone)>;
+// What a process that ended before has left: cells, and which PCI devices g0, g1 … are.
+struct Rest {
+    std::vector<Cell> cells;
+    std::vector<std::string> gpus;
+};
+
+// Measures and tells. `rest`: null: everything. `gone`: seconds since the run began. Throws as all measuring does.
+using Measure = std::function<void(Teller& teller, const Rest* rest, double gone)>;
 
 // Runs `measure` in a process of its own; call it before CUDA, MPI or a thread is started. Returns the exit code, with the document
 // or the table printed. Throws WrongUse where the document's file cannot be written.

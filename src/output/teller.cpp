@@ -22,6 +22,12 @@ void Teller::mpi(const MpiFacts& facts) const {
         send_({told::rank, {std::to_string(rank.rank), rank.host, std::to_string(rank.pid)}});
 }
 
+void Teller::gpus(const std::vector<PciGpu>& gpus) const {
+    Message message{told::gpus, {}};
+    for (const PciGpu& gpu : gpus) message.fields.push_back(gpu.pci);
+    send_(message);
+}
+
 void Teller::cells(const std::vector<Cell>& cells) const {
     if (!json_) send_({told::heading, {table_heading()}});
     Message message{told::cells, {}};

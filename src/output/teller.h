@@ -18,6 +18,7 @@ namespace told {
 constexpr const char* head = "head";        // NAME JSON: a key of the document, before its results; replaces what it was
 constexpr const char* heading = "heading";  // LINE: above the results of a table
 constexpr const char* member = "member";    // NAME JSON: a key of the document, behind its results; likewise
+constexpr const char* gpus = "gpus";        // PCI ADDRESS…: what g0, g1 … are, in every process of the run
 constexpr const char* cells = "cells";      // CELL…: what is to be measured
 constexpr const char* under_way =
     "under_way";  // POSITION COUNT SECONDS WORDS CELL…: what is done now (COUNT 0: nobody need see it), and for how long at most
@@ -45,6 +46,7 @@ public:
     void setup_seconds(const std::map<std::string, double>& seconds) const;
     void member(const std::string& name, const std::string& json) const { send_({told::member, {name, json}}); }
     void mpi(const MpiFacts& facts) const;
+    void gpus(const std::vector<PciGpu>& gpus) const;
     void cells(const std::vector<Cell>& cells) const;
     // What is done now, in words, and how long it may take before it hangs; `cells`: those that it measures.
     void under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,

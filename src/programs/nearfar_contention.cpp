@@ -145,6 +145,6 @@ int main(int argc, char** argv) {
         how.gpus = options.gpus;
         how.hang_seconds = options.hang_seconds;
         how.collective = true;
-        return supervise(how, [&](Teller& teller, const std::vector<Cell>*, double) { require_told(run(&teller)); });
+        return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
     });
 }

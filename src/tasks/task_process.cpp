@@ -127,7 +127,11 @@ void TaskProcess::give_up() {
 
 void TaskProcess::mourn(const std::string& when) {
     dismiss();
-    throw Failure("error", name_ + " ended " + when + last_words());
+    const std::string why = name_ + " ended " + when + how_it_ended();
+    const std::string memory = memory_kills_.grown();
+    if (WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL && !memory.empty())
+        throw Prevented("no_memory", why + ", by the kernel for want of memory (oom_kill in " + memory + ")");
+    throw Failure("error", why);
 }
 
 bool TaskProcess::hear(Message& said, double seconds, const std::string& when) {
@@ -167,7 +171,7 @@ void TaskProcess::misheard(const Message& said) {
     throw Failure("error", name_ + " said '" + said.line() + "', which was no answer");
 }
 
-std::string TaskProcess::last_words() {
+std::string TaskProcess::how_it_ended() {
     for (const double end = now() + to_be_known_dead; !has_ended() && now() < end;) usleep(a_moment);
     if (!has_ended()) return "";
     if (WIFSIGNALED(status_)) return std::string(" (killed: ") + strsignal(WTERMSIG(status_)) + ")";

@@ -10,6 +10,7 @@
 
 #include "core/line_channel.h"
 #include "engine/together.h"
+#include "output/process_end.h"
 #include "tasks/task_protocol.h"
 
 namespace nearfar {
@@ -66,6 +67,7 @@ private:
     bool alive_ = true;
     int status_ = 0;
     Verified verified_;
+    MemoryKills memory_kills_;
 
     TaskProcess(const TaskCommand& command, double patience, std::pair<int, int> sockets);
     [[noreturn]] void mourn(const std::string& when);
@@ -73,7 +75,7 @@ private:
     bool hear(Message& said, double seconds, const std::string& when);
     double time_of(const Message& said);
     [[noreturn]] void misheard(const Message& said);
-    std::string last_words();
+    std::string how_it_ended();
 };
 
 }  // namespace nearfar

@@ -32,10 +32,10 @@ CellResult result(const Cell& cell) {
 
 // Measures three cells, each in so many seconds at most; `each` may end the process in any way before a cell has its result.
 Measure measuring(const std::function<void(const std::string&)>& each, double seconds = 30) {
-    return [each, seconds](Teller& teller, const std::vector<Cell>* rest, double) {
+    return [each, seconds](Teller& teller, const Rest* rest, double) {
         std::vector<Cell> cells;
         for (const std::string& text : three) cells.push_back(parse_cell(text));
-        if (rest != nullptr) cells = *rest;
+        if (rest != nullptr) cells = rest->cells;
         Session session;
         teller.node({}, Node{}, {});
         teller.cells(cells);
@@ -111,7 +111,7 @@ protected:
         if (starter == 0) {
             if (ignored) std::signal(SIGHUP, SIG_IGN);
             if (fork() == 0)
-                _exit(supervise(how_, [this, seconds](Teller& teller, const std::vector<Cell>*, double) {
+                _exit(supervise(how_, [this, seconds](Teller& teller, const Rest*, double) {
                     catch_interrupts();
                     teller.cells({parse_cell(three[0])});
                     teller.under_way(0, 1, 90, three[0], {three[0]});
@@ -178,9 +178,9 @@ TEST_F(Supervising, SoDoesOneThatHangs) {
 
 TEST_F(Supervising, ASpentProcessHasASuccessor) {
     const pid_t here = getpid();
-    EXPECT_EQ(run([here](Teller& teller, const std::vector<Cell>* rest, double) {
+    EXPECT_EQ(run([here](Teller& teller, const Rest* rest, double) {
                   const std::vector<Cell> cells =
-                      rest != nullptr ? *rest : std::vector<Cell>{parse_cell(three[0]), parse_cell(three[1])};
+                      rest != nullptr ? rest->cells : std::vector<Cell>{parse_cell(three[0]), parse_cell(three[1])};
                   Session session;
                   teller.cells(cells);
                   teller.under_way(0, cells.size(), 5, cells[0].text(), {cells[0].text()});
@@ -194,7 +194,7 @@ TEST_F(Supervising, ASpentProcessHasASuccessor) {
 }
 
 TEST_F(Supervising, ProcessesThatNeverAnswerAreNotStartedForEver) {
-    EXPECT_EQ(run([](Teller& teller, const std::vector<Cell>*, double) {
+    EXPECT_EQ(run([](Teller& teller, const Rest*, double) {
                   teller.cells({parse_cell(three[0]), parse_cell(three[1]), parse_cell(three[2])});
                   throw ProcessSpent("again and again");
               }),
@@ -203,7 +203,7 @@ TEST_F(Supervising, ProcessesThatNeverAnswerAreNotStartedForEver) {
 }
 
 TEST_F(Supervising, SetUpThatDiesIsNotTriedAgain) {
-    EXPECT_EQ(run([](Teller& teller, const std::vector<Cell>*, double) {
+    EXPECT_EQ(run([](Teller& teller, const Rest*, double) {
                   teller.cells({parse_cell(three[0]), parse_cell(three[1])});
                   std::abort();
               }),
@@ -215,7 +215,7 @@ TEST_F(Supervising, SetUpThatDiesIsNotTriedAgain) {
 }
 
 TEST_F(Supervising, TearDownThatDiesCostsNoResult) {
-    EXPECT_EQ(run([](Teller& teller, const std::vector<Cell>*, double) {
+    EXPECT_EQ(run([](Teller& teller, const Rest*, double) {
                   Session session;
                   teller.cells({parse_cell(three[0])});
                   teller.under_way(0, 1, 30, three[0], {three[0]});
@@ -232,12 +232,36 @@ TEST_F(Supervising, TearDownThatDiesCostsNoResult) {
 }
 
 TEST_F(Supervising, WrongUseIsNoDocument) {
-    EXPECT_EQ(run([](Teller&, const std::vector<Cell>*, double) { throw WrongUse("there is no n7"); }), 2);
+    EXPECT_EQ(run([](Teller&, const Rest*, double) { throw WrongUse("there is no n7"); }), 2);
     EXPECT_FALSE(std::filesystem::exists(how_.file));
 }
 
+TEST_F(Supervising, AStarterThatIgnoresItsChildrensEndsHidesNothing) {
+    EXPECT_EQ(run(measuring([](const std::string& cell) {
+                      if (cell == three[1]) kill(getpid(), SIGKILL);
+                  }),
+                  nullptr, [] { return std::signal(SIGCHLD, SIG_IGN) != SIG_ERR; }),
+              1);
+    expect_only_the_middle_failed("error", "was killed (SIGKILL)");
+}
+
+TEST_F(Supervising, ANewProcessHasTheGpusOfTheFirst) {
+    EXPECT_EQ(run([](Teller& teller, const Rest* rest, double) {
+                  if (rest != nullptr) throw WrongUse(rest->gpus.at(0) + " and " + rest->gpus.at(1));
+                  PciGpu first;
+                  first.pci = "0000:1b:00.0";
+                  PciGpu second;
+                  second.pci = "0000:2b:00.0";
+                  teller.gpus({first, second});
+                  teller.cells({parse_cell(three[0])});
+                  throw ProcessSpent("CUDA came to its end");
+              }),
+              2)
+        << "wrong use stands for: it was told the addresses";
+}
+
 TEST_F(Supervising, AnInterruptLetsTheProcessEndInOrder) {
-    const Measure measure = [&](Teller& teller, const std::vector<Cell>*, double) {
+    const Measure measure = [&](Teller& teller, const Rest*, double) {
         catch_interrupts();
         teller.under_way(0, 1, 20, three[0], {three[0]});
         say_that_it_measures();
@@ -254,7 +278,7 @@ TEST_F(Supervising, AnInterruptLetsTheProcessEndInOrder) {
 }
 
 TEST_F(Supervising, AFrontThatIsKilledLeavesADocumentAndNobody) {
-    const Measure measure = [&](Teller& teller, const std::vector<Cell>*, double) {
+    const Measure measure = [&](Teller& teller, const Rest*, double) {
         teller.cells({parse_cell(three[0])});
         teller.under_way(0, 1, 20, three[0], {three[0]});
         say_that_it_measures();
