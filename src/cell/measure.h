@@ -1,4 +1,4 @@
-// The core: cells in, results out. Everything that a program says of a cell is in these values.
+// What programs say of cells, and how they measure them.
 #pragma once
 
 #include <functional>

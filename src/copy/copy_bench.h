@@ -18,7 +18,7 @@ namespace nearfar {
 
 class CopyBench {
 public:
-    // Starts CUDA for the cells that measure() will be given.
+    // Starts CUDA for these cells, which measure() measures.
     CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells);
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }

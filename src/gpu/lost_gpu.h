@@ -14,7 +14,7 @@ namespace nearfar {
 
 class LostGpus {
 public:
-    // `wanted` are the GPUs of the session, all of them opened.
+    // `wanted`: the GPUs of the session's cells.
     LostGpus(std::vector<GpuDevice>& gpus, const Nvml& nvml, std::vector<int> wanted)
         : gpus_(gpus), nvml_(nvml), wanted_(std::move(wanted)) {}
 

@@ -43,7 +43,7 @@ SaxpyRun::SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& option
     : world_(world), node_(node), options_(options), home_(home), device_(device), progress_(progress), moved_(std::move(moved)) {
 }
 
-// What all ranks told, or nothing where one of them could not; rank 0 notes why.
+// What all ranks told, or nothing where one of them could not; every rank notes why.
 std::vector<Message> SaxpyRun::all_tell(Binding binding, const std::function<Message()>& step) {
     NotMeasured why{saxpy_subject(binding), "", ""};
     bool failed = false;

@@ -18,7 +18,7 @@ namespace nearfar {
 // How far medians may be from sure, relative, before rounds end.
 constexpr double saxpy_target = 0.005;
 
-// What has been measured so far, on every rank; complete after run(), readable by a watch before.
+// What has been measured so far, on every rank; grows while run() runs.
 struct SaxpyProgress {
     std::vector<BindingRounds> measured;
     std::vector<NotMeasured> skipped;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t least_array = std::size_t{64} << 20;
 
-// An array no cache holds.
+// An array as large as a package's last-level cache, at least 64 MiB.
 std::size_t array_bytes(const Node& node) {
     return std::max(least_array, node.last_level_cache / std::max<std::size_t>(1, node.packages.size()));
 }

@@ -109,7 +109,7 @@ int measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun&
         for (const NotMeasured& why : failed) teller->failed(why);
         teller->end();
     }
-    world.barrier();  // nobody leaves while rank 0 may still be watched
+    world.barrier();  // a rank that is gone before rank 0 has told the end counts as dead
     if (world.rank() != 0 || !options.list) return 0;
     if (skipped.empty() && failed.empty()) print_contention_plan(state, world);
     for (const NotMeasured& why : skipped) std::printf("skipped: %s\n", why.reason.c_str());

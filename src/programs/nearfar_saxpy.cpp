@@ -131,7 +131,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         tell(*teller, figures(progress, options));
         end(*teller, progress.skipped, progress.failed);
     }
-    world.barrier();  // nobody leaves while rank 0 may still be watched
+    world.barrier();  // a rank that is gone before rank 0 has told the end counts as dead
     return 0;
 }
 
