@@ -46,7 +46,7 @@ def run(command: list[str], variables: dict[str, str], folder: Path) -> tuple[di
     """The document of a run, after a look at its schema, and what was said."""
     file = folder / "document.json"
     ended = subprocess.run(
-        [*command, f"--json={file}"], capture_output=True, text=True, timeout=90, env=environment() | variables
+        [*command, f"--json={file}"], capture_output=True, text=True, timeout=300, env=environment() | variables
     )
     assert file.exists(), f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
     document: dict[str, Any] = json.loads(file.read_text())
@@ -93,7 +93,7 @@ def program(build_folder: Path) -> Path:
     [
         (1, "cudaMalloc:1:lose"),
         (1, "fill:3:lose"),  # the first two are the sources; then each window poisons once
-        (0, "cudaMemcpyAsync:300:lose_later"),
+        (0, "cudaMemcpyAsync:120:lose_later"),
         (1, "verify:3:lose"),
     ],
     ids=["set-up", "poison", "move", "verify"],
