@@ -74,8 +74,14 @@ private:
 
     void arrive() {
         std::unique_lock<std::mutex> lock(mutex_);
-        if (missing_ > 0 && --missing_ == 0) all_.notify_all();
+        count_in();
         all_.wait(lock, [this] { return missing_ == 0; });
+    }
+
+    // One more is ready, or will never be; `mutex_` is held. None is missing any more where all were released.
+    void count_in() {
+        if (missing_ > 0) --missing_;
+        if (missing_ == 0) all_.notify_all();
     }
 
     void release() {
@@ -95,7 +101,7 @@ private:
         if (task.started_) return;
         // Failed before the start: the others must not wait for it.
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (missing_ > 0 && --missing_ == 0) all_.notify_all();
+        count_in();
     }
 
     std::vector<CompletionLog> snapshot() {
