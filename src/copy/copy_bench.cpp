@@ -50,7 +50,7 @@ std::vector<SharedFlow> shared_flows(const Cell& cell) {
 }  // namespace
 
 CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells)
-    : node_(node), nvml_(nvml), policy_(policy), cells_(cells), environment_(present_environment()),
+    : node_(node), policy_(policy), cells_(cells), environment_(present_environment()),
       gpus_(find_gpus(node, nvml, start_cuda(most_streams_a_gpu(cells)), policy.even_if_busy)),
       lost_(gpus_, nvml, gpus_of(cells)), watch_(nvml, gpus_),
       tasks_([this](const GpuSet& wanted) { return gpu_task_command(wanted, node_, gpus_, environment_); },

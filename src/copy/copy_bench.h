@@ -30,7 +30,6 @@ public:
 
 private:
     const Node& node_;
-    const Nvml& nvml_;
     const Policy policy_;
     std::vector<Cell> cells_;
     std::vector<std::string> environment_;  // before CUDA starts

@@ -85,7 +85,7 @@ std::map<int, std::size_t> pages_by_node(const void* data, std::size_t bytes) {
 }
 
 HostBuffer::HostBuffer(const Node& node, int numa_node, std::size_t bytes, HostPages pages, std::uint64_t seed)
-    : bytes_(whole_huge_pages(bytes)), numa_node_(numa_node), seed_(seed) {
+    : bytes_(whole_huge_pages(bytes)), numa_node_(numa_node) {
     const NumaNode* home = node.numa_node(numa_node);
     if (home == nullptr) throw WrongUse("n" + std::to_string(numa_node) + ": this machine has no such NUMA node");
     if (home->is_gpu_memory) throw WrongUse(name_of(numa_node) + " is a GPU's memory, not host memory");

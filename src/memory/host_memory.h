@@ -22,7 +22,6 @@ public:
 
     void* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
-    std::uint64_t seed() const { return seed_; }
     // Looks again where the pages are: registering them for a GPU may move them. Throws Failure (placement).
     void require_placement();
     // Where the pages are, in effect.
@@ -32,7 +31,6 @@ private:
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
     int numa_node_ = 0;
-    std::uint64_t seed_ = 0;
     std::vector<int> memory_nodes_;
 };
 

@@ -156,7 +156,6 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
         gpu.ecc = current != 0;
     if (auto* query = symbol<CountQuery>("nvmlDeviceGetC2cModeInfoV"); query && query(handle, &number) == success)
         gpu.c2c = number != 0;
-    gpu.uncorrected_errors = uncorrected_errors(pci);
     gpu.processes = processes_on(handle);
     gpu.confidential = confidential();
     return gpu;

@@ -11,7 +11,6 @@ namespace nearfar {
 struct LinkState {
     std::optional<int> gen;
     std::optional<int> width;
-    bool operator==(const LinkState& other) const { return gen == other.gen && width == other.width; }
 };
 
 // What NVML says of one GPU; everything may be unknown.
@@ -28,8 +27,7 @@ struct NvmlGpu {
     std::optional<std::uint64_t> memory;
     std::optional<bool> mig;
     std::optional<bool> ecc;
-    std::optional<bool> c2c;                          // the host is reached over NVLink-C2C
-    std::optional<std::uint64_t> uncorrected_errors;  // volatile: since the last reset
+    std::optional<bool> c2c;           // the host is reached over NVLink-C2C
     std::optional<int> processes;      // that hold a compute context now, the Multi-Process Service's server not counted
     std::optional<bool> confidential;  // confidential computing is on
 };
@@ -45,13 +43,12 @@ public:
     Nvml& operator=(const Nvml&) = delete;
 
     bool available() const { return library_ != nullptr; }
-    // Why it is not available.
-    const std::string& trouble() const { return trouble_; }
     std::string driver_version() const;
     NvmlGpu gpu(const std::string& pci) const;
     LinkState present_link(const std::string& pci) const;
     // The link's replays since boot, where the driver counts them.
     std::optional<std::uint64_t> replays(const std::string& pci) const;
+    // Of memory, since the last reset.
     std::optional<std::uint64_t> uncorrected_errors(const std::string& pci) const;
     // Why clocks are held down now, in NVML's words ("sw_power_cap"); idle is not a reason.
     std::vector<std::string> throttle_reasons(const std::string& pci) const;

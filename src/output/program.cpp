@@ -102,14 +102,10 @@ int run(const Program& program, const CommandLine& line) {
     }
     for (const Cell& cell : line.cells) program.require(cell);
     if (line.list) return list(program, line);
-    Supervised how;
-    how.run = {program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}};
+    Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line,
+                                line.policy.hang_seconds);
     for (const Cell& cell : line.policy.aggressors) how.run.aggressors.push_back(cell.text());
-    how.json = line.json;
     how.with_size = !line.policy.sizes.empty();
-    how.file = line.json_file;
-    how.gpus = line.gpus;
-    how.hang_seconds = line.policy.hang_seconds;
     return supervise(how,
                      [&](Teller& teller, const Rest* rest, double gone) { measure(program, line, how.run, teller, rest, gone); });
 }

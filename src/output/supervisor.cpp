@@ -17,7 +17,6 @@
 #include "core/error.h"
 #include "core/trouble.h"
 #include "output/account.h"
-#include "output/common_options.h"
 #include "output/measuring_process.h"
 #include "output/print_text.h"
 #include "output/process_end.h"
@@ -299,6 +298,16 @@ int wait_for(pid_t supervisor, const std::string& name) {
 }
 
 }  // namespace
+
+Supervised supervised(const ProgramRun& run, const CommonOptions& options, double hang_seconds) {
+    Supervised how;
+    how.run = run;
+    how.json = options.json;
+    how.file = options.json_file;
+    how.gpus = options.gpus;
+    how.hang_seconds = hang_seconds;
+    return how;
+}
 
 int supervise(const Supervised& how, const Measure& measure) {
     require_writable(how.json ? how.file : "");

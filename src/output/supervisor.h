@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "output/common_options.h"
 #include "output/document.h"
 #include "output/teller.h"
 
@@ -25,6 +26,9 @@ struct Supervised {
     double hang_seconds = 30;       // set-up may take twice as long
     bool collective = false;        // a rank of several: it ends when another one does, and nothing goes on in a new process
 };
+
+// A run as its options say; not collective.
+Supervised supervised(const ProgramRun& run, const CommonOptions& options, double hang_seconds);
 
 // What a process that ended before has left: cells, and which PCI devices g0, g1 … are.
 struct Rest {

@@ -152,12 +152,7 @@ int main(int argc, char** argv) {
                                    [&](MpiWorld& world) { return measure(world, options, program, teller); });
         };
         if (!first) return run(nullptr);
-        Supervised how;
-        how.run = program;
-        how.json = options.json;
-        how.file = options.json_file;
-        how.gpus = options.gpus;
-        how.hang_seconds = options.hang_seconds;
+        Supervised how = supervised(program, options, options.hang_seconds);
         how.collective = true;
         return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
     });
