@@ -7,12 +7,12 @@
 
 #include "cell/measure.h"
 #include "copy/copy_setting.h"
+#include "engine/session_loop.h"
 #include "gpu/gpu_device.h"
 #include "gpu/load_watch.h"
 #include "gpu/lost_gpu.h"
 #include "node/node.h"
 #include "node/nvml.h"
-#include "output/session_loop.h"
 
 namespace nearfar {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cell/measure.h"
-#include "output/session_loop.h"
+#include "engine/session_loop.h"
 
 namespace nearfar {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cell/measure.h"
+#include "engine/session_loop.h"
 #include "memory/host_memory.h"
 #include "node/node.h"
-#include "output/session_loop.h"
 
 namespace nearfar {
 

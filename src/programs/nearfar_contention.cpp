@@ -11,9 +11,9 @@
 #include "mpi/mpi_launch.h"
 #include "mpi/mpi_world.h"
 #include "node/nvml.h"
-#include "output/account.h"
 #include "output/document.h"
-#include "output/supervisor.h"
+#include "supervisor/account.h"
+#include "supervisor/supervisor.h"
 
 using namespace nearfar;
 

@@ -8,8 +8,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "gpu/gpu_call.h"
-#include "output/program.h"
-#include "output/supervisor.h"
+#include "supervisor/program.h"
+#include "supervisor/supervisor.h"
 
 using namespace nearfar;
 

@@ -12,7 +12,7 @@
 #include "mpi/saxpy_run.h"
 #include "node/cpus.h"
 #include "output/document.h"
-#include "output/supervisor.h"
+#include "supervisor/supervisor.h"
 
 using namespace nearfar;
 

@@ -2,8 +2,8 @@
 #include "cell/matrix.h"
 #include "core/error.h"
 #include "kernels/stream_bench.h"
-#include "output/program.h"
-#include "output/supervisor.h"
+#include "supervisor/program.h"
+#include "supervisor/supervisor.h"
 
 using namespace nearfar;
 

@@ -10,7 +10,7 @@
 
 #include "core/line_channel.h"
 #include "engine/together.h"
-#include "output/process_end.h"
+#include "supervisor/process_end.h"
 #include "tasks/task_protocol.h"
 
 namespace nearfar {

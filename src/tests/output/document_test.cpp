@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "output/account.h"
-#include "output/teller.h"
+#include "supervisor/account.h"
+#include "supervisor/teller.h"
 
 namespace nearfar {
 namespace {

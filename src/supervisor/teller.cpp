@@ -1,4 +1,4 @@
-#include "output/teller.h"
+#include "supervisor/teller.h"
 
 #include "output/table.h"
 

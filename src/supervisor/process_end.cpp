@@ -1,4 +1,4 @@
-#include "output/process_end.h"
+#include "supervisor/process_end.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

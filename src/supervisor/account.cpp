@@ -1,11 +1,11 @@
-#include "output/account.h"
+#include "supervisor/account.h"
 
 #include <algorithm>
 #include <set>
 #include <stdexcept>
 
 #include "output/table.h"
-#include "output/teller.h"
+#include "supervisor/teller.h"
 
 namespace nearfar {
 namespace {

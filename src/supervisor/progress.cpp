@@ -1,4 +1,4 @@
-#include "output/progress.h"
+#include "supervisor/progress.h"
 
 #include <unistd.h>
 

@@ -13,7 +13,7 @@
 
 #include "output/common_options.h"
 #include "output/document.h"
-#include "output/teller.h"
+#include "supervisor/teller.h"
 
 namespace nearfar {
 

@@ -1,10 +1,10 @@
-#include "output/account.h"
+#include "supervisor/account.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "output/teller.h"
+#include "supervisor/teller.h"
 
 namespace nearfar {
 namespace {

@@ -1,4 +1,4 @@
-#include "output/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

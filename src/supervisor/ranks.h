@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "output/account.h"
+#include "supervisor/account.h"
 
 namespace nearfar {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cell/matrix.h"
+#include "engine/session_loop.h"
 #include "output/command_line.h"
 #include "output/document.h"
-#include "output/session_loop.h"
 
 namespace nearfar {
 

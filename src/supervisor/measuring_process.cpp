@@ -1,4 +1,4 @@
-#include "output/measuring_process.h"
+#include "supervisor/measuring_process.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>

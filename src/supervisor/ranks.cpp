@@ -1,4 +1,4 @@
-#include "output/ranks.h"
+#include "supervisor/ranks.h"
 
 #include <cerrno>
 #include <csignal>

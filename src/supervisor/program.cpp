@@ -1,4 +1,4 @@
-#include "output/program.h"
+#include "supervisor/program.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "output/supervisor.h"
+#include "supervisor/supervisor.h"
 
 namespace nearfar {
 namespace {

@@ -1,9 +1,9 @@
-#include "output/starter.h"
+#include "supervisor/starter.h"
 
 #include <csignal>
 
 #include "core/clock.h"
-#include "output/process_end.h"
+#include "supervisor/process_end.h"
 
 namespace nearfar {
 namespace {

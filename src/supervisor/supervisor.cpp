@@ -1,4 +1,4 @@
-#include "output/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -16,14 +16,14 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/trouble.h"
-#include "output/account.h"
-#include "output/measuring_process.h"
 #include "output/print_text.h"
-#include "output/process_end.h"
-#include "output/progress.h"
-#include "output/ranks.h"
-#include "output/starter.h"
 #include "output/table.h"
+#include "supervisor/account.h"
+#include "supervisor/measuring_process.h"
+#include "supervisor/process_end.h"
+#include "supervisor/progress.h"
+#include "supervisor/ranks.h"
+#include "supervisor/starter.h"
 
 namespace nearfar {
 namespace {

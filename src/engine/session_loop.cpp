@@ -1,4 +1,4 @@
-#include "output/session_loop.h"
+#include "engine/session_loop.h"
 
 #include <cmath>
 #include <numeric>
