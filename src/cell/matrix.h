@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cell/cell.h"
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "node/node.h"
 
 namespace nearfar {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"

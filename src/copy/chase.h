@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"
 #include "memory/host_memory.h"

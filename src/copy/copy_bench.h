@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 #include "copy/copy_setting.h"
 #include "engine/session_loop.h"
 #include "gpu/gpu_device.h"

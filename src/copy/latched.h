@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/route.h"
 

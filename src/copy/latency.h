@@ -4,7 +4,8 @@
 
 #include <functional>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 #include "copy/copy_setting.h"
 
 namespace nearfar {

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 #include "copy/copy_setting.h"
 
 namespace nearfar {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
 #include "copy/copy_setting.h"
 #include "copy/quick.h"
 

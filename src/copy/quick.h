@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 #include "engine/session_loop.h"
 
 namespace nearfar {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "engine/window.h"
 
 namespace nearfar {

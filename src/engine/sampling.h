@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "core/statistics.h"
 #include "engine/window.h"
 
 namespace nearfar {

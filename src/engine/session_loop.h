@@ -4,7 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 
 namespace nearfar {
 

@@ -5,7 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 #include "engine/sampling.h"
 
 namespace nearfar {

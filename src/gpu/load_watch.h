@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "gpu/gpu_device.h"
 #include "node/nvml.h"
 

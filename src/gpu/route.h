@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cell/cell.h"
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
 #include "memory/copy_series.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"
 #include "node/node.h"

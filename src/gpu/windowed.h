@@ -4,7 +4,6 @@
 #include <functional>
 #include <vector>
 
-#include "cell/measure.h"
 #include "engine/checked_run.h"
 #include "engine/together.h"
 #include "gpu/chunks.h"

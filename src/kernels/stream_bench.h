@@ -7,7 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/policy.h"
+#include "cell/results.h"
 #include "engine/session_loop.h"
 #include "memory/host_memory.h"
 #include "node/node.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "engine/agreed_window.h"
 #include "engine/data_mover.h"
 #include "mpi/contention_options.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cell/cell.h"
-#include "cell/measure.h"
+#include "cell/policy.h"
 #include "output/common_options.h"
 
 namespace nearfar {

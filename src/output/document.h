@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "node/node.h"
 #include "output/json.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "cell/measure.h"
+#include "cell/results.h"
 
 namespace nearfar {
 

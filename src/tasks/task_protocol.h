@@ -15,7 +15,7 @@
 #include <cstddef>
 
 #include "cell/cell.h"
-#include "cell/measure.h"
+#include "cell/results.h"
 #include "core/message.h"
 
 namespace nearfar::task_word {

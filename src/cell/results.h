@@ -1,7 +1,6 @@
-// What programs say of cells, and how they measure them.
+// What programs say of cells and subjects.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -103,28 +102,6 @@ struct GpuUnderLoad {
 struct SizeCurve {
     std::string cell;
     double half_bandwidth_bytes;
-};
-
-struct Policy {
-    double budget = 0;              // seconds for all cells together; 0: each takes what it needs
-    double target = 0.005;          // half-width of the median's interval, relative
-    double latched_seconds = 0.5;   // the most for one lone flow
-    double windowed_seconds = 0.3;  // the most for one window: 21 sub-windows of 13 ms fit
-    double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
-    double stream_seconds = 1.5;    // the most for one window of STREAM: passes over large arrays take their time
-    double warm_up_seconds = 0.3;
-    double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
-    double hang_seconds = 30.0;      // a cell that takes longer hangs
-    bool latency = false;            // latencies of lone flows in place of rates
-    std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
-    bool even_if_busy = false;       // measure GPUs that other processes use
-    bool each_alone = false;         // --quick without company: a process ended while several cells were measured
-    bool quick = false;              // pairs of GPUs together, few samples, suspects once more
-    bool all = false;                // without cells: those too that another one stands for
-    std::vector<Cell> aggressors;    // run in the background, beside everything that is measured
-    double sample_seconds = 0.0105;  // of a sample
-    int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
-    std::size_t most_samples = 31;   // no look at more than these; one of `looks`
 };
 
 // One rank of a run, as the launcher left it.
