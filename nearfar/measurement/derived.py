@@ -88,7 +88,7 @@ def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metri
         shared = {flow.flow: flow for flow in result.flows if flow.tasks is not None and flow.tasks.least is not None}
         if cell is None or cell not in by_cell or not shared or len(shared) < len(cell.flows):
             continue
-        beside = {m.flow or m.cell.flows[0]: m.value for m in by_cell.get(_with_one_task(cell), [])}
+        beside = {m.flow or m.cell.flows[0]: m.median or m.value for m in by_cell.get(_with_one_task(cell), [])}
         first = by_cell[cell][0]
         slowest = {
             flow: each.tasks.least for flow, each in shared.items() if each.tasks and each.tasks.least is not None
@@ -156,6 +156,9 @@ def _derived(
         least=None,
         most=None,
         samples=(),
+        plateau=None,
+        median=None,
+        steadiness=None,
     )
 
 

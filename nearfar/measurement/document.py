@@ -1,4 +1,4 @@
-"""Reading, validating and writing measurement documents (``nearfar-measurement/1``)."""
+"""Reading, validating and writing measurement documents (``nearfar-measurement/2``; version 1 is read too)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
 SCHEMA_NAME = "nearfar-measurement"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
 CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch")
@@ -26,7 +26,9 @@ CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.l
 class Rate:
     """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where there is none.
 
-    ``least`` and ``most`` are the extremes of the ``n`` values, ``samples`` the values, where they are given.
+    ``least`` and ``most`` are the extremes of the ``n`` values, ``samples`` the values, where they are given. ``plateau`` is what
+    the path can do, ``interval`` its own, ``steadiness`` the median over it (of times its inverse); None where the figure has none
+    (one visit, tasks that share a flow, documents of version 1).
     """
 
     unit: str
@@ -36,6 +38,19 @@ class Rate:
     least: float | None = None
     most: float | None = None
     samples: tuple[float, ...] = ()
+    plateau: float | None = None
+    interval: tuple[float, float] | None = None
+    steadiness: float | None = None
+
+    @property
+    def value(self) -> float:
+        """The figure that is judged: the plateau where there is one, else the median."""
+        return self.median if self.plateau is None else self.plateau
+
+    @property
+    def value_interval(self) -> tuple[float, float] | None:
+        """The interval of ``value``."""
+        return self.ci if self.plateau is None else self.interval
 
 
 @dataclass(frozen=True)
@@ -219,7 +234,7 @@ def _check_version(raw: Any, source: str) -> None:
 def _validator() -> Any:
     import jsonschema
 
-    return jsonschema.Draft7Validator(schema("measurement-1"))
+    return jsonschema.Draft7Validator(schema("measurement-2"))
 
 
 def _result(entry: dict[str, Any], source: str, index: int) -> Result:
@@ -271,12 +286,16 @@ def _lone(text: str, source: str, place: list[Any]) -> Flow:
 
 
 def _rate(entry: dict[str, Any]) -> Rate:
-    ci = entry.get("ci")
-    interval = (float(ci[0]), float(ci[1])) if ci else None
+    interval = _pair(entry.get("ci"))
     samples = tuple(entry.get("samples") or ())
     return Rate(
-        entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"), samples
-    )
+        entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"), samples,
+        entry.get("plateau"), _pair(entry.get("interval")), entry.get("steadiness"),
+    )  # fmt: skip
+
+
+def _pair(numbers: list[float] | None) -> tuple[float, float] | None:
+    return (float(numbers[0]), float(numbers[1])) if numbers else None
 
 
 def _unknown(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -57,9 +57,9 @@ def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Met
             flow=flow,
             total=total,
             path_class=path_class,
-            value=rate.median,
+            value=rate.value,
             unit=rate.unit,
-            ci=rate.ci,
+            ci=rate.value_interval,
             converged=result.converged,
             verified=result.verified,
             ceiling=ceiling,
@@ -73,6 +73,9 @@ def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Met
             samples=rate.samples,
             bytes=result.bytes,
             derived=derived,
+            plateau=rate.plateau,
+            median=rate.median,
+            steadiness=rate.steadiness,
         )
 
     if cell.lone:

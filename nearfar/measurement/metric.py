@@ -26,7 +26,8 @@ class Metric:
     cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``derived`` is what it
     is beside a measured rate (``over_near``, ``latency_copy``; empty for a rate). ``beside`` and ``remeasured`` are the result's;
     ``samples`` are its ``n`` samples, ``least`` and ``most`` their extremes, where they are known; ``bytes`` is the size of a
-    transfer. A derived figure has ``n`` and ``bytes`` of the one that it is made of, and no samples.
+    transfer. A derived figure has ``n`` and ``bytes`` of the one that it is made of, and no samples. ``value`` is the plateau where
+    there is one, else the median; ``ci`` is its interval.
     """
 
     name: str
@@ -50,6 +51,9 @@ class Metric:
     samples: tuple[float, ...] = ()
     bytes: int | None = None
     derived: str = ""
+    plateau: float | None = None
+    median: float | None = None
+    steadiness: float | None = None
 
     @property
     def class_in_name(self) -> str:
@@ -88,6 +92,9 @@ class SubjectMetric:
     question: str = ""
     contended: bool = False
     derived: str = ""
+    plateau: float | None = None
+    median: float | None = None
+    steadiness: float | None = None
 
 
 #: Any figure that is judged.

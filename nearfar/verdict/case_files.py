@@ -105,7 +105,7 @@ def observation(node: Node, node_type: str | None = None) -> Document:
     """A document without figures, for a check that only looks at the node; modelled where it is of a ``node_type``."""
     kind, program = ("measured", "nearfar detect") if node_type is None else ("modelled", "nearfar predict")
     return from_raw({
-        "schema": "nearfar-measurement/1", "kind": kind, "program": {"name": program},
+        "schema": "nearfar-measurement/2", "kind": kind, "program": {"name": program},
         **({} if node_type is None else {"node_type": node_type}),
         "node": node_to_document(node), "results": [], "skipped": [], "failed": [],
     })  # fmt: skip

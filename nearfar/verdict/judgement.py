@@ -156,6 +156,7 @@ def _judge_metric(
         degraded_below=None if reference is None else reference.degraded_below,
         baseline=None if before is None else PastRuns(before.median, len(before.values), before.since),
         verdict=verdict, reason=reason,
+        plateau=metric.plateau, median=metric.median, steadiness=metric.steadiness,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from . import build_provenance, verdict_file
 from .verdict_types import Verdict
 
 _MODELLED_SUFFIX = "-modelled"
+_DOCUMENTS = ("nearfar-measurement/2", "nearfar-measurement/1")
 
 
 def worst(verdicts: list[str]) -> str:
@@ -94,7 +95,7 @@ class RunDirectory:
 
 def read(folder: Path) -> RunDirectory:
     """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""
-    raw = _load(folder / "run.json", "nearfar-run/1", {"system": str, "verdict": str})
+    raw = _load(folder / "run.json", ("nearfar-run/1",), {"system": str, "verdict": str})
     if raw is None:
         raise NearfarError(
             f"{folder / 'run.json'}: not there; name a run directory, as ./validate prints them, or 'latest'"
@@ -110,7 +111,7 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
         (each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=lambda each: check_rank(each.name)
     )
     checks = tuple(map(_check, folders))
-    observed = _load(place / "node.json", None, {})
+    observed = _load(place / "node.json", (), {})
     if not checks and observed is None:
         return None
     verdicts = [check.verdict for check in checks if check.verdict]
@@ -159,17 +160,18 @@ def _is_check(folder: Path) -> bool:
 
 
 def _check(folder: Path) -> CheckRecord:
-    document = _load(folder / verdict_file.DOCUMENT, "nearfar-measurement/1", {"results": list})
+    document = _load(folder / verdict_file.DOCUMENT, _DOCUMENTS, {"results": list})
     return CheckRecord(folder.name, folder, verdict_file.read(folder), document)
 
 
-def _load(path: Path, schema: str | None, needed: dict[str, type]) -> dict[str, Any] | None:
-    """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values."""
+def _load(path: Path, schemas: tuple[str, ...], needed: dict[str, type]) -> dict[str, Any] | None:
+    """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values, ``schemas``
+    what it may call itself, the present one first; none: anything."""
     data = verdict_file.load_object(path)
     if data is None:
         return None
-    if schema is not None:
-        verdict_file.check_schema(path, schema, data.get("schema"))
+    if schemas:
+        verdict_file.check_schema(path, schemas[0], data.get("schema"), schemas[1:])
     for key, kind in needed.items():
         if not isinstance(data.get(key), kind):
             raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")

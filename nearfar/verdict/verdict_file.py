@@ -55,9 +55,9 @@ def load_object(path: Path) -> dict[str, Any] | None:
     return data
 
 
-def check_schema(path: Path, wanted: str, found: Any) -> None:
-    """Raise ``NearfarError`` where a file calls itself otherwise than ``wanted`` (``nearfar-run/1``)."""
-    if found == wanted:
+def check_schema(path: Path, wanted: str, found: Any, older: tuple[str, ...] = ()) -> None:
+    """Raise ``NearfarError`` where a file calls itself otherwise than ``wanted`` (``nearfar-run/1``) or one of the ``older``."""
+    if found == wanted or found in older:
         return
     name, _, version = wanted.partition("/")
     other, _, newer = str(found).partition("/")

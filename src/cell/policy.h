@@ -10,8 +10,8 @@ namespace nearfar {
 
 struct Policy {
     double budget = 0;              // seconds for all cells together; 0: each takes what it needs
-    double target = 0.005;          // half-width of the median's interval, relative
-    double latched_seconds = 0.5;   // the most for one lone flow
+    double target = 0.005;          // within which figures are alike, relative: warm-up; the best visit and the next best one
+    double latched_seconds = 0.5;   // the most for one visit to a lone flow
     double windowed_seconds = 0.3;  // the most for one window: 21 sub-windows of 13 ms fit
     double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
     double stream_seconds = 1.5;    // the most for one window of STREAM: passes over large arrays take their time
@@ -25,9 +25,13 @@ struct Policy {
     bool quick = false;              // pairs of GPUs together, few samples, suspects once more
     bool all = false;                // without cells: those too that another one stands for
     std::vector<Cell> aggressors;    // run in the background, beside everything that is measured
+    std::size_t samples = 6;         // in a visit to a cell, or in a window
     double sample_seconds = 0.0105;  // of a sample
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
-    std::size_t most_samples = 31;   // no look at more than these; one of `looks`
+    int least_visits = 3;            // to a cell
+    int most_visits = 8;
+    double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
+    double later_visits = 1;       // seconds between visits, at least, of a cell that was visited least_visits times
 };
 
 }  // namespace nearfar

@@ -8,10 +8,17 @@
 
 #include "cell/cell.h"
 #include "core/statistics.h"
+#include "core/visits.h"
 #include "node/node.h"
 #include "node/nvml.h"
 
 namespace nearfar {
+
+// A driving thread's CPUs, and what they gave.
+struct TriedCpus {
+    std::vector<int> cpus;
+    double median = 0;
+};
 
 struct FlowResult {
     Flow flow;
@@ -22,7 +29,8 @@ struct FlowResult {
     std::vector<int> memory_nodes;  // where the host pages are, in effect
     LinkState link;                 // under load
     std::optional<double> best;     // GB/s, STREAM only
-    std::optional<Summary> tasks;   // spread over the tasks of /xK: each task's median, GB/s
+    std::vector<TriedCpus> tried;   // of a latency: one for each visit
+    std::optional<Summary> tasks;   // spread over the tasks of /xK: each task's median of the last visit, GB/s
 };
 
 // What a flow in the background moved while a cell was measured.
@@ -49,7 +57,10 @@ struct CellResult {
     const char* unit = "GB/s";  // of all its figures
     Cell cell;
     std::size_t bytes = 0;  // in one copy (latched) or chunk (windowed), the largest of the flows
+    // Of one visit: it has all its samples, and nothing stopped meanwhile. Of several: the best was reached again (a plateau), or the
+    // interval is narrow.
     bool converged = false;
+    std::vector<Visit> visits;         // each with so many of the samples of every figure of the cell itself
     std::optional<Verified> verified;  // nothing: nothing was compared
     std::string method;                // "latched" or "windowed"
     std::vector<FlowResult> flows;
@@ -57,8 +68,6 @@ struct CellResult {
     std::vector<AggressorRate> aggressors;  // never part of the total
     bool remeasured = false;                // --quick: it was a suspect, and this is what the usual way says of it
     Summary total;                          // GB/s
-    double begin = 0;                       // when its samples were taken, on CLOCK_MONOTONIC
-    double end = 0;
     double seconds = 0;
     double verify_seconds = 0;
 };
@@ -123,6 +132,7 @@ struct MpiFacts {
 // What has been measured so far; complete after measure().
 struct Session {
     std::vector<CellResult> results;
+    std::map<std::string, std::vector<CellResult>> so_far;  // of cells that are not finished, by their text
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
     std::vector<GpuUnderLoad> gpus_under_load;

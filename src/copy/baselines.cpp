@@ -18,16 +18,27 @@ std::vector<Route> Baselines::fitting_routes(const Flow& flow, const FlowBuffers
                                    [&](const Route& route) { return probed_rate(route, policy); });
 }
 
-const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds) {
+bool Baselines::has_solo(const Flow& flow, ChunkLength length, int round) const {
+    const auto known = solos_.find({flow.alone().text(), length});
+    return known != solos_.end() && known->second.round == round;
+}
+
+const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds, int round) {
     const Flow one = flow.alone();
-    const auto known = solos_.find({one.text(), length});
-    if (known != solos_.end()) return known->second;
+    Solo& solo = solos_[{one.text(), length}];
+    if (solo.round == round) return solo.rate;
     std::vector<Route> routes = plan_routes(one, buffers_of(Cell{{one}})[0], buffers_, node_, gpus_, 1);
     const std::size_t chunk = chunk_for(probed_rate(routes[0], policy), routes[0].bytes(), length);
     const CheckedOutcome checked =
         run_checked({checked_mover(routes[0], chunk, 0)}, window_policy(policy, length), seconds, nullptr);
     checked.require();
-    return solos_[{one.text(), length}] = checked.moved.rates[0];
+    const TogetherOutcome& moved = checked.moved;
+    std::vector<double> samples = solo.rate.samples;
+    samples.insert(samples.end(), moved.rates[0].samples.begin(), moved.rates[0].samples.end());
+    solo.visits.push_back({moved.begin, moved.end, moved.rates[0].n()});
+    solo.rate = summarise(std::move(samples), solo.visits);
+    solo.round = round;
+    return solo.rate;
 }
 
 Policy window_policy(const Policy& policy, ChunkLength length) {

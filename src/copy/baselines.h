@@ -1,4 +1,4 @@
-// What a flow does without company: measured once, and shared by all cells.
+// What a flow does without company: measured once in each round, and shared by all cells.
 #pragma once
 
 #include <map>
@@ -26,16 +26,22 @@ public:
     // plan_routes over buffers that are made larger first where they are too small for the rate and memory allows (buffer_for).
     std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, int threads, const Policy& policy);
 
-    bool has_solo(const Flow& flow, ChunkLength length) const { return solos_.count({flow.alone().text(), length}) != 0; }
-    // A flow's rate alone, by one task, in a window of its own; at most `seconds` where it is not known yet.
-    const Summary& solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds);
+    bool has_solo(const Flow& flow, ChunkLength length, int round) const;
+    // A flow's rate alone, by one task, in a window of its own, over all rounds so far; at most `seconds` where this round has none yet.
+    const Summary& solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds, int round);
 
 private:
+    struct Solo {
+        Summary rate;
+        std::vector<Visit> visits;
+        int round = -1;  // the last one that it was measured in
+    };
+
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
     Buffers& buffers_;
     std::map<std::string, double> probed_;
-    std::map<std::pair<std::string, ChunkLength>, Summary> solos_;
+    std::map<std::pair<std::string, ChunkLength>, Solo> solos_;
 };
 
 // Fewer chunks in a sample where each is longer.

@@ -93,7 +93,7 @@ Summary ChaseBench::latency(const Route& route, const Policy& policy, double sec
         return static_cast<double>(milliseconds) * 1e3;
     };
     const Summary summary =
-        sample_until_narrow(policy, seconds, [&] { return (run(long_run) - run(short_run)) / (long_run - short_run); });
+        take_samples(policy, seconds, [&] { return (run(long_run) - run(short_run)) / (long_run - short_run); });
     for (const cudaEvent_t event : raw) cudaEventDestroy(event);
     check(cudaMemcpy(&far.next_line, at, sizeof *at, cudaMemcpyDeviceToHost), "cudaMemcpy");
     return summary;

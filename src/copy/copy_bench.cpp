@@ -92,11 +92,12 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
     set_up(buffers, session);
     Baselines baselines(node_, gpus_, buffers);
     ChaseBench chases(node_, gpus_);
-    CopySetting setting{node_, gpus_, buffers, peers, tasks_, watch_, baselines, chases};
+    CopySetting setting{node_, gpus_, buffers, peers, tasks_, watch_, baselines, chases, 0};
     Background background(aggressor_flows(policy_.aggressors, node_, gpus_, environment_, policy_.hang_seconds * task_patience),
                           policy_.hang_seconds / 2);
-    const auto alone = [&](const Cell& cell, const Policy& policy, double seconds) {
+    const auto alone = [&](const Cell& cell, const Policy& policy, double seconds, int round) {
         try {
+            setting.round = round;
             for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);  // a lost one is the cell's failure in every process
             lost_.require_process();
             return measure_beside(background, [&] { return measure_cell(cell, policy, seconds, setting); });
@@ -108,8 +109,8 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
     if (policy_.quick)
         measure_quickly(setting, alone, session, progress);
     else
-        measure_in_order(cells_, policy_, now(), session, progress,
-                         [&](const Cell& cell, double seconds) { return alone(cell, policy_, seconds); });
+        measure_in_rounds(cells_, policy_, now(), session, progress,
+                          [&](const Cell& cell, double seconds, int round) { return alone(cell, policy_, seconds, round); });
     tasks_.dismiss();
     if (!policy_.latency) session.curves = size_curves(session.results);
     session.gpus_under_load = watch_.seen(gpus_of(cells_));

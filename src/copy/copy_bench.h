@@ -8,7 +8,7 @@
 #include "cell/policy.h"
 #include "cell/results.h"
 #include "copy/copy_setting.h"
-#include "engine/session_loop.h"
+#include "engine/rounds.h"
 #include "gpu/gpu_device.h"
 #include "gpu/load_watch.h"
 #include "gpu/lost_gpu.h"
@@ -24,7 +24,7 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
-    // Measures the cells in order into `session`: what cannot be measured is skipped or failed with its reason, and the rest
+    // Measures the cells in rounds into `session`: what cannot be measured is skipped or failed with its reason, and the rest
     // goes on. `end` is called when all were, before anything is taken down.
     void measure(
         Session& session, const Progress& progress, const std::function<void()>& end = [] {});
@@ -39,7 +39,8 @@ private:
     LoadWatch watch_;
     TaskPool tasks_;
 
-    using MeasureAlone = std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds)>;
+    using MeasureAlone =
+        std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds, int round)>;
 
     void set_up(Buffers& buffers, Session& session);
     void plan(const Cell& cell, Buffers& buffers);

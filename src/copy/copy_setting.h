@@ -23,6 +23,7 @@ struct CopySetting {
     LoadWatch& watch;
     Baselines& baselines;
     ChaseBench& chases;
+    int round;  // of visits, from 0 on
 };
 
 }  // namespace nearfar

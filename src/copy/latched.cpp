@@ -13,7 +13,6 @@ namespace {
 
 constexpr int most_queued = 64;  // a deep queue behind a closed latch can block the host for ever
 constexpr int most_attempts = 8;
-constexpr double long_autocorrelation = 0.6;
 
 // The kernel looks at it meanwhile.
 void open_latch(LatchFlag& flag) { __atomic_store_n(&flag.open, 1, __ATOMIC_RELEASE); }
@@ -70,8 +69,8 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
     throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
 }
 
-double LatchedSampler::warm_up(const std::function<void()>& under_load) {
-    const double end = now() + policy_.warm_up_seconds;
+double LatchedSampler::warm_up(double seconds, const std::function<void()>& under_load) {
+    const double end = now() + std::min(seconds, policy_.warm_up_seconds);
     double before = 0;
     double last = sample(1, under_load);
     while (now() < end && !interrupted()) {
@@ -85,26 +84,19 @@ double LatchedSampler::warm_up(const std::function<void()>& under_load) {
 
 LatchedSampler::Outcome LatchedSampler::measure(double seconds, const std::function<void()>& under_load) {
     const double end = now() + seconds;
-    const double rate = warm_up(under_load);
+    const double rate = warm_up(seconds / 2, under_load);
     const double one_copy = static_cast<double>(bytes_) / (rate * 1e9);
-    int copies = std::clamp(static_cast<int>(std::lround(policy_.sample_seconds / one_copy)), 1, most_queued);
+    const int copies = std::clamp(static_cast<int>(std::lround(policy_.sample_seconds / one_copy)), 1, most_queued);
     std::vector<double> samples;
     Outcome outcome;
-    outcome.begin = now();
-    for (const std::size_t look : looks) {
-        while (samples.size() < look && (samples.size() < looks.front() || now() < end) && !interrupted())
-            samples.push_back(sample(copies, nullptr));
-        if (samples.size() < look) break;
-        if (look >= policy_.most_samples || summarise(samples).half_width() <= policy_.target) break;
-        // Samples that resemble their neighbours say less than their number: fewer, longer ones from here on.
-        if (look > looks.front() && lag_one_autocorrelation(samples) > long_autocorrelation && copies * 2 <= most_queued) {
-            copies *= 2;
-            samples.clear();
-        }
-    }
-    outcome.end = now();
-    if (!samples.empty()) outcome.rate = summarise(samples);
-    outcome.converged = samples.size() >= looks.front() && outcome.rate.half_width() <= policy_.target;
+    outcome.visit.begin = now();
+    while (samples.size() < policy_.samples && (samples.empty() || now() < end) && !interrupted())
+        samples.push_back(sample(copies, nullptr));
+    if (samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
+    outcome.visit.end = now();
+    outcome.visit.samples = samples.size();
+    outcome.complete = samples.size() == policy_.samples;
+    outcome.rate = summarise(std::move(samples));
     return outcome;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "cell/policy.h"
+#include "core/visits.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/route.h"
 
@@ -22,13 +23,12 @@ public:
 
     struct Outcome {
         Summary rate;
-        bool converged = false;
-        double begin = 0;  // of the samples, on CLOCK_MONOTONIC
-        double end = 0;
+        Visit visit;
+        bool complete = false;  // all samples that were asked for
     };
 
-    // Samples until the interval of the median is narrow enough, at most `seconds`. `under_load` is called once, while copies
-    // are under way. The calling thread is the one that drives.
+    // Takes `policy.samples` samples in at most about `seconds`; one at least. `under_load` is called once, while copies are under way.
+    // The calling thread is the one that drives. Throws Prevented where it was interrupted before the first.
     Outcome measure(double seconds, const std::function<void()>& under_load);
 
 private:
@@ -42,7 +42,7 @@ private:
 
     // Rate of `copies` copies in GB/s.
     double sample(int copies, const std::function<void()>& under_load);
-    double warm_up(const std::function<void()>& under_load);
+    double warm_up(double seconds, const std::function<void()>& under_load);
 };
 
 }  // namespace nearfar

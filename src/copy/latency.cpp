@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t tiny_copy = 8;
 constexpr int calls_a_sample = 300;
 constexpr double microsecond = 1e-6;
+constexpr std::size_t cpus_tried = 4;
 
 // Time of one call, from enqueueing to completion, in microseconds: the median over a batch, which waking up rarely disturbs.
 double completion_time(cudaStream_t stream, const std::function<void()>& enqueue) {
@@ -34,33 +35,35 @@ double completion_time(cudaStream_t stream, const std::function<void()>& enqueue
     return times[calls_a_sample / 2];
 }
 
+// Which CPU drives in a round: a few of the cores in turn, because one (a virtual one above all) can cost half as much again as its like.
+int cpu_of_round(const std::vector<int>& cpus, const Node& node, int round) {
+    std::vector<int> cores = intersection(cpus, node.one_cpu_a_core);
+    if (cores.empty()) cores = cpus;
+    const std::size_t tried = std::min(cpus_tried, cores.size());
+    return cores[static_cast<std::size_t>(round) % tried * cores.size() / tried];
+}
+
 // A copy of a few bytes of the flow, from its enqueueing until its completion is seen by the host; by the calling thread.
 Summary copy_latency(const Route& route, const Policy& policy, double seconds) {
     route.make_current();
-    return sample_until_narrow(policy, seconds,
-                               [&] { return completion_time(route.stream(), [&] { route.queue_copy(tiny_copy); }); });
+    return take_samples(policy, seconds, [&] { return completion_time(route.stream(), [&] { route.queue_copy(tiny_copy); }); });
 }
 
 // An empty kernel, likewise.
 Summary launch_latency(const Route& route, const Policy& policy, double seconds) {
     route.make_current();
-    return sample_until_narrow(policy, seconds,
-                               [&] { return completion_time(route.stream(), [&] { queue_nothing(route.stream()); }); });
+    return take_samples(policy, seconds, [&] { return completion_time(route.stream(), [&] { queue_nothing(route.stream()); }); });
 }
 
 }  // namespace
 
-Summary sample_until_narrow(const Policy& policy, double seconds, const std::function<double()>& sample) {
+Summary take_samples(const Policy& policy, double seconds, const std::function<double()>& sample) {
     const double end = now() + seconds;
     sample();  // warm-up
     std::vector<double> samples;
-    for (const std::size_t look : looks) {
-        while (samples.size() < look && (samples.size() < looks.front() || now() < end) && !interrupted())
-            samples.push_back(sample());
-        if (samples.size() < look || summarise(samples).half_width() <= policy.target) break;
-    }
-    if (samples.size() < looks.front()) throw Prevented("interrupted", "interrupted while it was measured");
-    return summarise(samples);
+    while (samples.size() < policy.samples && (samples.empty() || now() < end) && !interrupted()) samples.push_back(sample());
+    if (samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
+    return summarise(std::move(samples));
 }
 
 std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
@@ -70,7 +73,7 @@ std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& policy
     const std::vector<Route> routes =
         plan_routes(cell.flows[0], buffers_of(cell)[0], setting.buffers, setting.node, setting.gpus, 1);
     const Route& route = routes[0];
-    const std::vector<int> cpus = bind_thread(route.cpus());
+    const std::vector<int> cpus = bind_thread({cpu_of_round(route.cpus(), setting.node, setting.round)});
     const double share = std::min(seconds / 3, policy.latched_seconds);
     std::vector<CellResult> results;
     double begin = now();
@@ -81,12 +84,13 @@ std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& policy
         result.cell = cell;
         result.bytes = bytes;
         result.method = quantity;
-        result.converged = time.half_width() <= policy.target;
+        result.converged = time.n() == policy.samples;
+        const double end = now();
+        result.visits = {{std::exchange(begin, end), end, time.n()}};
         result.total = time;
-        result.begin = std::exchange(begin, now());
-        result.end = begin;
         result.flows.push_back(flow_result(route, time, cpus, {}, setting.gpus));
         result.flows[0].ceiling.reset();  // of the rate, not of this
+        result.flows[0].tried = {{cpus, time.median}};
         results.push_back(std::move(result));
     };
     keep("latency.copy", tiny_copy, copy_latency(route, policy, share));

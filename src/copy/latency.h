@@ -10,10 +10,11 @@
 
 namespace nearfar {
 
-// All latencies of a lone flow by a copy engine, each a result, at most `seconds` together. Throws Prevented where the cell is another.
+// All latencies of a lone flow by a copy engine, each a result, at most `seconds` together, driven by the CPU whose turn it is in this
+// round. Throws Prevented where the cell is another.
 std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 
-// Samples until the interval of the median is narrow enough or time is up; throws Prevented where not even six could be had.
-Summary sample_until_narrow(const Policy& policy, double seconds, const std::function<double()>& sample);
+// `policy.samples` samples, fewer where time is up; throws Prevented where it was interrupted before the first.
+Summary take_samples(const Policy& policy, double seconds, const std::function<double()>& sample);
 
 }  // namespace nearfar

@@ -53,7 +53,6 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
         const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
             if (results.empty()) link = setting.watch.look(route.gpu());
         });
-        if (outcome.rate.n() < looks.front()) throw Prevented("interrupted", "interrupted while it was measured");
         const double measured = now();
         CellResult result;
         result.verified = route.verify();
@@ -61,10 +60,9 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
         result.cell = cell;
         result.method = "latched";
         result.bytes = bytes;
-        result.converged = outcome.converged;
+        result.converged = outcome.complete;
+        result.visits = {outcome.visit};
         result.total = outcome.rate;
-        result.begin = outcome.begin;
-        result.end = outcome.end;
         result.flows.push_back(flow_result(route, outcome.rate, cpus, link, setting.gpus));
         results.push_back(std::move(result));
     }
@@ -111,12 +109,13 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
 // What each flow does alone. Half of the flows are measured before the cell and half after it: drift then falls on both.
 class Solos {
 public:
-    Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, Baselines& baselines)
-        : cell_(cell), length_(length), policy_(policy), baselines_(baselines), found_(cell.flows.size(), nullptr),
-          wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
-        // Those that are known already cost nothing; the cell itself may take as long as all that are not.
-        const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(),
-                                           [&](const Flow& flow) { return wanted_ && !baselines.has_solo(flow, length); });
+    Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
+        : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines), round_(setting.round),
+          found_(cell.flows.size(), nullptr), wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
+        // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
+        const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
+            return wanted_ && !baselines_.has_solo(flow, length, round_);
+        });
         seconds_of_cell_ = std::min(policy.windowed_seconds, unknown > 0 ? seconds / 2 : seconds);
         if (unknown > 0) seconds_of_each_ = std::min(policy.solo_seconds, seconds / 2 / static_cast<double>(unknown));
     }
@@ -132,6 +131,7 @@ private:
     ChunkLength length_;
     const Policy& policy_;
     Baselines& baselines_;
+    int round_;
     std::vector<const Summary*> found_;
     bool wanted_;
     double seconds_of_cell_ = 0;
@@ -139,7 +139,7 @@ private:
 
     void measure(std::size_t first, std::size_t end) {
         for (std::size_t i = first; wanted_ && i < end; ++i)
-            found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_);
+            found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_, round_);
     }
 };
 
@@ -147,7 +147,7 @@ private:
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     const ChunkLength length = chunk_length(cell);
     const Window window = plan_window(cell, length, policy, setting);
-    Solos solos(cell, length, policy, seconds, setting.baselines);
+    Solos solos(cell, length, policy, seconds, setting);
     solos.measure_first_half();
     std::map<int, LinkState> links;
     const CheckedOutcome checked = run_checked(window.movers, window_policy(policy, length), solos.seconds_of_cell(), [&] {
@@ -164,10 +164,9 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     result.bytes = window.largest_chunk;
     result.verified = checked.all_verified();
     result.verify_seconds = checked.verify_seconds;
-    result.converged = outcome.converged;
+    result.converged = outcome.complete;
+    result.visits = {{outcome.begin, outcome.end, outcome.total.n()}};
     result.total = outcome.total;
-    result.begin = outcome.begin;
-    result.end = outcome.end;
     std::size_t first = 0;  // of the flow's tasks
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];

@@ -30,18 +30,17 @@ Ready make_ready(const std::vector<Cell>& cells, std::size_t place, const Policy
 }
 
 CellResult result_of(const Cell& cell, Ready& ready, const CheckedOutcome& outcome, std::size_t mover, const LinkState& link,
-                     const std::vector<GpuDevice>& gpus, const Policy& policy) {
+                     const std::vector<GpuDevice>& gpus) {
     const Summary& rate = outcome.moved.rates[mover];
     CellResult result;
     result.cell = cell;
     result.bytes = ready.chunk;
     result.method = "windowed";
-    result.converged = rate.n() >= looks.front() && rate.half_width() <= policy.target;
+    result.converged = outcome.moved.complete;
+    result.visits = {{outcome.moved.begin, outcome.moved.end, rate.n()}};
     result.verified = outcome.verified[mover];
     result.verify_seconds = outcome.verify_seconds / static_cast<double>(outcome.trouble.size());
     result.total = rate;
-    result.begin = outcome.moved.begin;
-    result.end = outcome.moved.end;
     result.flows.push_back(flow_result(ready.route(), rate, outcome.moved.cpus[mover], link, gpus));
     return result;
 }
@@ -77,7 +76,7 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
         SetOutcome& outcome = outcomes[ready[i].place];
         outcome.trouble = checked.trouble[i];
         if (outcome.trouble || checked.moved.rates.empty() || checked.moved.rates[i].min <= 0) continue;
-        outcome.result = result_of(cells[ready[i].place], ready[i], checked, i, links[i], setting.gpus, policy);
+        outcome.result = result_of(cells[ready[i].place], ready[i], checked, i, links[i], setting.gpus);
         for (Ready& other : ready)
             if (other.place != ready[i].place) outcome.result->beside.push_back(other.route().flow().text());
     }

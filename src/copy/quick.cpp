@@ -1,5 +1,7 @@
 #include "copy/quick.h"
 
+#include <algorithm>
+
 #include "copy/suspects.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
@@ -7,12 +9,6 @@
 
 namespace nearfar {
 namespace {
-
-Cell joined(const std::vector<Cell>& cells) {
-    Cell all;
-    for (const Cell& cell : cells) all.flows.insert(all.flows.end(), cell.flows.begin(), cell.flows.end());
-    return all;
-}
 
 class QuickSession {
 public:
@@ -26,41 +22,43 @@ public:
             for (const std::size_t i : set) members.push_back(cells[i]);
             const double seconds = budget.share(weight(members));
             if (members.size() > 1 && seconds > 0 && !interrupted()) {
-                // Its cells as one: should it hang, nobody can know which of them does, and each is measured alone.
-                progress_(done, cells.size(), joined(members).text());
+                // Should it hang, nobody can know which of them does, and each is measured alone.
+                progress_({done, cells.size(), joined(members), texts(members)});
                 members = measure_set(members, seconds);
             }
             for (const Cell& cell : members) {
-                progress_(done, cells.size(), cell.text());
+                progress_({done, cells.size(), cell.text(), {cell.text()}});
                 const double share = seconds / static_cast<double>(set.size());
-                measure_one(cell, share, session_, [&] { return bench_.alone(cell, quick_, share); });
+                look(cell, [&] { return visit(share, [&](double most) { return bench_.alone(cell, quick_, most, 0); }); });
             }
             done += set.size();
         }
     }
 
-    // Not in the session while they are in doubt: should the program have to end there, they count as not measured.
+    // What is in no doubt becomes a result; returns the other cells.
     std::vector<Cell> take_suspects() {
         std::vector<Figure> figures;
-        for (const CellResult& result : session_.results) figures.push_back({bench_.kind(result.cell), result.total.median});
+        for (const CellResult& result : looked_) figures.push_back({bench_.kind(result.cell), result.total.median});
         const std::vector<std::size_t> doubted = suspects(figures);
         std::vector<Cell> cells;
-        for (const std::size_t i : doubted) cells.push_back(session_.results[i].cell);
-        for (auto i = doubted.rbegin(); i != doubted.rend(); ++i)
-            session_.results.erase(session_.results.begin() + static_cast<std::ptrdiff_t>(*i));
+        for (std::size_t i = 0; i < looked_.size(); ++i) {
+            if (std::binary_search(doubted.begin(), doubted.end(), i)) {
+                session_.so_far[looked_[i].cell.text()].clear();
+                cells.push_back(looked_[i].cell);
+            } else {
+                session_.so_far.erase(looked_[i].cell.text());
+                session_.results.push_back(std::move(looked_[i]));
+            }
+        }
         return cells;
     }
 
-    void measure_again(const std::vector<Cell>& cells, Budget& budget) {
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-            progress_(i, cells.size(), cells[i].text());
-            const double seconds = budget.share(weight(cells[i]));
-            measure_one(cells[i], seconds, session_, [&] {
-                std::vector<CellResult> results = bench_.alone(cells[i], usual_, seconds);
-                for (CellResult& result : results) result.remeasured = true;
-                return results;
-            });
-        }
+    void measure_again(const std::vector<Cell>& cells, double begin) {
+        measure_in_rounds(cells, usual_, begin, session_, progress_, [&](const Cell& cell, double seconds, int round) {
+            std::vector<CellResult> results = bench_.alone(cell, usual_, seconds, round);
+            for (CellResult& result : results) result.remeasured = true;
+            return results;
+        });
     }
 
 private:
@@ -69,6 +67,30 @@ private:
     Session& session_;
     const Progress& progress_;
     const QuickBench& bench_;
+    std::vector<CellResult> looked_;  // in doubt until all were looked at
+
+    static std::vector<std::string> texts(const std::vector<Cell>& cells) {
+        std::vector<std::string> found;
+        for (const Cell& cell : cells) found.push_back(cell.text());
+        return found;
+    }
+
+    static std::string joined(const std::vector<Cell>& cells) {
+        std::string all;
+        for (const Cell& cell : cells) all += (all.empty() ? "" : "+") + cell.text();
+        return all;
+    }
+
+    // Keeps what is known of a cell, until all were looked at.
+    void look(const Cell& cell, const std::function<std::vector<CellResult>()>& results) {
+        enter(cell, session_, [&] {
+            for (CellResult& result : results()) {
+                session_.so_far[cell.text()] = {result};
+                looked_.push_back(std::move(result));
+            }
+            return std::vector<CellResult>{};
+        });
+    }
 
     // Returns the cells that have to be measured alone.
     std::vector<Cell> measure_set(const std::vector<Cell>& members, double seconds) {
@@ -81,7 +103,7 @@ private:
                 left.push_back(members[i]);
                 continue;
             }
-            enter(members[i], session_, [&] {
+            look(members[i], [&] {
                 if (outcomes[i].trouble) std::rethrow_exception(outcomes[i].trouble);
                 outcomes[i].result->seconds = spent / static_cast<double>(members.size());
                 return std::vector<CellResult>{*outcomes[i].result};
@@ -94,7 +116,6 @@ private:
 }  // namespace
 
 Policy quick_policy(Policy usual) {
-    usual.most_samples = looks.front();
     usual.sample_seconds /= 2;
     usual.sample_chunks /= 2;
     return usual;
@@ -105,9 +126,7 @@ void measure_quickly(const std::vector<Cell>& cells, const std::vector<std::vect
     QuickSession quick(usual, session, progress, bench);
     Budget budget(usual.budget, begin, weight(cells));
     quick.measure_sets(cells, sets, budget);
-    const std::vector<Cell> doubted = quick.take_suspects();
-    Budget rest(usual.budget, begin, weight(doubted));
-    quick.measure_again(doubted, rest);
+    quick.measure_again(quick.take_suspects(), begin);
 }
 
 }  // namespace nearfar

@@ -10,11 +10,11 @@
 
 #include "cell/policy.h"
 #include "cell/results.h"
-#include "engine/session_loop.h"
+#include "engine/rounds.h"
 
 namespace nearfar {
 
-// The fewest samples that have an interval, each half as long.
+// One visit, with samples half as long.
 Policy quick_policy(Policy usual);
 
 // What became of one cell of a set: its result, or what went wrong with it. Neither: others spoiled it, measure it alone.
@@ -25,13 +25,13 @@ struct SetOutcome {
 
 // How a quick session has cells measured.
 struct QuickBench {
-    std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds)> alone;
+    std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds, int round)> alone;
     // All in one window, each with a result of its own; called with two cells or more, throws nothing for a single one's sake.
     std::function<std::vector<SetOutcome>(const std::vector<Cell>& cells, const Policy& policy, double seconds)> together;
     std::function<std::string(const Cell& cell)> kind;  // only cells of one kind are compared
 };
 
-// Measures `cells` in the given sets of positions. As in measure_in_order, what cannot be measured is told in `session`, and the
+// Measures `cells` in the given sets of positions. As in measure_in_rounds, what cannot be measured is told in `session`, and the
 // rest goes on.
 void measure_quickly(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& usual,
                      double begin, Session& session, const Progress& progress, const QuickBench& bench);

@@ -32,6 +32,13 @@ std::pair<std::size_t, std::size_t> median_interval(std::size_t n) {
     return {k, n - 1 - k};
 }
 
+double quantile(const std::vector<double>& sorted, double at) {
+    const double place = at * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
 Summary summarise(std::vector<double> samples) {
     Summary summary;
     summary.samples = std::move(samples);

@@ -110,7 +110,8 @@ std::vector<CellResult> measure_beside(Background& background, const std::functi
     require();
     std::vector<CellResult> results = measure();
     require();
-    for (CellResult& result : results) result.aggressors = background.rates(result.begin, result.end);
+    for (CellResult& result : results)
+        if (!result.visits.empty()) result.aggressors = background.rates(result.visits.front().begin, result.visits.back().end);
     return results;
 }
 

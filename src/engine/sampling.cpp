@@ -10,8 +10,7 @@ constexpr double settle_seconds = 0.004;
 constexpr double starved_seconds = 0.25;  // who has not moved least_chunks by then is starved, and the others are not held up
 constexpr std::size_t least_chunks = 4;
 constexpr double longer_for_slow_flows = 3;  // at most, until the first sub-window is over
-constexpr double long_autocorrelation = 0.6;
-constexpr double least_growth = 1.05;  // of sub-windows that hold too few chunks
+constexpr double least_growth = 1.05;        // of sub-windows that hold too few chunks
 constexpr double most_growth = 2;
 constexpr double rounding = 1e-6;
 
@@ -49,11 +48,7 @@ double Sampling::fewest_chunks(const std::vector<CompletionLog>& logs) const {
     return fewest;
 }
 
-void Sampling::start_anew(double longer) {
-    length_ *= longer;
-    look_ = 0;
-    samples_ = {};
-}
+void Sampling::start_anew(double longer) { length_ *= longer; }
 
 void Sampling::divide(const std::vector<CompletionLog>& logs) {
     while (true) {
@@ -78,30 +73,26 @@ void Sampling::summarise_first(std::size_t count) {
     samples_.total = summarise(first(windows_.total));
     samples_.begin = windows_.begin;
     samples_.end = windows_.begin + windows_.length * static_cast<double>(count);
-    const auto narrow = [this](const Summary& rate) { return rate.half_width() <= policy_.target; };
-    samples_.converged =
-        count >= looks.front() && narrow(samples_.total) && std::all_of(samples_.rates.begin(), samples_.rates.end(), narrow);
 }
 
 bool Sampling::enough(const std::vector<CompletionLog>& logs, double time) {
     if (length_ == 0 && moving(logs, time)) length_ = first_length(logs);
     if (length_ == 0) return time - begin_ >= longer_for_slow_flows * seconds_;
-    for (divide(logs); look_ < looks.size() && windows_.count >= looks[look_]; divide(logs)) {
-        const std::size_t count = looks[look_++];
-        summarise_first(count);
-        enough_ = samples_.converged || count >= policy_.most_samples;
-        if (enough_) return true;
-        // Samples that resemble their neighbours say less than their number: longer ones.
-        if (count > looks.front() && lag_one_autocorrelation(samples_.total.samples) > long_autocorrelation) start_anew(2);
+    divide(logs);
+    if (windows_.count >= policy_.samples) {
+        summarise_first(policy_.samples);
+        samples_.complete = true;
+        return true;
     }
     return time - begin_ >= seconds_ * (windows_.count > 0 ? 1 : longer_for_slow_flows);
 }
 
 WindowSamples Sampling::finish(const std::vector<CompletionLog>& logs, double time) {
-    if (enough_ || windows_.count == 0) return samples_;
-    summarise_first(windows_.count);
+    if (samples_.complete || windows_.count == 0) return samples_;
+    summarise_first(std::min(windows_.count, policy_.samples));
+    samples_.complete = windows_.count >= policy_.samples;
     for (std::size_t i = 0; i < logs.size(); ++i)
-        if (windows_.moving[i] && is_stalled(logs[i], time)) samples_.converged = false;
+        if (windows_.moving[i] && is_stalled(logs[i], time)) samples_.complete = false;
     return samples_;
 }
 

@@ -14,8 +14,8 @@ struct WindowSamples {
     std::vector<Summary> rates;      // one for each flow, its tasks together, GB/s
     std::vector<double> task_rates;  // each task's median, GB/s; 0 for a starved one
     Summary total;
-    bool converged = false;
-    double begin = 0;  // of the samples, on CLOCK_MONOTONIC
+    bool complete = false;  // all samples that were asked for, and no flow had stopped
+    double begin = 0;       // of the samples, on CLOCK_MONOTONIC
     double end = 0;
 };
 
@@ -27,11 +27,11 @@ public:
 
     // Whether all have begun to move; after a while, whether any has.
     bool moving(const std::vector<CompletionLog>& logs, double time) const;
-    // Whether there is enough, or time is up. Every sample is a sub-window in which each flow that moves completed
+    // Whether there are `policy.samples`, or time is up. Every sample is a sub-window in which each flow that moves completed
     // `policy.sample_chunks` chunks or more, on average over its tasks; where one did not, sub-windows are made longer and looked at anew.
     bool enough(const std::vector<CompletionLog>& logs, double time);
     // What is known at the end, at `time`; no rates where not one sub-window fits. Where time was up, or it was interrupted, all that
-    // fit are summarised; they have not converged where a flow had stopped.
+    // fit are summarised.
     WindowSamples finish(const std::vector<CompletionLog>& logs, double time);
 
 private:
@@ -40,8 +40,6 @@ private:
     const double begin_;
     const double seconds_;
     double length_ = 0;  // of a sub-window
-    std::size_t look_ = 0;
-    bool enough_ = false;
     SubWindows windows_;
     WindowSamples samples_;
 

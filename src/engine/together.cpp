@@ -47,8 +47,8 @@ public:
             if (error) std::rethrow_exception(error);
         outcome.cpus = cpus_;
         outcome.moved = moved_;
-        // A window whose samples were made longer may end with fewer of them than the first look has: that is a figure.
-        if (interrupted() && outcome.total.n() < looks.front())
+        // A window whose samples were made longer may end with fewer of them: that is a figure.
+        if (interrupted() && outcome.total.n() < policy_.samples)
             throw Prevented("interrupted", "interrupted while it was measured");
         if (!outcome.rates.empty()) return outcome;
         throw Prevented("budget", "too little moved in " + std::to_string(seconds) + " s to tell a rate");

@@ -82,14 +82,15 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
         first = last;
     }
     result.total = outcome.total;
-    result.converged = outcome.converged;
+    result.converged = outcome.complete;
+    result.visits = {{outcome.begin, outcome.end, outcome.total.n()}};
     if (compared > 0) result.verified = Verified{compared, 0, 0};
     return result;
 }
 
 void StreamBench::measure(const std::vector<Cell>& cells, Session& session, const Progress& progress) {
     const double begin = now();
-    if (!cells.empty()) progress(0, cells.size(), "set-up");
+    if (!cells.empty()) progress({0, cells.size(), "set-up", {}});
     for (const Cell& cell : cells) {
         for (const Flow& flow : cell.flows) {
             try {
@@ -100,8 +101,9 @@ void StreamBench::measure(const std::vector<Cell>& cells, Session& session, cons
         }
     }
     session.setup_seconds["host_memory"] = now() - begin;
-    measure_in_order(cells, policy_, now(), session, progress,
-                     [this](const Cell& cell, double seconds) { return std::vector<CellResult>{measure_cell(cell, seconds)}; });
+    measure_in_rounds(cells, policy_, now(), session, progress, [this](const Cell& cell, double seconds, int) {
+        return std::vector<CellResult>{measure_cell(cell, seconds)};
+    });
 }
 
 }  // namespace nearfar

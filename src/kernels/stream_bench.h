@@ -9,7 +9,7 @@
 
 #include "cell/policy.h"
 #include "cell/results.h"
-#include "engine/session_loop.h"
+#include "engine/rounds.h"
 #include "memory/host_memory.h"
 #include "node/node.h"
 
@@ -19,7 +19,7 @@ class StreamBench {
 public:
     StreamBench(const Node& node, const Policy& policy) : node_(node), policy_(policy) {}
 
-    // Measures the cells in order into `session`.
+    // Measures the cells in rounds into `session`.
     void measure(const std::vector<Cell>& cells, Session& session, const Progress& progress);
 
 private:

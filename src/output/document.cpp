@@ -151,6 +151,12 @@ void write_flow(Json& json, const FlowResult& flow, const char* unit) {
     json.field("cpus", cpu_list(flow.cpus)).key("memory_nodes").begin_array();
     for (const int node : flow.memory_nodes) json.value(node);
     json.end_array();
+    if (!flow.tried.empty()) {
+        json.key("tried").begin_array();
+        for (const TriedCpus& tried : flow.tried)
+            json.begin_object().field("cpus", cpu_list(tried.cpus)).field("median", tried.median).end_object();
+        json.end_array();
+    }
     if (flow.link.gen || flow.link.width) {
         json.key("link");
         write_state(json, flow.link);
@@ -176,10 +182,21 @@ void write_verified(Json& json, const std::optional<Verified>& verified) {
     json.end_object();
 }
 
-void write_result(Json& json, const CellResult& result) {
+// `at` is in seconds since the run began.
+void write_visits(Json& json, const std::vector<Visit>& visits, double began) {
+    json.key("visits").begin_array();
+    for (const Visit& visit : visits) {
+        json.begin_object().field("at", visit.begin - began).field("seconds", visit.end - visit.begin);
+        json.field("n", static_cast<std::uint64_t>(visit.samples)).end_object();
+    }
+    json.end_array();
+}
+
+void write_result(Json& json, const CellResult& result, double began) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
     json.field("converged", result.converged);
+    write_visits(json, result.visits, began);
     write_verified(json, result.verified);
     json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
     for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
@@ -246,7 +263,13 @@ void write_mpi(Json& json, const MpiFacts& mpi) {
 }  // namespace
 
 void write_rate(Json& json, const Summary& rate, const char* unit) {
-    json.begin_object().field("unit", unit).field("median", rate.median).field("mad", rate.mad);
+    json.begin_object().field("unit", unit);
+    if (rate.plateau) {
+        json.field("plateau", rate.plateau->value).key("interval").begin_array();
+        json.value(rate.plateau->low).value(rate.plateau->high).end_array();
+        json.field("steadiness", rate.plateau->steadiness);
+    }
+    json.field("median", rate.median).field("mad", rate.mad);
     json.key("ci").begin_array().value(rate.low).value(rate.high).end_array();
     json.field("min", rate.min).field("max", rate.max).field("n", static_cast<std::uint64_t>(rate.n()));
     json.key("samples").begin_array();
@@ -264,7 +287,7 @@ std::string utc_now() {
 }
 
 void begin_document(Json& json, const ProgramRun& run, double seconds) {
-    json.begin_object().field("schema", "nearfar-measurement/1").field("kind", "measured").key("program").begin_object();
+    json.begin_object().field("schema", "nearfar-measurement/2").field("kind", "measured").key("program").begin_object();
     json.field("name", run.name).field("version", NEARFAR_VERSION);
     write_words(json, "command", run.command);
     if (run.quick) json.field("quick", true);
@@ -278,9 +301,9 @@ std::string node_json(const ProgramRun& run, const Node& node, const std::vector
     return json.text();
 }
 
-std::string result_json(const CellResult& result) {
+std::string result_json(const CellResult& result, double began) {
     Json json;
-    write_result(json, result);
+    write_result(json, result, began);
     return json.text();
 }
 

@@ -48,11 +48,15 @@ void Account::settle() {
 void Account::take(const Message& message) {
     const auto not_measured = [&] {
         answered(message.field(0));
+        so_far_.erase(message.field(0));
         return NotMeasured{message.field(0), message.field(1), message.field(2)};
     };
     if (message.word == told::result) {
         answered(message.field(0));
-        results_.push_back(message.field(1));
+        so_far_.erase(message.field(0));
+        results_.emplace_back(message.field(0), message.field(1));
+    } else if (message.word == told::so_far) {
+        so_far_[message.field(0)] = {message.fields.begin() + 1, message.fields.end()};
     } else if (message.word == told::skipped) {
         skipped_.push_back(not_measured());
     } else if (message.word == told::failed) {
@@ -70,10 +74,10 @@ void Account::take(const Message& message) {
     } else if (message.word == told::gpus) {
         gpus_ = message.fields;
     } else if (message.word == told::cells) {
-        if (!knows_cells_) unanswered_ = message.fields;
-        knows_cells_ = true;
+        if (cells_.empty()) unanswered_ = cells_ = message.fields;
     } else if (message.word == told::results) {
-        results_ = message.fields;
+        results_.clear();
+        for (const std::string& item : message.fields) results_.emplace_back("", item);
     } else if (message.word == told::curve) {
         curves_.push_back(message.field(0));
     } else if (message.word == told::rank) {
@@ -100,6 +104,7 @@ void Account::give_up(const std::string& code, const std::string& reason, bool n
     }
     std::vector<NotMeasured>& why = node_failed ? failed_ : skipped_;
     for (const std::string& cell : under_way_.cells) {
+        so_far_.erase(cell);
         why.push_back({cell, code, reason});
         const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);
         if (waiting != unanswered_.end()) unanswered_.erase(waiting);
@@ -109,7 +114,8 @@ void Account::give_up(const std::string& code, const std::string& reason, bool n
 }
 
 void Account::skip_rest(const std::string& code, const std::string& reason) {
-    for (const std::string& cell : unanswered_) skipped_.push_back({cell, code, reason});
+    for (const std::string& cell : unanswered_)
+        if (so_far_[cell].empty()) skipped_.push_back({cell, code, reason});
     unanswered_.clear();
 }
 
@@ -124,6 +130,20 @@ bool Account::knows_node() const {
     return std::any_of(heads_.begin(), heads_.end(), [](const auto& head) { return head.first == "node"; });
 }
 
+// In the order of the cells, those that go on included.
+std::vector<std::string> Account::results() const {
+    std::vector<std::pair<std::string, std::string>> found = results_;
+    for (const auto& [cell, items] : so_far_)
+        for (const std::string& item : items) found.emplace_back(cell, item);
+    const auto place = [this](const auto& result) {
+        return std::find(cells_.begin(), cells_.end(), result.first) - cells_.begin();
+    };
+    std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    std::vector<std::string> items;
+    for (auto& result : found) items.push_back(std::move(result.second));
+    return items;
+}
+
 std::string Account::text(double seconds) const { return json_ ? document(seconds) : table(); }
 
 std::string Account::document(double seconds) const {
@@ -131,7 +151,7 @@ std::string Account::document(double seconds) const {
     begin_document(json, run_, seconds);
     for (const auto& [name, content] : heads_) json.key(name).json(content);
     json.key("results").begin_array();
-    for (const std::string& result : results_) json.json(result);
+    for (const std::string& result : results()) json.json(result);
     json.end_array();
     for (const auto& [name, cells] : {std::pair("skipped", &skipped_), std::pair("failed", &failed_)}) {
         json.key(name).begin_array();
@@ -150,8 +170,9 @@ std::string Account::document(double seconds) const {
 }
 
 std::string Account::table() const {
-    std::string lines = results_.empty() ? "" : heading_;
-    for (const std::string& result : results_) lines += result;
+    const std::vector<std::string> measured = results();
+    std::string lines = measured.empty() ? "" : heading_;
+    for (const std::string& result : measured) lines += result;
     for (const std::string& curve : curves_) lines += curve;
     const auto represented = [](const NotMeasured& cell) { return cell.code == "representative"; };
     for (const NotMeasured& cell : skipped_)

@@ -1,6 +1,7 @@
 // What measuring processes have told of a run so far, as its document or its table shows it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,13 +71,14 @@ private:
     Members heads_;
     std::string heading_;  // of the table
     Members members_;
-    std::vector<std::string> results_;
+    std::vector<std::pair<std::string, std::string>> results_;  // each with its cell
+    std::map<std::string, std::vector<std::string>> so_far_;    // of cells that are not finished
     std::vector<std::string> curves_;
     std::vector<NotMeasured> skipped_;
     std::vector<NotMeasured> failed_;
     std::vector<KnownRank> ranks_;
     std::vector<std::string> gpus_;
-    bool knows_cells_ = false;
+    std::vector<std::string> cells_;  // of the run, in their order
     std::vector<std::string> unanswered_;
     std::vector<std::string> answered_;  // since `under_way` was told
     UnderWay under_way_{0, 0, 0, "set-up", {}};
@@ -87,6 +89,7 @@ private:
 
     void answered(const std::string& cell);
     void settle();
+    std::vector<std::string> results() const;
     std::string document(double seconds) const;
     std::string table() const;
 };

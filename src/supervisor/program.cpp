@@ -28,16 +28,6 @@ int list(const Program& program, const CommandLine& line) {
     return 0;
 }
 
-// The cells that are measured when a session says what it does: none in set-up, lone flows as one where several share a window.
-std::vector<std::string> cells_of(const std::string& words, const std::vector<Cell>& all) {
-    if (words == "set-up") return {};
-    for (const Cell& cell : all)
-        if (cell.text() == words) return {words};
-    std::vector<std::string> members;
-    for (const Flow& flow : parse_cell(words).flows) members.push_back(flow.text());
-    return members;
-}
-
 // What copies of these sizes, with their memory and their verification, may take at most beside what everything may.
 double seconds_for(const std::vector<std::size_t>& sizes) {
     constexpr double passes = 20;    // over each size: samples, poison, verification
@@ -73,10 +63,9 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     teller.news(measurement.session);
     const double allowed = line.policy.hang_seconds + seconds_for(line.policy.sizes);
     if (!line.policy.sizes.empty()) teller.under_way(0, 0, allowed + line.policy.hang_seconds, "set-up");
-    measurement.progress = [&](std::size_t position, std::size_t count, const std::string& cell) {
-        // Results of a quick look are in doubt until all were seen.
-        if (!line.policy.quick) teller.news(measurement.session);
-        teller.under_way(position, count, allowed, cell, cells_of(cell, cells));
+    measurement.progress = [&](const Step& step) {
+        teller.news(measurement.session);
+        teller.under_way(step.position, step.count, allowed, step.words, step.cells);
     };
     measurement.end = [&] {
         teller.node(measurement.run, node, measurement.gpus);

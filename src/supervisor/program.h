@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cell/matrix.h"
-#include "engine/session_loop.h"
+#include "engine/rounds.h"
 #include "output/command_line.h"
 #include "output/document.h"
 

@@ -1,5 +1,7 @@
 #include "supervisor/teller.h"
 
+#include <utility>
+
 #include "output/table.h"
 
 namespace nearfar {
@@ -42,10 +44,21 @@ void Teller::under_way(std::size_t position, std::size_t count, double seconds, 
     send_(message);
 }
 
+std::string Teller::item(const CellResult& result) const {
+    return json_ ? result_json(result, began_) : table_rows(result, with_size_);
+}
+
 void Teller::news(const Session& session) {
+    for (const auto& [cell, results] : session.so_far) {
+        const std::size_t visits = results.empty() ? 0 : results.front().visits.size();
+        if (std::exchange(visits_[cell], visits) == visits) continue;
+        Message message{told::so_far, {cell}};
+        for (const CellResult& result : results) message.fields.push_back(item(result));
+        send_(message);
+    }
     for (; results_ < session.results.size(); ++results_) {
         const CellResult& result = session.results[results_];
-        send_({told::result, {result.cell.text(), json_ ? result_json(result) : table_rows(result, with_size_)}});
+        send_({told::result, {result.cell.text(), item(result)}});
     }
     for (; skipped_ < session.skipped.size(); ++skipped_) skipped(session.skipped[skipped_]);
     for (; failed_ < session.failed.size(); ++failed_) failed(session.failed[failed_]);

@@ -23,6 +23,7 @@ constexpr const char* cells = "cells";      // CELL…: what is to be measured
 constexpr const char* under_way =
     "under_way";  // POSITION COUNT SECONDS WORDS CELL…: what is done now (COUNT 0: nobody need see it), and for how long at most
 constexpr const char* result = "result";        // CELL ITEM: a piece of JSON, or the lines of a table
+constexpr const char* so_far = "so_far";        // CELL ITEM…: all that is known of a cell that goes on
 constexpr const char* results = "results";      // ITEM…: in the place of all that were told before
 constexpr const char* skipped = "skipped";      // CELL CODE REASON
 constexpr const char* failed = "failed";        // CELL CODE REASON
@@ -36,8 +37,9 @@ constexpr const char* end = "end";              // all was told
 class Teller {
 public:
     using Send = std::function<void(const Message&)>;
-    // Not `json`: results are the lines of a table, `with_size` beside their names.
-    Teller(Send send, bool json, bool with_size = false) : send_(std::move(send)), json_(json), with_size_(with_size) {}
+    // Not `json`: results are the lines of a table, `with_size` beside their names. `began`: when the run began, on CLOCK_MONOTONIC.
+    Teller(Send send, bool json, bool with_size = false, double began = 0)
+        : send_(std::move(send)), json_(json), with_size_(with_size), began_(began) {}
 
     bool json() const { return json_; }
 
@@ -51,7 +53,7 @@ public:
     // What is done now, in words, and how long it may take before it hangs; `cells`: those that it measures.
     void under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,
                    const std::vector<std::string>& cells = {}) const;
-    // What has come into a session since the last call: its results, what was skipped and what failed.
+    // What has come into a session since the last call: its results, also those so far, what was skipped and what failed.
     void news(const Session& session);
     // At the end: what a session says beside its cells.
     void rest(const Session& session) const;
@@ -64,10 +66,14 @@ public:
     void end() const { send_({told::end, {}}); }
 
 private:
+    std::string item(const CellResult& result) const;
+
     Send send_;
     bool json_;
     bool with_size_;
-    std::size_t results_ = 0;  // of the session, told
+    double began_;
+    std::map<std::string, std::size_t> visits_;  // of cells that are not finished, told
+    std::size_t results_ = 0;                    // of the session, told
     std::size_t skipped_ = 0;
     std::size_t failed_ = 0;
 };

@@ -135,8 +135,8 @@ def test_a_skip_of_everything():
 
 
 def test_newer_and_foreign_schemas():
-    assert "is of schema nearfar-measurement/2, this nearfar reads up to nearfar-measurement/1: update" in refused(
-        document(schema="nearfar-measurement/2")
+    assert "is of schema nearfar-measurement/3, this nearfar reads up to nearfar-measurement/2: update" in refused(
+        document(schema="nearfar-measurement/3")
     )
     for other in ("nearfar-verdict/1", None, 1, "nearfar-measurement/x"):
         assert "not a measurement document" in refused(document(schema=other))

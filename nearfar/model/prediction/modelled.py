@@ -45,7 +45,7 @@ def modelled_document(
         else:
             results.append(_result(cell, prediction, node_type, _Noise(noise, seed)))
     return {
-        "schema": "nearfar-measurement/1",
+        "schema": "nearfar-measurement/2",
         "kind": "modelled",
         "program": {"name": "nearfar predict", "version": __version__},
         "started": utc_text(),

@@ -67,7 +67,7 @@ def document(
     stamp = {"mpi": mpi.name if mpi else "", "osu": version}
     described["software"] = {**described.get("software", {}), **{key: value for key, value in stamp.items() if value}}
     return {
-        "schema": "nearfar-measurement/1", "kind": "measured",
+        "schema": "nearfar-measurement/2", "kind": "measured",
         "program": {"name": "osu-micro-benchmarks", "version": version, "command": list(command)},
         "started": utc_text(started),
         "seconds": round(time.time() - started, 3),

@@ -21,16 +21,16 @@ public:
     std::map<std::string, std::exception_ptr> trouble;
     std::vector<std::string> spoilt;  // neither result nor trouble in company
     std::vector<std::string> calls;
-    std::vector<std::size_t> most_samples;
+    std::vector<double> sample_seconds;
     Session session;
 
     void run(const std::vector<std::string>& texts) {
         std::vector<Cell> cells;
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
         QuickBench bench;
-        bench.alone = [this](const Cell& cell, const Policy& policy, double) {
+        bench.alone = [this](const Cell& cell, const Policy& policy, double, int) {
             calls.push_back(cell.text());
-            most_samples.push_back(policy.most_samples);
+            sample_seconds.push_back(policy.sample_seconds);
             return std::vector<CellResult>{result(cell, alone)};
         };
         bench.together = [this](const std::vector<Cell>& set, const Policy&, double) {
@@ -47,8 +47,7 @@ public:
         };
         bench.kind = [](const Cell& cell) { return kind_of(cell, Node{}, [](const Flow&) { return 18; }); };
         measure_quickly(
-            cells, disjoint_sets(cells, [](const Flow&) { return true; }), Policy{}, 0, session,
-            [](std::size_t, std::size_t, const std::string&) {}, bench);
+            cells, disjoint_sets(cells, [](const Flow&) { return true; }), Policy{}, 0, session, [](const Step&) {}, bench);
     }
 
     const CellResult& of(const std::string& cell) const {
@@ -63,6 +62,9 @@ private:
         CellResult result;
         result.cell = cell;
         result.total = summarise({known == rates.end() ? 396 : known->second});
+        result.flows = {FlowResult{}};
+        result.visits = {{0, 0, 1}};
+        result.flows[0].rate = result.total;
         return result;
     }
 };
@@ -81,7 +83,7 @@ TEST(Quick, LoneCellsTakeTheFewestSamples) {
     FakeBench bench;
     bench.run({"g0:g1", "g0:g2"});
     EXPECT_EQ(bench.calls, (std::vector<std::string>{"g0:g1", "g0:g2"}));
-    EXPECT_EQ(bench.most_samples, (std::vector<std::size_t>(2, looks.front())));
+    EXPECT_EQ(bench.sample_seconds, (std::vector<double>(2, quick_policy(Policy{}).sample_seconds)));
     EXPECT_LT(quick_policy(Policy{}).sample_seconds, Policy{}.sample_seconds);
 }
 
@@ -90,7 +92,8 @@ TEST(Quick, ASuspectIsMeasuredAloneTheUsualWayBeforeItIsReported) {
     bench.together["g1:g3"] = 300;
     bench.run(pairs);
     EXPECT_EQ(bench.calls.back(), "g1:g3");
-    EXPECT_EQ(bench.most_samples.back(), Policy{}.most_samples);
+    EXPECT_EQ(bench.sample_seconds.back(), Policy{}.sample_seconds);
+    EXPECT_GE(bench.of("g1:g3").visits.size(), 3U);
     EXPECT_EQ(bench.session.results.size(), 6U) << "the quick figure is replaced, not kept beside";
     EXPECT_TRUE(bench.of("g1:g3").remeasured);
     EXPECT_EQ(bench.of("g1:g3").total.median, 396) << "what it has alone counts";
@@ -130,15 +133,15 @@ TEST(Quick, ASuspectThatCannotBeMeasuredAgainIsNotReported) {
     Session session;
     QuickBench lost;
     lost.kind = [](const Cell&) { return "write"; };
-    lost.alone = [](const Cell& cell, const Policy& policy, double) {
-        if (policy.most_samples == Policy{}.most_samples) throw Failure("lost", "gone");
+    lost.alone = [](const Cell& cell, const Policy& policy, double, int) {
+        if (policy.sample_seconds == Policy{}.sample_seconds) throw Failure("lost", "gone");
         CellResult result;
         result.cell = cell;
         result.total = summarise({cell.text() == "g1:g3" ? 300.0 : 396.0});
         return std::vector<CellResult>{result};
     };
     measure_quickly(
-        cells, sets, Policy{}, 0, session, [](std::size_t, std::size_t, const std::string&) {}, lost);
+        cells, sets, Policy{}, 0, session, [](const Step&) {}, lost);
     EXPECT_EQ(session.results.size(), 5U);
     ASSERT_EQ(session.failed.size(), 1U);
     EXPECT_EQ(session.failed[0].cell, "g1:g3");

@@ -47,9 +47,9 @@ BackgroundFlow fake_flow(const std::string& name, std::size_t ends = SIZE_MAX, b
 std::vector<CellResult> measured(double seconds) {
     CellResult result;
     result.cell = parse_cell("n0:g0");
-    result.begin = now();
+    result.visits.push_back({now(), 0, 1});
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    result.end = now();
+    result.visits.back().end = now();
     return {result};
 }
 

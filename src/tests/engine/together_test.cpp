@@ -34,7 +34,7 @@ TEST(Together, AFlowThatIsSlowForItsTimeIsStillGivenARate) {
     const TogetherOutcome outcome = run_together({steady(0.025)}, Policy{}, 0.15, nullptr);
     ASSERT_EQ(outcome.rates.size(), 1U);
     EXPECT_NEAR(outcome.rates[0].median, 0.001 / 0.025, 0.01);
-    EXPECT_FALSE(outcome.converged);
+    EXPECT_FALSE(outcome.complete);
 }
 
 TEST(Together, WhatDoesNotMoveHasNoRate) {

@@ -1,6 +1,8 @@
 // A GPU is lost in the middle of a session.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "copy/copy_bench.h"
 #include "tests/gpu/tested_gpus.h"
 
@@ -19,8 +21,8 @@ struct Broken {
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
         const Nvml nvml;
         CopyBench bench(node, nvml, Policy{}, cells);
-        bench.measure(session, [&](std::size_t position, std::size_t, const std::string&) {
-            if (position == 2) break_gpu(bench.gpus()[1]);
+        bench.measure(session, [&](const Step& step) {
+            if (step.cells == std::vector<std::string>{texts[2]}) break_gpu(bench.gpus()[1]);
         });
     }
 };
@@ -32,7 +34,8 @@ TEST(LostGpu, IsNamedAndWhatItTookAlongIsLeftForANewProcess) {
     std::string all;
     for (const auto* cells : {&session.failed, &session.skipped})
         for (const NotMeasured& cell : *cells) all += cell.cell + " " + cell.code + ": " + cell.reason + "\n";
-    ASSERT_EQ(session.failed.size(), 3U) << all;
+    // What was visited before goes on with the GPU's cells: they have failed too.
+    ASSERT_EQ(session.failed.size(), 4U) << all;
     for (const NotMeasured& cell : session.failed) {
         EXPECT_EQ(cell.code, "lost") << cell.cell;
         EXPECT_EQ(cell.reason.find("g1 (" + broken.pci + ") was lost while g1:n0 was measured"), 0U) << cell.reason;
@@ -41,11 +44,11 @@ TEST(LostGpu, IsNamedAndWhatItTookAlongIsLeftForANewProcess) {
     std::vector<std::string> measured;
     for (const CellResult& result : session.results) measured.push_back(result.cell.text());
     if (session.spent.empty()) {
-        EXPECT_EQ(measured, (std::vector<std::string>{"n0:g0", "n0:g1", "g0:n0"}));
+        EXPECT_EQ(std::set<std::string>(measured.begin(), measured.end()), (std::set<std::string>{"n0:g0", "g0:n0"}));
         return;
     }
-    EXPECT_EQ(measured, (std::vector<std::string>{"n0:g0", "n0:g1"}));
-    EXPECT_TRUE(session.skipped.empty()) << "g0:n0 is left without an answer, for a new process";
+    EXPECT_TRUE(measured.empty()) << "those of GPU 0 are left without an answer, for a new process";
+    EXPECT_TRUE(session.skipped.empty()) << all;
 }
 
 }  // namespace

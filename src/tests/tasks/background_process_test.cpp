@@ -23,9 +23,9 @@ std::string end_of(Background& background) {
         for (const double end = now() + 10; now() < end;) {
             const auto results = measure_beside(background, [] {
                 CellResult result;
-                result.begin = now();
+                result.visits.push_back({now(), 0, 1});
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
-                result.end = now();
+                result.visits.back().end = now();
                 return std::vector<CellResult>{result};
             });
             EXPECT_GT(results[0].aggressors.at(0).rate.median, 0) << "reported as loaded, though nothing moved";

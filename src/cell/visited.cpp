@@ -1,0 +1,74 @@
+#include "cell/visited.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nearfar {
+namespace {
+
+// What tasks share, or a kernel's passes, is told by medians: where they compete there is no level that a path reaches.
+bool has_plateau(const CellResult& result) {
+    return std::all_of(result.cell.flows.begin(), result.cell.flows.end(), [](const Flow& flow) { return flow.tasks == 1; });
+}
+
+Summary joined(const Summary& known, const Summary& more, const std::vector<Visit>& visits) {
+    std::vector<double> samples = known.samples;
+    samples.insert(samples.end(), more.samples.begin(), more.samples.end());
+    return summarise(std::move(samples), visits);
+}
+
+Best best_of(const CellResult& result) { return result.unit == std::string("us") ? Best::lowest : Best::highest; }
+
+void add_flow(FlowResult& known, FlowResult&& more, const std::vector<Visit>& visits, Best best) {
+    const bool better = best == Best::highest ? more.rate.median > known.rate.median : more.rate.median < known.rate.median;
+    known.rate = joined(known.rate, more.rate, visits);
+    known.solo = std::move(more.solo);  // over all rounds so far
+    known.tasks = std::move(more.tasks);
+    known.link = more.link.gen || more.link.width ? more.link : known.link;
+    if (known.best && more.best) known.best = std::max(*known.best, *more.best);
+    known.tried.insert(known.tried.end(), more.tried.begin(), more.tried.end());
+    if (!known.tried.empty() && better) known.cpus = std::move(more.cpus);
+}
+
+void add_aggressors(std::vector<AggressorRate>& known, const std::vector<AggressorRate>& more) {
+    for (std::size_t i = 0; i < known.size() && i < more.size(); ++i) {
+        std::vector<double> samples = known[i].rate.samples;
+        samples.insert(samples.end(), more[i].rate.samples.begin(), more[i].rate.samples.end());
+        known[i].rate = summarise(std::move(samples));
+    }
+}
+
+void add(CellResult& known, CellResult&& more) {
+    const Best best = best_of(known);
+    known.visits.insert(known.visits.end(), more.visits.begin(), more.visits.end());
+    known.total = joined(known.total, more.total, known.visits);
+    for (std::size_t i = 0; i < known.flows.size(); ++i) add_flow(known.flows[i], std::move(more.flows[i]), known.visits, best);
+    if (has_plateau(known)) {
+        known.total.plateau = plateau_of(known.total, known.visits, best);
+        if (known.flows.size() == 1) known.flows[0].rate.plateau = known.total.plateau;
+    }
+    known.converged = known.converged && more.converged;
+    if (known.verified && more.verified) known.verified->add(*more.verified);
+    add_aggressors(known.aggressors, more.aggressors);
+    known.seconds += more.seconds;
+    known.verify_seconds += more.verify_seconds;
+}
+
+}  // namespace
+
+void add_visit(std::vector<CellResult>& known, std::vector<CellResult> visit) {
+    if (known.empty()) {
+        known = std::move(visit);
+        return;
+    }
+    for (std::size_t i = 0; i < known.size() && i < visit.size(); ++i) add(known[i], std::move(visit[i]));
+}
+
+bool is_settled(const std::vector<CellResult>& known, std::size_t least, double within) {
+    return std::all_of(known.begin(), known.end(), [&](const CellResult& result) {
+        if (result.visits.size() < least) return false;
+        return result.total.plateau ? is_reached_again(*result.total.plateau, within) : result.total.half_width() <= within;
+    });
+}
+
+}  // namespace nearfar

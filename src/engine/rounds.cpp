@@ -1,0 +1,159 @@
+#include "engine/rounds.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "cell/matrix.h"
+#include "cell/visited.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/trouble.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double least_cell_seconds = 0.02;
+
+constexpr double window_weight = 6;
+
+constexpr double turn_glance = 0.02;
+
+}  // namespace
+
+void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fails, Session& session) {
+    if (!absent_fails) return require_endpoints(cells, node);
+    std::vector<Cell> present;
+    for (const Cell& cell : cells) {
+        const std::string absent = absent_endpoint(cell, node);
+        if (absent.empty())
+            present.push_back(cell);
+        else
+            session.failed.push_back({cell.text(), "absent", absent});
+    }
+    cells = present;
+}
+
+double weight(const Cell& cell) {
+    const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable && !cell.flows[0].staged;
+    return lone ? 1 : window_weight;
+}
+
+double weight(const std::vector<Cell>& cells) {
+    return std::accumulate(cells.begin(), cells.end(), 0.0, [](double sum, const Cell& cell) { return sum + weight(cell); });
+}
+
+Budget::Budget(double seconds, double begin, double weight) : end_(seconds > 0 ? begin + seconds : INFINITY), left_(weight) {}
+
+double Budget::share(double weight) {
+    const double seconds = (end_ - now()) * weight / left_;
+    left_ -= weight;
+    return seconds;
+}
+
+void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results) {
+    const Message trouble = trouble_of([&] {
+        try {
+            for (CellResult& result : results()) session.results.push_back(std::move(result));
+        } catch (const ProcessSpent& why) {
+            session.spent = why.what();
+        }
+    });
+    if (trouble.word.empty()) return;
+    std::vector<NotMeasured>& cells = trouble.word == "prevented" ? session.skipped : session.failed;
+    const std::string& code = trouble.field(0);
+    cells.push_back({cell.text(), code.empty() ? "error" : code, trouble.field(1)});
+}
+
+std::vector<CellResult> visit(double seconds, const Visiting& visiting) {
+    if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
+    if (seconds < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
+    const double start = now();
+    std::vector<CellResult> results = visiting(seconds);
+    for (CellResult& result : results) result.seconds = (now() - start) / static_cast<double>(results.size());
+    return results;
+}
+
+std::vector<std::size_t> order_of_round(std::size_t cells, int round) {
+    const std::size_t half = (cells + 1) / 2;  // one of the first half, one of the second
+    std::vector<std::size_t> order(cells);
+    for (std::size_t i = 0; i < cells; ++i) order[i] = i % 2 == 0 ? i / 2 : half + i / 2;
+    if (cells > 0)
+        std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(round) % cells),
+                    order.end());
+    return order;
+}
+
+namespace {
+
+// A cell between its visits.
+struct OpenCell {
+    const Cell* cell;
+    double visited = -INFINITY;  // when the last visit ended
+};
+
+// Waits until a cell that was visited a moment ago may be visited again.
+void await_turn(double time, double end) {
+    while (now() < std::min(time, end) && !interrupted())
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(turn_glance, time - now())));
+}
+
+// Visits a cell once more. Whether it is open still.
+bool visit_again(OpenCell& open, const Policy& policy, double seconds, double end, Session& session, const Visiting& visiting) {
+    const std::string text = open.cell->text();
+    std::vector<CellResult>& known = session.so_far[text];
+    const bool late = !known.empty() && known.front().visits.size() >= static_cast<std::size_t>(policy.least_visits);
+    await_turn(open.visited + (late ? policy.later_visits : policy.between_visits), end);
+    bool is_open = false;
+    enter(*open.cell, session, [&] {
+        try {
+            add_visit(known, visit(seconds, visiting));
+            is_open = !is_settled(known, static_cast<std::size_t>(policy.least_visits), policy.target) &&
+                      known.front().visits.size() < static_cast<std::size_t>(policy.most_visits);
+        } catch (const Prevented&) {
+            if (known.empty()) throw;
+        }
+        if (is_open) return std::vector<CellResult>{};
+        for (CellResult& result : known)
+            result.converged =
+                result.converged && is_settled({result}, static_cast<std::size_t>(policy.least_visits), policy.target);
+        return std::move(known);
+    });
+    open.visited = now();
+    if (!is_open) session.so_far.erase(text);
+    return is_open && session.spent.empty();
+}
+
+}  // namespace
+
+void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
+                       const Progress& progress,
+                       const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& visiting) {
+    const double end = policy.budget > 0 ? begin + policy.budget : INFINITY;
+    std::vector<OpenCell> open;
+    for (const Cell& cell : cells) open.push_back({&cell});
+    for (int round = 0; !open.empty(); ++round) {
+        double heavy = 0;
+        for (const OpenCell& one : open) heavy += weight(*one.cell);
+        Budget budget(policy.budget, begin, heavy);
+        std::vector<std::size_t> left;
+        std::size_t done = 0;
+        for (const std::size_t i : order_of_round(open.size(), round)) {
+            const Cell& cell = *open[i].cell;
+            const double seconds = budget.share(weight(cell));
+            const std::string words = round == 0 ? cell.text() : cell.text() + ", visit " + std::to_string(round + 1);
+            progress({done++, open.size(), words, {cell.text()}});
+            if (visit_again(open[i], policy, seconds, end, session, [&](double most) { return visiting(cell, most, round); }))
+                left.push_back(i);
+        }
+        std::sort(left.begin(), left.end());
+        std::vector<OpenCell> still;
+        for (const std::size_t i : left) still.push_back(open[i]);
+        open = std::move(still);
+    }
+}
+
+}  // namespace nearfar

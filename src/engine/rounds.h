@@ -1,0 +1,67 @@
+// Cells measured in rounds of short visits: what disturbs a machine lasts longer than a visit, and only ever takes away. Budget,
+// interruption, and what cannot be measured are told the same way everywhere.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cell/policy.h"
+#include "cell/results.h"
+#include "node/node.h"
+
+namespace nearfar {
+
+// What is done next: its place among so many, in words, and the cells that it measures.
+struct Step {
+    std::size_t position = 0;
+    std::size_t count = 0;
+    std::string words;
+    std::vector<std::string> cells;
+};
+
+// Called before each step.
+using Progress = std::function<void(const Step& step)>;
+
+// Takes the cells that name what this node lacks out of `cells`: into the session's failed ones, or, where not `absent_fails`,
+// as WrongUse.
+void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fails, Session& session);
+
+// A cell's share of a budget: windows with their baselines need several times what one flow behind a latch needs.
+double weight(const Cell& cell);
+double weight(const std::vector<Cell>& cells);
+
+// What is left of a budget, by weight.
+class Budget {
+public:
+    // `seconds` from `begin` on, 0 for no limit; `weight` of everything that is to be measured.
+    Budget(double seconds, double begin, double weight);
+    // The seconds for a part of so much weight.
+    double share(double weight);
+
+private:
+    double end_;
+    double left_;
+};
+
+// The results of one visit in at most so many seconds.
+using Visiting = std::function<std::vector<CellResult>(double seconds)>;
+
+// Enters what is known of a cell into `session`: its results, or what `results` throws as Prevented,
+// Failure, or for want of memory or threads. ProcessSpent leaves the cell without an answer.
+void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results);
+
+// One visit; throws Prevented where it was interrupted before, or `seconds` are too few.
+std::vector<CellResult> visit(double seconds, const Visiting& visiting);
+
+// Visits the cells in rounds, those that are alike not one after the other, until each is settled (is_settled) or was visited
+// policy.most_visits times, or the budget, which counts from `begin`, is used up. `visiting` gets a cell, its seconds, and the round from
+// 0 on. A cell that fails in any visit has failed; what prevents a later visit leaves it with those it had.
+void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
+                       const Progress& progress,
+                       const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& visiting);
+
+// The order of a round over so many cells: a permutation that leaves neighbours of the list apart, another one in each round.
+std::vector<std::size_t> order_of_round(std::size_t cells, int round);
+
+}  // namespace nearfar
