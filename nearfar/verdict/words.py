@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty
+from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.verdict.references import Reference, figure
 
@@ -108,10 +108,19 @@ def _flow_words(flow: Flow) -> str:
         return (
             f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
         )
+    if flow.kind == "gpu_stream":
+        memory = "its own memory" if flow.destination == flow.source else f"memory of {_memory_words(flow.destination)}"
+        return f"GPU {flow.source.index}, {memory}, STREAM {flow.kernel}"
+    if flow.kind == "local":
+        return f"GPU {flow.gpus[0]}, within its memory{extra}"
     if flow.kind == "peer":
         read = ", read" if flow.driver is not None else ""
         return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
     return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
+
+
+def _memory_words(end: Endpoint) -> str:
+    return f"GPU {end.index}" if end.kind == "g" else f"NUMA node {end.index}"
 
 
 def amount(metric: AnyMetric) -> str:
