@@ -40,7 +40,7 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
     if cell.lone:
         return _flow_words(cell.flows[0])
     if flow is not None:
-        one_pair = len(cell.flows) == 2 and (_one_path(cell) or len({frozenset(f.gpus) for f in cell.flows}) == 1)
+        one_pair = len(cell.flows) == 2 and (_one_path(cell) or _one_pair(cell))
         many = _many_words(cell)
         rest = "both directions at once" if one_pair else f"of {many}" if many else f"while {cell} runs"
         return f"{_flow_words(flow)}, {rest}"
@@ -49,9 +49,8 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
         return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (
             ", together" if total else ""
         )
-    pairs = {frozenset(f.gpus) for f in cell.flows if f.kind == "peer"}
-    if len(pairs) == 1 and len(cell.flows) == 2 and all(f.kind == "peer" for f in cell.flows):
-        one, other = sorted(pairs.pop())
+    if len(cell.flows) == 2 and _one_pair(cell):
+        one, other = sorted(cell.flows[0].gpus)
         return f"GPUs {one} and {other}, both directions at once" + (", together" if total else "")
     many = _many_words(cell)
     if many:
@@ -99,6 +98,10 @@ _WAYS = {"h2d": "host to device", "d2h": "device to host"}
 
 def _one_path(cell: Cell) -> bool:
     return all(flow.kind == "host" for flow in cell.flows) and len({(f.numa_node, f.gpus) for f in cell.flows}) == 1
+
+
+def _one_pair(cell: Cell) -> bool:
+    return all(flow.kind == "peer" for flow in cell.flows) and len({frozenset(f.gpus) for f in cell.flows}) == 1
 
 
 def _flow_words(flow: Flow) -> str:
