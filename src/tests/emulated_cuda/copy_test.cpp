@@ -66,10 +66,10 @@ TEST(EmulatedCopy, WithinOneGpuQuicklyAtSizesAndTheirLatencies) {
     EXPECT_EQ(measured("gpus=3", {"g0:g0", "g1:g1", "g2:g2"}, quick).results.size(), 3U);
     Policy sizes;
     sizes.sizes = {1, 4096, 1 << 20};
-    EXPECT_EQ(measured("gpus=1", {"g0:g0", "g0:g0/sm"}, sizes).results.size(), 6U);
+    EXPECT_EQ(measured("gpus=3", {"g0:g0", "g0:g0/sm"}, sizes).results.size(), 6U);
     Policy latency;
     latency.latency = true;
-    EXPECT_EQ(measured("gpus=1", {"g0:g0"}, latency).results.size(), 3U);
+    EXPECT_EQ(measured("gpus=3", {"g0:g0"}, latency).results.size(), 3U);
 }
 
 TEST(EmulatedCopy, WithinOneGpuNothingOfPeerAccessIsAsked) {
