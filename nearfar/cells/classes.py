@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from nearfar.base import NearfarError
-from nearfar.topology import Node, host_class, peer_class
+from nearfar.topology import LOCAL_CLASS, Node, host_class, peer_class
 
 from .notation import Cell, Flow
 
 
 def flow_class(node: Node, flow: Flow) -> str:
-    """The class of a flow's path: that of (NUMA node, GPU), or of the pair of GPUs.
+    """The class of a flow's path: that of (NUMA node, GPU), or of the pair of GPUs; ``device_local`` within one GPU.
 
-    STREAM flows are ``local``, ``on_socket`` or ``off_socket``. ``unknown`` also stands where the node has no such
-    endpoint: that difference is for the topology to judge.
+    STREAM flows of cores are ``local``, ``on_socket`` or ``off_socket``. ``unknown`` also stands where the node has no
+    such endpoint: that difference is for the topology to judge.
     """
     try:
-        if flow.kind == "peer":
+        if len(flow.gpus) > 1:
             return peer_class(node, *flow.gpus)
-        if flow.kind == "host" and flow.numa_node is not None:
+        if flow.gpus and flow.numa_node is not None:
             return host_class(node, flow.numa_node, flow.gpus[0])
     except NearfarError:
         return "unknown"
+    if flow.gpus:
+        return "unknown" if node.gpu(flow.gpus[0]) is None else LOCAL_CLASS
     cores, memory = (node.numa_node(end.index) for end in (flow.source, flow.destination))
     if cores is None or memory is None:
         return "unknown"

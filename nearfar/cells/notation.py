@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nearfar.base import NearfarError
 
-#: The STREAM kernels, in canonical order.
+#: The STREAM kernels.
 KERNELS = ("copy", "scale", "add", "triad")
 
 
@@ -41,7 +41,7 @@ class Endpoint:
 class Flow:
     """One stream of bytes from ``source`` to ``destination``.
 
-    ``driver`` is ``None`` for the default: a host flow's own NUMA node, the source of a flow between GPUs. ``tasks`` is
+    ``driver`` is ``None`` for the default: a host flow's own NUMA node, the source of a flow from GPU to GPU. ``tasks`` is
     the K of ``/xK`` (1: not shared). Two flows are equal when their canonical strings are.
     """
 
@@ -63,33 +63,40 @@ class Flow:
 
     @property
     def kind(self) -> str:
-        """``host`` (between host memory and a GPU), ``peer`` (between GPUs) or ``stream`` (cores and memory)."""
+        """``host`` (copies between host memory and a GPU), ``peer`` (between two GPUs), ``local`` (within one GPU),
+        ``stream`` (STREAM by the cores of a NUMA node) or ``gpu_stream`` (by a GPU)."""
         kinds = {self.source.kind, self.destination.kind}
-        return "peer" if kinds == {"g"} else "stream" if "c" in kinds else "host"
+        if "c" in kinds:
+            return "stream"
+        if self.kernel:
+            return "gpu_stream"
+        if kinds == {"g"}:
+            return "local" if self.source == self.destination else "peer"
+        return "host"
 
     @property
     def direction(self) -> str:
-        """``h2d`` or ``d2h`` of a host flow, ``p2p`` between GPUs, the kernel's name of a STREAM flow."""
+        """``h2d`` or ``d2h`` of a host flow, ``p2p`` between GPUs, ``d2d`` within one, the kernel's name of a STREAM flow."""
         if self.kind == "host":
             return "h2d" if self.source.kind == "n" else "d2h"
-        return self.kernel or "p2p"
+        return self.kernel or ("d2d" if self.kind == "local" else "p2p")
 
     @property
     def numa_node(self) -> int | None:
-        """The NUMA node whose memory takes part; ``None`` between GPUs."""
+        """The NUMA node whose memory takes part; ``None`` where that is GPUs' alone."""
         return next((end.index for end in (self.source, self.destination) if end.kind == "n"), None)
 
     @property
     def gpus(self) -> tuple[int, ...]:
-        """The GPUs that take part, source first."""
-        return tuple(end.index for end in (self.source, self.destination) if end.kind == "g")
+        """The GPUs that take part, each once, source first."""
+        return tuple(dict.fromkeys(end.index for end in (self.source, self.destination) if end.kind == "g"))
 
     @property
     def default_driver(self) -> Endpoint | None:
-        """Who drives without an ``@``; ``None`` for STREAM flows, whose cores are their source."""
-        if self.kind == "peer":
+        """Who drives without an ``@``; ``None`` for STREAM flows, which their source computes."""
+        if self.kind in ("peer", "local"):
             return self.source
-        if self.kind == "stream":
+        if self.kind in ("stream", "gpu_stream"):
             return None
         return self.source if self.source.kind == "n" else self.destination
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ _ENDPOINT = re.compile(r"[ngc][0-9]+")
 _OPTION = re.compile(r"[A-Za-z0-9]+")
 
 #: Which options a kind of flow takes besides /xK and /threads, and what to say of one that belongs to another kind.
-_FITS = {"host": ("sm", "pageable", "huge"), "peer": ("sm", "staged")}
+_FITS = {"host": ("sm", "pageable", "huge"), "peer": ("sm", "staged"), "local": ("sm",)}
 _BELONGS = {
     "staged": "/staged is for flows between GPUs",
     "pageable": "/pageable is for flows from or to host memory",
     "huge": "/huge is for flows from or to host memory",
-    **{kernel: f"/{kernel} is a STREAM kernel: write c0:n0/{kernel}" for kernel in KERNELS},
 }
+#: What to say of an ``@`` that names another than the GPUs at a flow's ends.
+_DRIVERS = {"peer": "'@' names one of the flow's two GPUs", "local": "'@' names the one GPU that the flow stays in"}
 _EXCLUSIVE = (("sm", "staged"), ("sm", "pageable"), ("pageable", "huge"))
 
 
@@ -77,7 +78,7 @@ class _Parser:
             flow = self.flow()
             if flow in flows:
                 what = f"flow '{flow}' occurs twice: "
-                what += "each pair of cores and memory runs once" if flow.kind == "stream" else "for two tasks use /x2"
+                what += "a kernel runs once on a memory" if flow.kernel else "for two tasks use /x2"
                 raise self.fail(start, what)
             flows.append(flow)
             if self.at == len(self.text):
@@ -115,13 +116,13 @@ class _Parser:
         if not self.take("@"):
             return None
         if flow.kind == "stream":
-            raise self.fail(at, "a STREAM flow takes no '@': its cores are its source")
+            raise self.fail(at, "a STREAM flow takes no '@': its source computes")
         start = self.at
         driver = self.endpoint()
         if flow.kind == "host" and driver.kind != "n":
             raise self.fail(start, "'@' names the NUMA node that drives (n and a number)")
-        if flow.kind == "peer" and driver not in (flow.source, flow.destination):
-            raise self.fail(start, "'@' names one of the flow's two GPUs")
+        if flow.kind in _DRIVERS and driver not in (flow.source, flow.destination):
+            raise self.fail(start, _DRIVERS[flow.kind])
         return driver
 
     def options(self, flow: Flow, driver: Endpoint | None) -> Flow:
@@ -129,9 +130,11 @@ class _Parser:
         threads_at = 0
         while self.take("/"):
             start = self.at
-            name, value = self.option(flow)
+            name, value = self.option(flow if "kernel" not in chosen else replace(flow, kernel=chosen["kernel"]))
             if name == "kernel" and name in chosen:
                 raise self.fail(start, "a STREAM flow has exactly one kernel")
+            if name == "kernel" and (driver or chosen):
+                raise self.fail(start, "a STREAM flow takes only a kernel, no '@' and no other option")
             if name in chosen:
                 raise self.fail(start, f"{'/xK' if name == 'tasks' else '/' + name} is given twice")
             for pair in _EXCLUSIVE:
@@ -159,12 +162,15 @@ class _Parser:
             digits = word[1:]
             if digits.startswith("0") or len(digits) > 2 or not 2 <= int(digits) <= _MAX_TASKS:
                 raise self.fail(start, f"the K of /xK is 2 to {_MAX_TASKS}")
-        elif word not in ("sm", "threads", *_BELONGS):
+        elif word not in ("sm", "threads", *_BELONGS, *KERNELS):
             raise self.fail(start, f"unknown option '{one_line(word)}'")
-        if flow.kind == "stream":
-            if word not in KERNELS:
-                raise self.fail(start, f"a STREAM flow takes only a kernel, not /{word}")
+        if word in KERNELS:
+            if flow.source.kind == "n":
+                what = f"/{word} is computed by its source, cores (c0:n0/{word}) or a GPU (g0:n0/{word})"
+                raise self.fail(start, what)
             return "kernel", word
+        if flow.kind in ("stream", "gpu_stream"):
+            raise self.fail(start, f"a STREAM flow takes only a kernel, not /{word}")
         if is_tasks:
             return "tasks", int(word[1:])
         if word != "threads" and word not in _FITS[flow.kind]:
@@ -175,10 +181,8 @@ class _Parser:
 def _wrong_pair(source: Endpoint, destination: Endpoint) -> str | None:
     """What is wrong with a flow between these endpoints, if anything."""
     pair = source.kind + destination.kind
-    if pair in ("ng", "gn", "cn") or (pair == "gg" and source != destination):
+    if pair in ("ng", "gn", "cn", "gg"):
         return None
-    if pair == "gg":
-        return "a flow between GPUs needs two different GPUs"
     if pair == "nn":
         return "host memory to host memory is no flow: c0:n1/copy measures cores against memory"
     return "cores take part only as the source of c0:n0/triad"

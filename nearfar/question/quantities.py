@@ -12,4 +12,4 @@ def of_cell(subject: Any) -> Sequence[str]:
     """A rate of each cell, of STREAM or of a copy; of other subjects any quantity answers."""
     if not isinstance(subject, Cell):
         return ()
-    return ("stream",) if subject.flows[0].kind == "stream" else ("copy",)
+    return ("stream",) if subject.flows[0].kernel else ("copy",)

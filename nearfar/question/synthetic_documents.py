@@ -43,6 +43,8 @@ def _result(cell: Cell, quantity: str, node: Node) -> Result:
 
 def flow_line_rate(flow: Flow, node: Node) -> float | None:
     """What the narrowest link of a flow carries in one direction, GB/s; None where it crosses none, or nobody knows."""
+    if flow.kind in ("local", "gpu_stream"):
+        return None
     if flow.kind == "peer" and not flow.staged:
         link = peer_link(node, *flow.gpus)
         if link is not None:

@@ -64,7 +64,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     )
     if said:
         return said
-    streams = [f for f in found if f.quantity == "stream" and f.cell is not None]
+    streams = [f for f in found if f.cell is not None and all(flow.kind == "stream" for flow in f.cell.flows)]
     if hosts:
         return _host_device(hosts)
     if streams:

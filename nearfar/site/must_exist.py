@@ -98,6 +98,10 @@ def _flow(flow: Flow, node: Node, links: Links) -> KnownPath | None:
         a, b = flow.source.index, flow.destination.index
         there = b in memories and node.numa_node(a) is not None
         return KnownPath("the node has these NUMA nodes") if there else None
+    if flow.kind == "gpu_stream":
+        return None
+    if flow.kind == "local":
+        return KnownPath("the node has this GPU")
     if flow.kind == "host":
         # Pageable and huge pages are settings of the machine.
         if flow.numa_node not in memories or flow.pageable or flow.huge:

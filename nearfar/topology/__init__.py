@@ -11,12 +11,22 @@ from .comparison import Difference, compare
 from .hwloc_xml import parse_hwloc_xml
 from .node_json import node_from_document, node_to_document
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
-from .path_classes import HOST_CLASSES, PEER_CLASSES, behind_nvswitch, host_class, nic_class, peer_class, shared_uplinks
+from .path_classes import (
+    HOST_CLASSES,
+    LOCAL_CLASS,
+    PEER_CLASSES,
+    behind_nvswitch,
+    host_class,
+    nic_class,
+    peer_class,
+    shared_uplinks,
+)
 from .pci import bus_order, generation, is_gpu, normal_bus_id
 from .text import draw
 
 __all__ = [
     "HOST_CLASSES",
+    "LOCAL_CLASS",
     "PEER_CLASSES",
     "Difference",
     "Gpu",

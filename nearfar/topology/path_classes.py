@@ -11,6 +11,8 @@ from .parts import Gpu, Nic, Node, NumaNode
 #: Classes of host flows, and of pairs of devices beside ``NV<lanes>``.
 HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")
 PEER_CLASSES = ("PIX", "PXB", "PHB", "NODE", "SYS_on", "SYS_off", "unknown")
+#: The class of what stays within one GPU's memory.
+LOCAL_CLASS = "device_local"
 
 
 def host_class(node: Node, numa: int, gpu: int) -> str:

@@ -55,9 +55,9 @@ def engine_of(quantity: str, subject: str) -> str:
     """What moved the bytes: copy engines (``ce``), a kernel (``sm``), the cores, or an MPI library."""
     if quantity.startswith(("mpi.", "contention.", "saxpy.")):
         return "mpi"
-    if quantity == "stream" or not gpus_of(subject):
+    if not gpus_of(subject):
         return "cpu"
-    return "sm" if "/sm" in subject or quantity.startswith(("latency.chase", "latency.launch")) else "ce"
+    return "sm" if "/sm" in subject or quantity.startswith(("stream", "latency.chase", "latency.launch")) else "ce"
 
 
 def _text(value: Any) -> str | None:

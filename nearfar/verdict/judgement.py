@@ -22,7 +22,7 @@ from nearfar.measurement import (
     Unmeasured,
     consistency,
 )
-from nearfar.topology import Node
+from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, figure, question_of, row_keys
 
 from . import document_facts, plausibility
@@ -171,8 +171,9 @@ def _unsound(metric: AnyMetric, node: Node | None) -> str | None:
     if wrong is not None:
         return f"{amount(metric)}: {wrong}"
     if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
-        carries = f"above what its link can carry, {figure(metric.ceiling, metric.unit)}"
-        return f"{amount(metric)}, {carries}: not all was moved, or the link is another"
+        what = "memory" if metric.path_class == LOCAL_CLASS else "link"
+        carries = f"above what its {what} can carry, {figure(metric.ceiling, metric.unit)}"
+        return f"{amount(metric)}, {carries}: not all was moved, or the {what} is another"
     impossible = plausibility.fault(metric, node)
     return None if impossible is None else f"{amount(metric)}, {impossible}"
 

@@ -194,6 +194,11 @@ def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str
     """One flow that a GPU takes part in."""
     gpus = [gpu for index in flow.gpus if node is not None and (gpu := node.gpu(index)) is not None]
     gpus = gpus if len(gpus) == len(flow.gpus) else []
+    if flow.kind == "local":
+        return OF_GPU_MEMORY, "the memory of a GPU"
+    if flow.kind == "gpu_stream":
+        near = flow.destination == flow.source
+        return (OF_GPU_MEMORY, "the memory of a GPU") if near else (OF_PEERS, "what a GPU reads and writes outside")
     if flow.kind == "host":
         return _of_link(gpus[0] if gpus else None, str(flow.direction))
     if flow.staged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty
+from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.verdict.references import Reference, figure
 
@@ -40,7 +40,7 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
     if cell.lone:
         return _flow_words(cell.flows[0])
     if flow is not None:
-        one_pair = len(cell.flows) == 2 and (_one_path(cell) or len({frozenset(f.gpus) for f in cell.flows}) == 1)
+        one_pair = len(cell.flows) == 2 and (_one_path(cell) or _one_pair(cell))
         many = _many_words(cell)
         rest = "both directions at once" if one_pair else f"of {many}" if many else f"while {cell} runs"
         return f"{_flow_words(flow)}, {rest}"
@@ -49,9 +49,8 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
         return f"GPU {first.gpus[0]}, both directions at once with NUMA node {first.numa_node}" + (
             ", together" if total else ""
         )
-    pairs = {frozenset(f.gpus) for f in cell.flows if f.kind == "peer"}
-    if len(pairs) == 1 and len(cell.flows) == 2 and all(f.kind == "peer" for f in cell.flows):
-        one, other = sorted(pairs.pop())
+    if len(cell.flows) == 2 and _one_pair(cell):
+        one, other = sorted(cell.flows[0].gpus)
         return f"GPUs {one} and {other}, both directions at once" + (", together" if total else "")
     many = _many_words(cell)
     if many:
@@ -101,6 +100,10 @@ def _one_path(cell: Cell) -> bool:
     return all(flow.kind == "host" for flow in cell.flows) and len({(f.numa_node, f.gpus) for f in cell.flows}) == 1
 
 
+def _one_pair(cell: Cell) -> bool:
+    return all(flow.kind == "peer" for flow in cell.flows) and len({frozenset(f.gpus) for f in cell.flows}) == 1
+
+
 def _flow_words(flow: Flow) -> str:
     options = [option for option in flow.options if option != flow.kernel]
     extra = f" ({', '.join('/' + option for option in options)})" if options else ""
@@ -108,10 +111,19 @@ def _flow_words(flow: Flow) -> str:
         return (
             f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
         )
+    if flow.kind == "gpu_stream":
+        memory = "its own memory" if flow.destination == flow.source else f"memory of {_memory_words(flow.destination)}"
+        return f"GPU {flow.source.index}, {memory}, STREAM {flow.kernel}"
+    if flow.kind == "local":
+        return f"GPU {flow.gpus[0]}, within its memory{extra}"
     if flow.kind == "peer":
         read = ", read" if flow.driver is not None else ""
         return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
     return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
+
+
+def _memory_words(end: Endpoint) -> str:
+    return f"GPU {end.index}" if end.kind == "g" else f"NUMA node {end.index}"
 
 
 def amount(metric: AnyMetric) -> str:

@@ -31,7 +31,7 @@ public:
             for (const Flow& earlier : cell.flows)
                 if (earlier.text() == next.text())
                     fail(start, "the flow " + next.text() + " may stand only once" +
-                                    (next.is_stream_flow() ? "" : "; for two tasks on it use /x2"));
+                                    (next.kernel != Kernel::none ? "" : "; for two tasks on it use /x2"));
             cell.flows.push_back(next);
         } while (take('+'));
         if (position_ != text_.size()) fail(position_, unexpected());
@@ -90,31 +90,28 @@ private:
         const Endpoint destination = endpoint();
         Flow flow{source, destination, {}};
         require_path(flow, start);
-        if (peek() == '@') driver(flow);
-        options(flow);
-        if (is_stream(flow) && flow.kernel == Kernel::none)
+        const bool driven = peek() == '@';
+        if (driven) driver(flow);
+        options(flow, driven);
+        if (flow.is_stream_flow() && flow.kernel == Kernel::none)
             fail(position_, "a STREAM flow needs a kernel: /copy, /scale, /add or /triad");
         return flow;
     }
 
     void require_path(const Flow& flow, std::size_t start) const {
-        if (flow.is_host_flow() || is_stream(flow)) return;
-        if (flow.is_peer_flow() && !(flow.source == flow.destination)) return;
-        if (flow.is_peer_flow()) fail(start, "a flow between GPUs needs two different GPUs");
+        if (flow.is_host_flow() || flow.stays_on_gpus() || by_cores(flow)) return;
         if (flow.source.place == Place::numa_memory && flow.destination.place == Place::numa_memory)
             fail(start, "nothing measures host memory to host memory; STREAM is c0:n1/copy");
         fail(start, "no flow goes from " + flow.source.text() + " to " + flow.destination.text() +
                         "; cores are the source of a STREAM flow (c0:n1/triad)");
     }
 
-    static bool is_stream(const Flow& flow) {
-        return flow.source.place == Place::cores && flow.destination.place == Place::numa_memory;
-    }
+    static bool by_cores(const Flow& flow) { return flow.is_stream_flow() && flow.destination.place == Place::numa_memory; }
 
     void driver(Flow& flow) {
         const std::size_t at = position_;
         ++position_;
-        if (is_stream(flow)) fail(at, "a STREAM flow takes no '@': its cores are its source");
+        if (flow.is_stream_flow()) fail(at, "a STREAM flow takes no '@': its source computes");
         const std::size_t start = position_;
         const Endpoint driver = endpoint();
         if (flow.is_host_flow()) {
@@ -123,11 +120,13 @@ private:
             return;
         }
         if (!(driver == flow.source) && !(driver == flow.destination))
-            fail(start, "a peer flow is driven by one of its two GPUs");
+            fail(start, flow.is_local_flow() ? "a flow within one GPU is driven by that GPU"
+                                             : "a peer flow is driven by one of its two GPUs");
         if (!(driver == flow.source)) flow.driver = driver;
     }
 
-    void options(Flow& flow) {
+    // `driven`: the flow has an `@`, be it the default.
+    void options(Flow& flow, bool driven) {
         std::vector<std::string> seen;
         std::size_t threads_at = 0;
         while (peek() == '/') {
@@ -138,7 +137,7 @@ private:
                 ++position_;
             const std::string name(text_.substr(start, position_ - start));
             if (name.empty()) fail(start, "expected an option after '/'");
-            const std::string kind = apply(flow, name, start);
+            const std::string kind = apply(flow, name, start, driven || !seen.empty());
             if (std::find(seen.begin(), seen.end(), kind) != seen.end())
                 fail(start, "the option " + (kind == name ? name : kind) + " is given twice");
             seen.push_back(kind);
@@ -147,19 +146,14 @@ private:
         if (flow.threads && flow.tasks == 1) fail(threads_at, "threads needs /xK beside it, such as /x4/threads");
     }
 
-    // Sets one option and returns what may be given only once.
-    std::string apply(Flow& flow, const std::string& name, std::size_t start) {
-        for (const auto& [kernel, value] : kernels) {
-            if (name != kernel) continue;
-            if (!is_stream(flow)) fail(start, "the kernel " + name + " is for STREAM flows (c0:n0)");
-            if (flow.kernel != Kernel::none) fail(start, "a STREAM flow takes one kernel");
-            flow.kernel = value;
-            return "kernel";
-        }
+    // Sets one option and returns what may be given only once. `more`: an `@` or another option stands before it.
+    std::string apply(Flow& flow, const std::string& name, std::size_t start, bool more) {
+        for (const auto& [kernel, value] : kernels)
+            if (name == kernel) return stream_kernel(flow, value, start, more);
         const bool known =
             name == "sm" || name == "staged" || name == "pageable" || name == "huge" || name == "threads" || is_tasks(name);
         if (!known) fail(start, "unknown option '" + name + "'");
-        if (is_stream(flow)) fail(start, "a STREAM flow takes only a kernel, not " + name);
+        if (flow.kernel != Kernel::none || flow.is_stream_flow()) fail(start, "a STREAM flow takes only a kernel, not " + name);
         if (name == "sm") return engine(flow, start);
         if (name == "staged") return staged(flow, start);
         if (name == "pageable" || name == "huge") return memory(flow, name, start);
@@ -169,6 +163,16 @@ private:
             return name;
         }
         return tasks(flow, name, start);
+    }
+
+    std::string stream_kernel(Flow& flow, Kernel kernel, std::size_t start, bool more) {
+        if (flow.source.place == Place::numa_memory)
+            fail(start,
+                 std::string("the kernel ") + kernel_name(kernel) + " is computed by its source, cores (c0:n0) or a GPU (g0:n0)");
+        if (flow.kernel != Kernel::none) fail(start, "a STREAM flow takes one kernel");
+        if (more) fail(start, "a STREAM flow takes only a kernel, no '@' and no other option");
+        flow.kernel = kernel;
+        return "kernel";
     }
 
     std::string engine(Flow& flow, std::size_t start) {
@@ -226,11 +230,16 @@ std::string Endpoint::text() const {
 }
 
 bool Flow::is_host_flow() const {
-    return (source.place == Place::numa_memory && destination.place == Place::gpu_memory) ||
-           (source.place == Place::gpu_memory && destination.place == Place::numa_memory);
+    return kernel == Kernel::none && ((source.place == Place::numa_memory && destination.place == Place::gpu_memory) ||
+                                      (source.place == Place::gpu_memory && destination.place == Place::numa_memory));
 }
 
-bool Flow::is_peer_flow() const { return source.place == Place::gpu_memory && destination.place == Place::gpu_memory; }
+bool Flow::is_peer_flow() const {
+    return kernel == Kernel::none && source.place == Place::gpu_memory && destination.place == Place::gpu_memory &&
+           source.index != destination.index;
+}
+
+bool Flow::is_local_flow() const { return kernel == Kernel::none && source.place == Place::gpu_memory && source == destination; }
 
 int Flow::numa_node() const { return source.place == Place::numa_memory ? source.index : destination.index; }
 

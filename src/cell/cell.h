@@ -35,16 +35,22 @@ struct Flow {
     int tasks = 1;
     bool threads = false;
 
+    // Copies: between host memory and a GPU, from one GPU to another, within one GPU's memory.
     bool is_host_flow() const;
     bool is_peer_flow() const;
+    bool is_local_flow() const;
+    // Neither end of the copy is host memory.
+    bool stays_on_gpus() const { return is_peer_flow() || is_local_flow(); }
     // Shared by independent processes, not by threads of this one.
     bool is_by_processes() const { return tasks > 1 && !threads; }
+    // STREAM: by the cores of a NUMA node, by a GPU.
     bool is_stream_flow() const { return source.place == Place::cores; }
+    bool is_gpu_stream_flow() const { return source.place == Place::gpu_memory && kernel != Kernel::none; }
     bool to_gpu() const { return destination.place == Place::gpu_memory; }
-    // The NUMA node of a host or stream flow's memory; the GPU of a host flow.
+    // The NUMA node of a host or stream flow's memory; the GPU of a host or local flow.
     int numa_node() const;
     int gpu() const;
-    // The GPU whose engine moves the bytes: a host flow's own, a peer flow's source (a write) unless `@` says otherwise.
+    // The GPU whose engine moves the bytes: a host or local flow's own, a peer flow's source (a write) unless `@` says otherwise.
     int driving_gpu() const;
     // The canonical form: options in order, no driver where it is the default.
     std::string text() const;

@@ -7,11 +7,11 @@ namespace nearfar {
 namespace {
 
 const HelpText text{
-    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, and between GPUs\n\n"
+    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs, and within one\n\n"
     "A cell is flows at the same time: n0:g1 (NUMA node 0's memory to GPU 1), g1:n0 (back), n0:g0+g0:n0 (both at once).\n"
     "@n1 drives a flow from NUMA node 1; /sm copies by a kernel; /pageable, /huge choose the host memory; /x4 shares a\n"
     "flow among four tasks. g0:g1 is a write by GPU 0's copy engine, g0:g1@g1 a read by GPU 1's, g0:g1/staged goes through the\n"
-    "host with peer access off. GPUs count in PCI bus order over all the node's. Without cells: every NUMA node with every GPU.\n\n",
+    "host with peer access off; g0:g0 stays in GPU 0's memory. GPUs count in PCI bus order over all the node's. Without cells: every NUMA node with every GPU.\n\n",
     "\nexamples:\n"
     "  nearfar-copy                          the whole host-device matrix, as a table\n"
     "  nearfar-copy n0:g0 n1:g0 --json       one GPU from two NUMA nodes, as a document\n"

@@ -86,7 +86,7 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
         const int threads = flow.is_by_processes() ? 1 : flow.tasks;
         window.routes.push_back(setting.baselines.fitting_routes(flow, keys[i], threads, policy));
         const Route& route = window.routes[i][0];
-        const std::size_t whole = route.bytes() / (flow.is_peer_flow() ? peer_factor : 1);
+        const std::size_t whole = route.bytes() / (flow.stays_on_gpus() ? on_gpus_factor : 1);
         const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks, whole) : route.bytes();
         chunks.push_back(chunk_for(setting.baselines.probed_rate(route, policy), bytes, length, flow.tasks));
         if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});

@@ -28,9 +28,14 @@ std::string host_path(const Flow& flow, const Node& node) {
            known(gpu.max_link.width);
 }
 
+std::string peer_path(const Flow& flow, const std::function<int(const Flow&)>& lanes) {
+    return (flow.driver ? "read NV" : "write NV") + std::to_string(lanes(flow));
+}
+
 std::string kind_of(const Flow& flow, const Node& node, const std::function<int(const Flow&)>& lanes) {
-    const std::string path =
-        flow.is_host_flow() ? host_path(flow, node) : (flow.driver ? "read NV" : "write NV") + std::to_string(lanes(flow));
+    const std::string path = flow.is_host_flow()    ? host_path(flow, node)
+                             : flow.is_local_flow() ? "local"
+                                                    : peer_path(flow, lanes);
     const std::string text = flow.text();
     const std::size_t options = text.find('/');
     return path + (flow.is_host_flow() && flow.driver ? " @" : "") + (options == std::string::npos ? "" : text.substr(options));

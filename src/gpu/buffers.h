@@ -16,22 +16,22 @@
 
 namespace nearfar {
 
-// Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow. Between GPUs, where a
-// copy is over sooner, twice as much.
+// Bytes of a buffer, if nothing else is asked for: a lone copy's size, and the ring of a windowed flow. Where the copy stays on
+// GPUs, and is over sooner, twice as much.
 extern const std::size_t buffer_bytes;
-constexpr std::size_t peer_factor = 2;
+constexpr std::size_t on_gpus_factor = 2;
 constexpr std::size_t buffer_grain = std::size_t{2} << 20;
 
 // Bytes of the buffers of each of several processes that share a flow, whose buffer alone has `whole`.
 std::size_t task_buffer_bytes(int tasks, std::size_t whole = buffer_bytes);
 
-// Which of a cell's buffers on one place; flows of a cell never share one.
+// Which of a cell's buffers on one place; flows of a cell never share one, nor do the two ends of a flow within one GPU.
 struct BufferKey {
     Endpoint place;  // numa_memory or gpu_memory
     bool written;    // the destination of a flow
     bool pageable;
     bool huge;
-    bool peer;  // of a flow between GPUs
+    bool on_gpus;  // of a flow that stays on GPUs
     int ordinal;
     bool operator<(const BufferKey& other) const;
 };
@@ -71,7 +71,7 @@ public:
     // Device memory, and host memory registered with CUDA; likewise.
     void allocate_device_and_register();
     // The bytes of a buffer, if nothing larger is asked for.
-    std::size_t usual_bytes(const BufferKey& key) const { return key.peer ? bytes_ * peer_factor : bytes_; }
+    std::size_t usual_bytes(const BufferKey& key) const { return key.on_gpus ? bytes_ * on_gpus_factor : bytes_; }
     // Whether one of a flow's two buffers is smaller than `bytes`, and was not refused so much before.
     bool can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const;
     // Makes both of at least `bytes`, while nobody uses them. One for which memory is too short stays as it is.

@@ -66,6 +66,14 @@ void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool eve
                           " other process(es); wait for them or say --even-if-busy");
 }
 
+// What CUDA says of a GPU; nothing where it says nothing.
+std::optional<int> attribute(int ordinal, cudaDeviceAttr which) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, ordinal) == cudaSuccess) return value;
+    cudaGetLastError();  // remembered otherwise, and blamed on the next launch
+    return {};
+}
+
 }  // namespace
 
 void GpuDevice::require() const {
@@ -83,6 +91,11 @@ std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
     std::optional<int> width = on_bus.max_link.width ? on_bus.max_link.width : management.max_link.width;
     return pcie_ceiling(gen, width, to_gpu);
 #endif
+}
+
+std::optional<double> GpuDevice::local_ceiling() const {
+    return memory_copy_ceiling(attribute(ordinal, cudaDevAttrMemoryClockRate),
+                               attribute(ordinal, cudaDevAttrGlobalMemoryBusWidth));
 }
 
 std::string start_cuda(int streams_a_gpu) {

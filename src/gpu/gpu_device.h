@@ -27,6 +27,8 @@ struct GpuDevice {
     void require() const;
     // The ceiling of its host link in GB/s; nothing where the link is not PCI Express or not known.
     std::optional<double> ceiling(bool to_gpu) const;
+    // The ceiling of copies within its memory in GB/s; nothing where CUDA does not tell the memory's clock or width.
+    std::optional<double> local_ceiling() const;
 };
 
 // Starts CUDA. Call before anything else of it. Returns what went wrong, or an empty string.

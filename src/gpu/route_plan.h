@@ -16,14 +16,14 @@ const GpuDevice& driving_gpu(const Flow& flow, const std::vector<GpuDevice>& gpu
 // Throws the reason why one of the flow's GPUs cannot be measured, if there is one.
 void require_gpus(const Flow& flow, const std::vector<GpuDevice>& gpus);
 
-// A host flow's `@` node or the memory's own; between GPUs those near the driving one, or all that are allowed.
+// A host flow's `@` node or the memory's own; between and within GPUs those near the driving one, or all that are allowed.
 std::vector<int> driving_cpus(const Flow& flow, const Node& node, const std::vector<GpuDevice>& gpus);
 
 // Routes over one flow's buffers, one for each of `threads` threads that share it.
 std::vector<Route> plan_routes(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const Node& node,
                                const std::vector<GpuDevice>& gpus, int threads);
 
-// GB/s in one direction over the flow's links; nothing where it is not known.
+// GB/s in one direction over the flow's links, or of copies within a GPU's memory; nothing where it is not known.
 std::optional<double> flow_ceiling(const Flow& flow, const std::vector<GpuDevice>& gpus);
 
 // NVLink lanes between a peer flow's two GPUs; 0 where none are known.

@@ -123,7 +123,7 @@ std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, Buf
 
 double probe_rate(const Route& route, double seconds) {
     route.make_current();
-    std::size_t bytes = std::min(route.bytes(), std::size_t{route.flow().is_peer_flow() ? 256U : 32U} << 20);
+    std::size_t bytes = std::min(route.bytes(), std::size_t{route.flow().stays_on_gpus() ? 256U : 32U} << 20);
     const double end = now() + seconds;
     double before = 0;
     double rate = 0;

@@ -34,4 +34,11 @@ std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes) {
     return *rate * lanes * 16 / (*gen == 4 ? 18 : 17);
 }
 
+std::optional<double> memory_copy_ceiling(std::optional<int> kilohertz, std::optional<int> bits) {
+    if (!kilohertz || !bits || *kilohertz <= 0 || *bits <= 0) return {};
+    constexpr double transfers_a_cycle = 2;
+    const double bandwidth = transfers_a_cycle * *kilohertz * 1e3 * *bits / 8 / 1e9;
+    return bandwidth / 2;
+}
+
 }  // namespace nearfar

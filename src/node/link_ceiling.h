@@ -1,5 +1,6 @@
 // What of a link's line rate can be payload in one direction, in GB/s. The same rules as in nearfar/model/prediction/ceilings.py,
-// against the same vectors (tests/vectors/ceilings.txt); sources in docs/method/prediction.md, "Ceilings".
+// against the same vectors (tests/vectors/ceilings.txt); sources in docs/method/prediction.md, "Ceilings". And what a GPU's memory can
+// carry of copies.
 #pragma once
 
 #include <optional>
@@ -13,5 +14,9 @@ std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> wi
 // So many NVLink lanes of generations 1 to 5. Of generation 5 nobody states what is payload: the most that it can be. Nothing where the
 // generation is unknown or there is no lane.
 std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes);
+
+// Copies within a GPU's memory, each byte of which is read and written: half of what the memory moves at `kilohertz` twice a cycle
+// over `bits`. Nothing where either is not known.
+std::optional<double> memory_copy_ceiling(std::optional<int> kilohertz, std::optional<int> bits);
 
 }  // namespace nearfar

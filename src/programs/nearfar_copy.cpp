@@ -22,6 +22,7 @@ std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
 }
 
 void require_copy(const Cell& cell) {
+    require_no_gpu_kernel(cell);
     for (const Flow& flow : cell.flows)
         if (flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
 }

@@ -24,6 +24,7 @@ Options table(CommandLine& line) { return with_cell_options({}, line); }
 std::string help() { return help_of(text, table); }
 
 void require_stream(const Cell& cell) {
+    require_no_gpu_kernel(cell);
     for (const Flow& flow : cell.flows)
         if (!flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
 }

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import NearfarError
 from nearfar.cells import (
+    KERNELS,
     Cell,
     CellError,
     Endpoint,
@@ -62,13 +63,19 @@ numbers = st.one_of(st.integers(0, 9), st.integers(0, 9999))
 
 @st.composite
 def flows(draw):
-    kind = draw(st.sampled_from(["h2d", "d2h", "peer", "stream"]))
+    kind = draw(st.sampled_from(["h2d", "d2h", "peer", "local", "stream", "gpu_stream"]))
     a, b = draw(numbers), draw(numbers)
     tasks = draw(st.sampled_from([1, 1, 2, 10, 64]))
     threads = tasks > 1 and draw(st.booleans())
     if kind == "stream":
-        kernel = draw(st.sampled_from(["copy", "scale", "add", "triad"]))
+        kernel = draw(st.sampled_from(KERNELS))
         return Flow(Endpoint("c", a), Endpoint("n", b), kernel=kernel)
+    if kind == "gpu_stream":
+        memory = draw(st.sampled_from([Endpoint("g", a), Endpoint("g", b), Endpoint("n", b)]))
+        return Flow(Endpoint("g", a), memory, kernel=draw(st.sampled_from(KERNELS)))
+    if kind == "local":
+        gpu = Endpoint("g", a)
+        return Flow(gpu, gpu, draw(st.sampled_from([None, gpu])), sm=draw(st.booleans()), tasks=tasks, threads=threads)
     if kind == "peer":
         source, destination = Endpoint("g", a), Endpoint("g", b if b != a else (a + 1) % 10000)
         flags = draw(st.sampled_from([{}, {"sm": True}, {"staged": True}]))
@@ -280,6 +287,36 @@ def test_stream_matrix_respects_the_cpuset_and_many_nodes():
     found = stream_matrix(many)
     assert len(found) == 6 + 1
     assert len(found[-1].flows) == 16
+
+
+def test_flows_know_what_they_are():
+    kinds = {
+        "n0:g0": ("host", "h2d", (0,)),
+        "g0:n0/sm": ("host", "d2h", (0,)),
+        "g0:g1": ("peer", "p2p", (0, 1)),
+        "g0:g0": ("local", "d2d", (0,)),
+        "g0:g0/sm": ("local", "d2d", (0,)),
+        "c0:n1/add": ("stream", "add", ()),
+        "g0:g0/triad": ("gpu_stream", "triad", (0,)),
+        "g0:n1/copy": ("gpu_stream", "copy", (0,)),
+        "g0:g1/scale": ("gpu_stream", "scale", (0, 1)),
+    }
+    for text, (kind, direction, gpus) in kinds.items():
+        flow = parse(text).flows[0]
+        assert (flow.kind, flow.direction, flow.gpus) == (kind, direction, gpus), text
+
+
+def test_classes_of_what_gpus_do_in_their_own_memory_and_compute_elsewhere():
+    here = two_packages()
+    classes = {text: cell_class(here, parse(text)) for text in (
+        "g0:g0", "g1:g1/sm", "g0:g0+g1:g1", "g0:g0/triad", "g0:n0/triad", "g0:n1/triad", "g0:g1/triad", "g0:g0+n0:g0",
+    )}  # fmt: skip
+    assert classes == {
+        "g0:g0": "device_local", "g1:g1/sm": "device_local", "g0:g0+g1:g1": "device_local", "g0:g0/triad": "device_local",
+        "g0:n0/triad": "near", "g0:n1/triad": "off_socket", "g0:g1/triad": "SYS_off", "g0:g0+n0:g0": "mixed",
+    }  # fmt: skip
+    assert cell_class(here, parse("g7:g7")) == "unknown"
+    assert metric_name("device_local", parse("g0:g0/sm")) == "device_local.g0_g0.sm"
 
 
 def test_classes_of_what_the_node_lacks_are_unknown():

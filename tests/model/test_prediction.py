@@ -477,3 +477,30 @@ def test_solo_rates_and_totals_of_a_modelled_document(types):
     assert [flow["solo"]["median"] for flow in entry["flows"]] == [45.93, 45.95]
     assert entry["total"]["median"] == pytest.approx(86.27)
     assert entry["limited_by"] == ["g0.both"]
+
+
+# Within one GPU, and kernels of GPUs
+
+
+@pytest.mark.parametrize("cell", ["g0:g0", "g0:g0/sm", "g0:g0/x2", "g0:g0/triad", "g0:n0/triad", "g0:g1/triad"])
+def test_what_gpus_do_in_their_memory_is_unknown_unless_given(types, cell):
+    prediction = predict(parse(cell), types["summit"])
+    assert prediction.total is None
+    assert [capacity.name for capacity in prediction.unknown] == [cell.removesuffix("/x2")]
+    (skipped,) = modelled_document(types["summit"], [parse(cell)])["skipped"]
+    assert (
+        skipped["code"] == "unsupported" and "is not known: no figure of this flow alone is given" in skipped["reason"]
+    )
+
+
+def test_a_given_figure_within_a_gpu_is_its_prediction(types):
+    summit = types["summit"]
+    given = {parse(cell): Capacity(cell, 350.0, source="a paper", published=True) for cell in ("g0:g0", "g1:g1")}
+    known = replace(summit, caps={**summit.caps, **given})
+    assert predict(parse("g0:g0"), known).total == pytest.approx(350)
+    assert predict(parse("g0:g0+g1:g1"), known).total == pytest.approx(700)
+    document = modelled_document(known, [parse("g0:g0")])
+    assert document["results"][0]["flows"][0]["ceiling"] is None and document["results"][0]["quantity"] == "copy"
+    # What the same memory carries beside its link to the host is nobody's figure.
+    beside = predict(parse("g0:g0+n0:g0"), known)
+    assert [capacity.name for capacity in beside.unknown] == ["g0.device_memory"]

@@ -171,6 +171,47 @@ def test_peers_write_read_and_stage(build_folder: Path, matrix: dict[str, Any]) 
             assert flow["ceiling"] is None or 0.8 * flow["ceiling"] < flow["rate"]["median"] < flow["ceiling"]
 
 
+def test_within_one_gpu_copies_are_verified_and_below_what_its_memory_carries(
+    build_folder: Path, matrix: dict[str, Any]
+) -> None:
+    gpus = [gpu["index"] for gpu in matrix["node"]["gpus"]]
+    cells = [*(f"g{gpu}:g{gpu}" for gpu in gpus), "g0:g0/sm", "g0:g0+n0:g0", "g0:g0/x2", "g0:g0"]
+    code, document, stderr = copy(build_folder, *cells)
+    assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
+    measurement.document.from_raw(document, "nearfar-copy")
+    assert [result["cell"] for result in document["results"]] == cells
+    for result in document["results"]:
+        assert result["verified"]["seen"] == result["verified"]["copies"] > 0, result["cell"]
+        for flow in result["flows"]:
+            assert flow["rate"]["median"] > 0, flow["flow"]
+            assert flow["ceiling"] is None or flow["rate"]["median"] < flow["ceiling"], flow["flow"]
+    first, again = (result["flows"][0] for result in (document["results"][0], document["results"][-1]))
+    down = {result["cell"]: result["total"]["median"] for result in matrix["results"]}["n0:g0"]
+    print("within one GPU", first["rate"]["median"], "of", first["ceiling"], "again", again["rate"]["median"])
+    assert first["ceiling"] is not None, "CUDA tells the clock and the width of the memory"
+    assert 0.5 * first["ceiling"] < first["rate"]["median"], "a copy engine, or the kernel of the driver"
+    assert first["rate"]["median"] > down, "the memory is faster than the link"
+    assert first["rate"]["median"] == pytest.approx(again["rate"]["median"], rel=0.05)
+    assert document["results"][0]["method"] == "latched" and document["results"][0]["bytes"] >= 512 << 20
+
+
+def test_within_one_gpu_a_curve_and_latencies(build_folder: Path) -> None:
+    code, document, stderr = copy(build_folder, "g0:g0", "g0:g0/sm", "--sizes", "4KiB..64MiB")
+    assert code == 0, stderr
+    rates = [result["total"]["median"] for result in document["results"] if result["cell"] == "g0:g0"]
+    assert len(rates) == 15 and rates[-1] > 10 * rates[0]
+    code, document, stderr = copy(build_folder, "--latency", "g0:g0")
+    assert code == 0, stderr
+    time_of = {result["quantity"]: result["total"]["median"] for result in document["results"]}
+    assert 0.1 < time_of["latency.chase"] < 2, "a load from its own memory"
+
+
+def test_kernels_on_gpus_are_refused_until_they_are_measured(build_folder: Path) -> None:
+    code, document, stderr = copy(build_folder, "g0:g0/triad")
+    assert (code, document) == (2, {})
+    assert "no program of this release measures kernels on GPUs" in stderr
+
+
 def test_a_pair_is_not_staged_and_direct_at_once(build_folder: Path, matrix: dict[str, Any]) -> None:
     a, b = peers(matrix)
     _, document, _ = copy(build_folder, f"{a}:{b}+{b}:{a}/staged")

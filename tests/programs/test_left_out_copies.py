@@ -11,7 +11,7 @@ from tests.support.emulated import Emulated, emulated_programs
 #: Every way in which copies are queued: behind a latch, in a window, by a kernel, by processes and by threads.
 CELLS = (
     "n0:g0", "g0:n0", "n0:g0/sm", "g0:n0/sm", "n0:g0/pageable", "g0:n0/pageable", "n0:g0+g0:n0", "n0:g0/x2", "n0:g0/x2/threads",
-    "g0:g1", "g0:g1/sm", "g0:g1/staged",
+    "g0:g1", "g0:g1/sm", "g0:g1/staged", "g0:g0", "g0:g0/sm", "g0:g0/x2", "g0:g0+g1:g1",
 )  # fmt: skip
 
 
@@ -38,16 +38,18 @@ def test_one_of_seven_left_out_is_found_in_every_way_of_copying(emulated: Emulat
     )
 
 
-@pytest.mark.parametrize("number", [2, 4, 6, 8])
+@pytest.mark.parametrize(
+    ("cell", "number"), [("g0:n0", 2), ("g0:n0", 4), ("g0:n0", 6), ("g0:n0", 8), ("g0:g0", 4), ("g0:g0", 7)]
+)
 def test_a_single_copy_left_out_is_found_be_it_the_one_that_tells_of_wrong_words(
-    emulated: Emulated, number: int
+    emulated: Emulated, cell: str, number: int
 ) -> None:
-    ended = emulated.run("--json", "g0:n0", settings=f"leave_out_latched={number}")
+    ended = emulated.run("--json", cell, settings=f"leave_out_latched={number}")
     (failed,) = ended.document()["failed"]
     assert ended.code == 1 and failed["code"] == "wrong_data", failed
 
 
-@pytest.mark.parametrize("cell", ["n0:g0", "n0:g0/sm", "g0:n0/sm"])
+@pytest.mark.parametrize("cell", ["n0:g0", "n0:g0/sm", "g0:n0/sm", "g0:g0", "g0:g0/sm"])
 def test_any_size_is_copied_and_compared_as_it_is(emulated: Emulated, cell: str) -> None:
     sizes = [1, 7, 8, 12, 24, 1024, 4097]
     right = emulated.run("--json", "--sizes", ",".join(map(str, sizes)), cell)

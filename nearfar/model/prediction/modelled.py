@@ -96,7 +96,7 @@ def _result(cell: Cell, prediction: Prediction, node_type: NodeType, noise: _Noi
         entry["ceiling"] = _ceiling(flow, node_type)
         flows.append(entry)
     result: dict[str, Any] = {
-        "quantity": "stream" if all(flow.kind == "stream" for flow in cell.flows) else "copy",
+        "quantity": "stream" if all(flow.kernel for flow in cell.flows) else "copy",
         "cell": str(cell),
         "converged": True,
         "verified": True,

@@ -157,6 +157,8 @@ def _crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Ca
         yield from _host_crossings(flow, node_type, cell)
     elif flow.kind == "stream":
         yield from _stream_crossings(flow, node_type)
+    elif flow.kind in ("local", "gpu_stream"):
+        yield from _own_crossings(flow, node_type, cell)
     else:
         yield from _peer_crossings(flow, node_type, cell)
 
@@ -217,6 +219,16 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
     if rate is not None or cores != memory:
         source = "published STREAM" if rate is not None else "no STREAM figure of this pair is given"
         yield Capacity(str(flow), rate, source=source, published=rate is not None), 1.0
+
+
+def _own_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
+    """Within a GPU's memory, and kernels of GPUs: their own figure alone, where one is given. Beside others that use the
+    same GPU nobody knows."""
+    cap = node_type.caps.get(Cell((plain(flow),)))
+    yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
+    if any(other != flow and set(other.gpus) & set(flow.gpus) for other in cell.flows):
+        source = f"how flows share the memory of GPU {flow.gpus[0]} is not described"
+        yield Capacity(f"g{flow.gpus[0]}.device_memory", source=source), 1.0
 
 
 def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:

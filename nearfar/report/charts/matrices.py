@@ -176,7 +176,7 @@ def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[i
 
 def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> list[Matrix]:
     """Cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
-    streams = [f for f in figures if f.quantity == "stream" and f.cell is not None]
+    streams = [f for f in figures if f.cell is not None and all(flow.kind == "stream" for flow in f.cell.flows)]
     asked = [c for c in [*why.failed, *why.skipped, *why.missing] if c.lone and c.flows[0].kind == "stream"]
     used = {f.cell.flows[0].direction for f in streams if f.cell} | {c.flows[0].direction for c in asked}
     found = []

@@ -13,8 +13,8 @@ from nearfar.verdict import JudgedReference
 SIGNS = {"PASS": "✓", "DEGRADED": "▼", "FAIL": "✕", "INDETERMINATE": "?", "MODELLED": "◇", NOT_JUDGED: "–"}
 
 _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket", "sole": "sole", "unknown": "place unknown",
-            "local": "local", "mixed": "mixed", "same_numa_node": "same NUMA node", "same_package": "same package",
-            "across_packages": "across packages"}  # fmt: skip
+            "local": "local", "device_local": "within the GPU", "mixed": "mixed", "same_numa_node": "same NUMA node",
+            "same_package": "same package", "across_packages": "across packages"}  # fmt: skip
 
 
 def class_words(path_class: str) -> str:

@@ -12,7 +12,12 @@ from nearfar.cells import Cell
 from nearfar.report.charts import curves
 from nearfar.report.figures import Figure, class_words, number, parsed, size
 
-_TITLES = {"h2d": "Host to device", "d2h": "Device to host", "p2p": "GPU to GPU, written by the source"}
+_TITLES = {
+    "h2d": "Host to device",
+    "d2h": "Device to host",
+    "p2p": "GPU to GPU, written by the source",
+    "d2d": "Within one GPU",
+}
 
 
 @dataclass(frozen=True)

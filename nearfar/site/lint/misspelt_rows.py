@@ -9,11 +9,11 @@ from nearfar.base import NearfarError, did_you_mean
 from nearfar.cells import ALL_TO_ONE, DERIVED, KERNELS, ONE_TO_ALL, ONE_WAY, PAIRS, parse_metric_name, split_class
 from nearfar.mpi import BINDINGS, TRAFFICS
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN
-from nearfar.topology import HOST_CLASSES, PEER_CLASSES
+from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES
 
 #: Path classes of the notation; beside them ``NV`` and a number of lanes.
-CLASSES = (*HOST_CLASSES, *PEER_CLASSES, "local", "all", "mixed")
-WAYS = ("h2d", "d2h", "write", "read")
+CLASSES = (*HOST_CLASSES, *PEER_CLASSES, LOCAL_CLASS, "local", "all", "mixed")
+WAYS = ("h2d", "d2h", "write", "read", "d2d")
 _LANES = re.compile(r"NV[0-9]{1,2}")
 #: What a row of a class says behind it: the pattern of several flows, the direction or kernel, options, the sum.
 _PATTERNS = ("both", ONE_TO_ALL, ALL_TO_ONE, PAIRS, ONE_WAY)

@@ -53,6 +53,31 @@ TEST(Cell, BadVectorsPointAtTheirColumn) {
     }
 }
 
+// What each flow is: exactly one of these, which decides who measures it and how.
+TEST(Cell, AFlowIsOfOneKind) {
+    const std::vector<std::pair<std::string, std::string>> kinds{{"n0:g0", "host"},
+                                                                 {"g0:n0/sm", "host"},
+                                                                 {"g0:g1", "peer"},
+                                                                 {"g0:g1/staged", "peer"},
+                                                                 {"g0:g0", "local"},
+                                                                 {"g0:g0/sm", "local"},
+                                                                 {"c0:n0/triad", "stream"},
+                                                                 {"g0:g0/triad", "gpu stream"},
+                                                                 {"g0:n0/copy", "gpu stream"},
+                                                                 {"g0:g1/add", "gpu stream"}};
+    for (const auto& [text, expected] : kinds) {
+        const Flow flow = parse_cell(text).flows[0];
+        std::string found;
+        if (flow.is_host_flow()) found += "host";
+        if (flow.is_peer_flow()) found += "peer";
+        if (flow.is_local_flow()) found += "local";
+        if (flow.is_stream_flow()) found += "stream";
+        if (flow.is_gpu_stream_flow()) found += "gpu stream";
+        EXPECT_EQ(found, expected) << text;
+        EXPECT_EQ(flow.stays_on_gpus(), expected == "peer" || expected == "local") << text;
+    }
+}
+
 TEST(Cell, AFlowAloneKeepsItsPath) { EXPECT_EQ(parse_cell("n0:g1@n3/sm/x4/threads").flows[0].alone().text(), "n0:g1@n3/sm"); }
 
 }  // namespace

@@ -59,6 +59,9 @@ TEST(Suspects, OnlyLikeIsComparedWithLike) {
     EXPECT_EQ(kind("g0:g1"), kind("g2:g0"));
     EXPECT_EQ(kind("n0:g0+g0:n0"), kind("g2:n1+n1:g2")) << "the order of flows says nothing";
     EXPECT_EQ(kind("n0:g0/sm"), kind("n1:g2/sm"));
+    EXPECT_EQ(kind("g0:g0"), kind("g2:g2")) << "each GPU in its own memory";
+    EXPECT_NE(kind("g0:g0"), kind("g0:g1"));
+    EXPECT_NE(kind("g0:g0"), kind("g0:g0/sm"));
     for (const auto& [a, b] : std::vector<std::pair<std::string, std::string>>{{"n0:g0", "g0:n0"},
                                                                                {"n0:g0", "n1:g0"},
                                                                                {"n0:g0", "n0:g1"},

@@ -42,6 +42,43 @@ TEST(EmulatedCopy, CellsOfEveryKindAreMeasuredAndRight) {
     for (const CellResult& result : session.results) EXPECT_TRUE(result.verified) << result.cell.text();
 }
 
+TEST(EmulatedCopy, WithinOneGpuCopiesAreMeasuredAloneAndInCompanyAndRight) {
+    const std::vector<std::string> cells{"g0:g0",          "g1:g1/sm",    "g0:g0/x2/threads", "g0:g0+g1:g1",
+                                         "g0:g0+g0:g0/sm", "g0:g0+n0:g0", "g0:g0+g0:g1"};
+    const Session session = measured("gpus=2", cells);
+    EXPECT_EQ(session.results.size(), cells.size()) << told(session);
+    for (const CellResult& result : session.results) {
+        ASSERT_TRUE(result.verified) << result.cell.text();
+        EXPECT_EQ(result.verified->seen, result.verified->copies) << result.cell.text();
+        const bool lone = result.cell.flows.size() == 1 && result.cell.flows[0].tasks == 1;
+        EXPECT_EQ(result.method, lone ? "latched" : "windowed") << result.cell.text();
+        const FlowResult& flow = result.flows[0];
+        ASSERT_TRUE(flow.ceiling) << result.cell.text();
+        EXPECT_NEAR(*flow.ceiling, 6.4, 1e-9);  // the emulated memory's clock and width
+        EXPECT_GT(flow.rate.median, 0);
+        EXPECT_LT(flow.rate.median, *flow.ceiling);
+        EXPECT_TRUE(flow.memory_nodes.empty());
+    }
+}
+
+TEST(EmulatedCopy, WithinOneGpuQuicklyAtSizesAndTheirLatencies) {
+    Policy quick;
+    quick.quick = true;
+    EXPECT_EQ(measured("gpus=3", {"g0:g0", "g1:g1", "g2:g2"}, quick).results.size(), 3U);
+    Policy sizes;
+    sizes.sizes = {1, 4096, 1 << 20};
+    EXPECT_EQ(measured("gpus=3", {"g0:g0", "g0:g0/sm"}, sizes).results.size(), 6U);
+    Policy latency;
+    latency.latency = true;
+    EXPECT_EQ(measured("gpus=3", {"g0:g0"}, latency).results.size(), 3U);
+}
+
+TEST(EmulatedCopy, WithinOneGpuNothingOfPeerAccessIsAsked) {
+    const Session session = measured("gpus=2,peer_access=0", {"g0:g0", "g0:g1"});
+    ASSERT_EQ(session.results.size(), 1U) << told(session);
+    EXPECT_EQ(session.results[0].cell.text(), "g0:g0");
+}
+
 TEST(EmulatedCopy, PairsThatShareNoLinkAreMeasuredTogether) {
     Policy policy;
     policy.quick = true;
@@ -57,8 +94,8 @@ TEST(EmulatedCopy, LatenciesAreMeasured) {
 }
 
 TEST(EmulatedCopy, WrongBytesFailTheirCell) {
-    const Session session = measured("gpus=1,wrong=1000", {"n0:g0", "g0:n0/sm"});
-    ASSERT_EQ(session.failed.size(), 2U) << told(session);
+    const Session session = measured("gpus=1,wrong=1000", {"n0:g0", "g0:n0/sm", "g0:g0"});
+    ASSERT_EQ(session.failed.size(), 3U) << told(session);
     for (const NotMeasured& cell : session.failed) EXPECT_EQ(cell.code, "wrong_data");
 }
 

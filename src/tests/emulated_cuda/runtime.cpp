@@ -20,6 +20,8 @@ namespace {
 constexpr int host = -1;
 constexpr int runtime_version = 12020;
 constexpr int multiprocessors = 4;
+constexpr int memory_kilohertz = 100000;
+constexpr int memory_bits = 512;
 constexpr std::size_t page = 4096;
 
 struct Allocation {
@@ -307,9 +309,12 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
     return call("cudaDeviceGetAttribute", device, [&] {
         if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
-        if (attribute != cudaDevAttrMultiProcessorCount) return cudaErrorInvalidValue;
-        *value = multiprocessors;
-        return cudaSuccess;
+        switch (attribute) {
+            case cudaDevAttrMultiProcessorCount: *value = multiprocessors; return cudaSuccess;
+            case cudaDevAttrMemoryClockRate: *value = memory_kilohertz; return cudaSuccess;
+            case cudaDevAttrGlobalMemoryBusWidth: *value = memory_bits; return cudaSuccess;
+            default: return cudaErrorInvalidValue;
+        }
     });
 }
 

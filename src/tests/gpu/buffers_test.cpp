@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "gpu/windowed.h"
 #include "tests/gpu/tested_gpus.h"
 
@@ -58,6 +62,30 @@ TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
     kept[0].queue_copies(1);
     ASSERT_EQ(cudaStreamSynchronize(kept[0].stream()), cudaSuccess);
     EXPECT_NO_THROW(kept[0].verify());
+}
+
+// Buffers of cells on emulated GPUs, as the routes of their flows have them.
+TEST(LocalBuffers, OfAFlowWithinOneGpuAreTwoThatDoNotOverlap) {
+    const Node node = node_with_gpus();
+    std::vector<GpuDevice> gpus = find_gpus_by_cuda(node, start_cuda(1));
+    const Cell cell = parse_cell("g0:g0+g0:g0/sm");
+    Buffers buffers(node, gpus, 4 * mega);
+    buffers.plan(cell);
+    buffers.allocate_host();
+    buffers.allocate_device_and_register();
+    std::vector<std::pair<const char*, const char*>> parts;
+    for (const FlowBuffers& flow : buffers_of(cell)) {
+        for (const BufferKey& key : {flow.source, flow.destination}) {
+            const Buffer& buffer = buffers.at(key);
+            EXPECT_EQ(buffer.gpu_ordinal, 0);
+            EXPECT_EQ(buffer.bytes, on_gpus_factor * 4 * mega);
+            const auto* const begin = static_cast<const char*>(buffer.on_device);
+            parts.emplace_back(begin, begin + buffer.bytes + spare_bytes);
+        }
+    }
+    std::sort(parts.begin(), parts.end());
+    ASSERT_EQ(parts.size(), 4U);
+    for (std::size_t i = 1; i < parts.size(); ++i) EXPECT_LE(parts[i - 1].second, parts[i].first);
 }
 
 }  // namespace

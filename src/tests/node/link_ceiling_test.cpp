@@ -38,5 +38,17 @@ TEST(LinkCeiling, IsUnknownWhereTheLinkIs) {
     EXPECT_FALSE(nvlink_ceiling(4, 0));
 }
 
+TEST(MemoryCopyCeiling, IsHalfOfWhatTheMemoryMoves) {
+    EXPECT_NEAR(*memory_copy_ceiling(2619000, 5120), 3352.32 / 2, 0.01);  // H100 SXM
+    EXPECT_NEAR(*memory_copy_ceiling(1215000, 5120), 1555.2 / 2, 0.01);   // A100 40 GB
+}
+
+TEST(MemoryCopyCeiling, IsUnknownWhereTheMemoryIs) {
+    EXPECT_FALSE(memory_copy_ceiling({}, 5120));
+    EXPECT_FALSE(memory_copy_ceiling(2619000, {}));
+    EXPECT_FALSE(memory_copy_ceiling(0, 5120));
+    EXPECT_FALSE(memory_copy_ceiling(2619000, 0));
+}
+
 }  // namespace
 }  // namespace nearfar
