@@ -208,12 +208,16 @@ std::string normal_pci(const std::string& text) {
     return name;
 }
 
+std::string hostname() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
 Node read_node(const std::vector<std::string>& gpu_order) {
     const hwloc_topology_t topology = this_machine();
     Node node;
-    char hostname[256] = "";
-    gethostname(hostname, sizeof hostname - 1);
-    node.hostname = hostname;
+    node.hostname = hostname();
     node.product = first_line("/sys/class/dmi/id/product_name");
     hwloc_obj_t package = nullptr;
     while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != nullptr)

@@ -59,6 +59,9 @@ struct Node {
     std::vector<int> driving_cpus(int numa_node) const;
 };
 
+// This machine's name.
+std::string hostname();
+
 // Reads this machine. `gpu_order`, where not empty, says which PCI devices g0, g1 … are; a device that is not there stays in
 // its place with on_bus = false.
 Node read_node(const std::vector<std::string>& gpu_order = {});

@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/exit_code.h"
 #include "output/table.h"
 #include "supervisor/teller.h"
 
@@ -23,8 +24,8 @@ void replace(std::vector<std::pair<std::string, std::string>>& members, const st
 }  // namespace
 
 int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) {
-    if (!failed.empty()) return 1;
-    return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : 3;
+    if (!failed.empty()) return exit_failed;
+    return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : exit_not_measured;
 }
 
 void Account::answered(const std::string& cell) {

@@ -22,7 +22,7 @@ bool is_gone(int process) {
 std::string gone_ranks(const std::vector<KnownRank>& ranks) {
     std::string names;
     for (const KnownRank& rank : ranks) {
-        if (rank.host != ranks.front().host || !is_gone(rank.process)) continue;
+        if (&rank == &ranks.front() || rank.host != ranks.front().host || !is_gone(rank.process)) continue;
         names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank.number) + " on " + rank.host + " (process " +
                  std::to_string(rank.process) + ")";
     }

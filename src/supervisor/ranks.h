@@ -8,7 +8,7 @@
 
 namespace nearfar {
 
-// The ranks on the first one's host that are there no more, in words; empty where all are. A rank that has died and that its
+// The ranks after the first, on its host, that are there no more, in words; empty where all are. A rank that has died and that its
 // launcher has not noticed yet counts as gone.
 std::string gone_ranks(const std::vector<KnownRank>& ranks);
 

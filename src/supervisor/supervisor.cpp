@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/exit_code.h"
 #include "core/trouble.h"
 #include "output/print_text.h"
 #include "output/table.h"
@@ -28,12 +29,11 @@
 namespace nearfar {
 namespace {
 
-constexpr int exit_wrong_use = 2;
-constexpr int exit_not_measured = 3;
 constexpr double between_looks = 0.02;          // seconds
 constexpr double to_be_known_dead = 2;          // a process closes its socket a little before its exit status is there
 constexpr double between_interrupts = 1;        // a launcher's signal reaches front and supervisor: that is one, not two
 constexpr double to_say_why = 0.3;              // for a rank, when another one has ended
+constexpr useconds_t a_moment = 20'000;         // microseconds
 constexpr int most_without_news = 3;            // processes in a row that ended without an answer
 constexpr useconds_t launcher_first = 100'000;  // microseconds: a launcher's own way of ending comes before the exit code
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -152,7 +152,7 @@ private:
                     account_.take(message);
                 } catch (const std::invalid_argument& error) {
                     return {End::Kind::died, "error",
-                            where() + "the measuring process said what is not understood: " + error.what()};
+                            where() + who() + " said what is not understood: " + error.what()};
                 }
                 if (message.word == told::under_way) {
                     since = now();
@@ -164,19 +164,15 @@ private:
             }
             if (heard == Heard::closed) return death();
             if (getppid() != front_) return abandoned();
-            if (starter_.is_gone())
-                return {End::Kind::stopped, "interrupted", "whoever started " + how_.run.name + " is gone", false};
+            if (starter_.is_gone()) return without_starter();
             if (how_.collective) {
                 // Ranks that agreed on what is wrong end one after the other, and this one says it.
                 const std::string gone = gone_ranks(account_.ranks());
                 gone_since = gone.empty() ? INFINITY : std::min(gone_since, now());
-                if (now() - gone_since > to_say_why)
-                    return {End::Kind::stopped, "error",
-                            gone + " died during " + account_.under_way().words + "; the others were ended"};
+                if (now() - gone_since > to_say_why) return without_rank(gone);
             }
             if (signals_caught != interrupts && now() - interrupted_at > between_interrupts) {
-                if (how_.collective || interrupts > 0)
-                    return {End::Kind::stopped, "interrupted", "ended by a signal during " + account_.under_way().words, false};
+                if (how_.collective || interrupts > 0) return signalled();
                 interrupted_at = now();
                 process_.interrupt();
             }
@@ -196,24 +192,57 @@ private:
         return account_.under_way().seconds > 0 ? account_.under_way().seconds : 2 * how_.hang_seconds;
     }
 
+    std::string who() const { return how_.collective ? "rank 0" : "the measuring process"; }
     std::string where() const { return account_.under_way().words + ": "; }
 
     End hang() const {
         return {End::Kind::died, "hang", account_.under_way().words + " did not end within " + formatted("%g s", allowed())};
     }
 
+    End without_starter() const {
+        return {End::Kind::stopped, "interrupted", "whoever started " + how_.run.name + " is gone", false};
+    }
+
+    End without_rank(const std::string& gone) const {
+        return {End::Kind::stopped, "error", gone + " died during " + account_.under_way().words + "; the others were ended"};
+    }
+
+    // Ranks of this host that are there no more, in words.
+    std::string dead_ranks() const {
+        if (!account_.ranks().empty()) return gone_ranks(account_.ranks());
+        return how_.missing_ranks ? how_.missing_ranks(front_) : "";
+    }
+
+    // Launchers end the other ranks by a signal when one has died.
+    End signalled() const {
+        const std::string gone = how_.collective ? dead_ranks() : "";
+        if (!gone.empty()) return without_rank(gone);
+        return {End::Kind::stopped, "interrupted", "ended by a signal during " + account_.under_way().words, false};
+    }
+
+    // The process of a rank ends where its launcher or another rank has. That a launcher is gone is known a little later.
+    std::optional<End> ended_with_others() {
+        const std::string gone = dead_ranks();
+        for (const double end = now() + to_say_why; now() < end; usleep(a_moment))
+            if (starter_.is_gone()) return without_starter();
+        if (gone.empty()) return {};
+        return without_rank(gone);
+    }
+
     End death() {
+        if (how_.collective)
+            if (const std::optional<End> end = ended_with_others()) return *end;
         if (!process_.ends_within(to_be_known_dead))
-            return {End::Kind::died, "error", where() + "the measuring process told nothing more and did not end"};
+            return {End::Kind::died, "error", where() + who() + " told nothing more and did not end"};
         const int status = process_.status();
         if (WIFEXITED(status) && WEXITSTATUS(status) == exit_wrong_use) return {End::Kind::wrong_use, "", ""};  // which was said
         const std::string memory = memory_kills_->grown();
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !memory.empty())
             return {End::Kind::died, "no_memory",
-                    where() + "the kernel killed the measuring process for want of memory (oom_kill in " + memory +
+                    where() + "the kernel killed " + who() + " for want of memory (oom_kill in " + memory +
                         "): more memory, or a larger limit of the job, is needed",
                     false};
-        return {End::Kind::died, "error", where() + "the measuring process " + words_of_end(status)};
+        return {End::Kind::died, "error", where() + who() + " " + words_of_end(status)};
     }
 
     End abandoned() const {
@@ -269,9 +298,7 @@ private:
         try {
             node = read_node(how_.gpus);
         } catch (const std::exception&) {
-            char hostname[256] = "";
-            gethostname(hostname, sizeof hostname - 1);
-            node.hostname = hostname;
+            node.hostname = hostname();
         }
         std::vector<DocumentGpu> gpus;
         for (const PciGpu& gpu : node.gpus) gpus.push_back({gpu, {}, true});

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ def run(command: list[str], variables: dict[str, str], folder: Path) -> tuple[di
     ended = subprocess.run(
         [*command, f"--json={file}"], capture_output=True, text=True, timeout=300, env=environment() | variables
     )
+    for _ in range(300):  # a launcher that was killed waited for nobody
+        if file.exists():
+            break
+        time.sleep(0.1)
     assert file.exists(), f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
     document: dict[str, Any] = json.loads(file.read_text())
     measurement.document.from_raw(document, "nearfar-contention")
@@ -120,6 +125,28 @@ def test_a_rank_that_dies_in_the_driver_is_told(emulated: Emulated, tmp_path: Pa
     (failed,) = document["failed"]
     assert failed["code"] == "error" and "rank" in failed["reason"], failed
     assert document["exit_code"] != 0
+
+
+@pytest.mark.parametrize("how", ["abort", "kill"])
+def test_a_rank_that_dies_before_anything_is_known_of_it_is_named(
+    program: Path, preloaded: Path, tmp_path: Path, how: str
+) -> None:
+    document = with_preloaded(program, preloaded, tmp_path, how, "--mpi-only", *SHORT, rank="1")
+    (failed,) = document["failed"]
+    assert failed["code"] == "error" and failed["reason"].startswith("rank 1 on "), failed
+
+
+def test_rank_0_that_dies_is_named_with_how_it_ended(program: Path, preloaded: Path, tmp_path: Path) -> None:
+    document = with_preloaded(program, preloaded, tmp_path, "abort", "--mpi-only", *SHORT, rank="0", at=30)
+    (failed,) = document["failed"]
+    assert failed["code"] == "error" and "rank 0 aborted (SIGABRT)" in failed["reason"], failed
+
+
+@pytest.mark.parametrize("at", [0, 30], ids=["set-up", "measuring"])
+def test_a_launcher_that_is_killed_is_no_failure(program: Path, preloaded: Path, tmp_path: Path, at: int) -> None:
+    document = with_preloaded(program, preloaded, tmp_path, "launcher", "--mpi-only", *SHORT, rank="1", at=at)
+    (skipped,) = document["skipped"]
+    assert skipped["code"] == "interrupted" and not document["failed"], document
 
 
 @pytest.mark.parametrize(("rank", "at"), [("1", 15), ("0", 70)], ids=["warm-up", "measuring"])
