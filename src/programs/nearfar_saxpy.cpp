@@ -122,11 +122,18 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         teller->mpi(facts);
     }
     SaxpyProgress progress;
+    std::string under_way = "set-up";
+    if (teller != nullptr)
+        world.when_waiting([&](const std::string& ranks) {
+            teller->under_way(0, 0, options.hang_seconds, under_way + told::waiting_for + ranks);
+        });
     SaxpyRun(world, node, options, home, *device, progress, [&](const std::string& what) {
         if (teller == nullptr) return;
         tell(*teller, figures(progress, options));
+        under_way = what;
         teller->under_way(0, 0, options.hang_seconds, what);
     }).run();
+    world.when_waiting({});
     if (teller != nullptr) {
         tell(*teller, figures(progress, options));
         end(*teller, progress.skipped, progress.failed);

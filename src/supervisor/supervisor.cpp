@@ -196,7 +196,11 @@ private:
     std::string where() const { return account_.under_way().words + ": "; }
 
     End hang() const {
-        return {End::Kind::died, "hang", account_.under_way().words + " did not end within " + formatted("%g s", allowed())};
+        const std::string& words = account_.under_way().words;
+        std::string reason = words + " did not end within " + formatted("%g s", allowed());
+        if (!account_.ranks().empty() && words.find(told::waiting_for) == std::string::npos)
+            reason += "; one of these hangs, and it is not known which: " + names_of(account_.ranks());
+        return {End::Kind::died, "hang", reason};
     }
 
     End without_starter() const {

@@ -31,6 +31,8 @@ constexpr const char* rank = "rank";            // NUMBER HOST PROCESS: another 
 constexpr const char* wrong_use = "wrong_use";  // WORDS: nothing is to be printed but these
 constexpr const char* again = "again";          // REASON: what is left is for a new process
 constexpr const char* end = "end";              // all was told
+
+constexpr const char* waiting_for = ": waiting for ";  // in the words of what is under way: the ranks that keep rank 0 waiting
 }  // namespace told
 
 class Teller {

@@ -80,10 +80,10 @@ def with_fault(emulated: Emulated, folder: Path, rank: int, fault: str, *words: 
 
 
 def with_preloaded(
-    program: Path, library: Path, folder: Path, how: str, *words: str, rank: str = "all", at: int = 0
+    program: Path, library: Path, folder: Path, how: str, *words: str, rank: str = "all", at: int = 0, ranks: int = 0
 ) -> Any:
     """A run without GPUs in which something goes wrong around MPI."""
-    ranks = 2 if "--mpi-only" in words else RANKS
+    ranks = ranks or (2 if "--mpi-only" in words else RANKS)
     variables = {"LD_PRELOAD": str(library), "FAILING_HOW": how, "FAILING_RANK": rank, "FAILING_AT": str(at)}
     return run([*launcher(program, ranks), str(program), *words], variables, folder)[0]
 
@@ -125,6 +125,29 @@ def test_a_rank_that_dies_in_the_driver_is_told(emulated: Emulated, tmp_path: Pa
     (failed,) = document["failed"]
     assert failed["code"] == "error" and "rank" in failed["reason"], failed
     assert document["exit_code"] != 0
+
+
+def test_a_rank_that_is_stuck_among_messages_is_one_of_those_that_are_listed(
+    program: Path, preloaded: Path, tmp_path: Path
+) -> None:
+    words = ("--mpi-only", "--timeout", "2", *SHORT)
+    document = with_preloaded(program, preloaded, tmp_path, "stuck", *words, rank="1", at=30)
+    (failed,) = document["failed"]
+    assert failed["code"] == "hang" and "it is not known which: rank 0 on " in failed["reason"], failed
+    assert ", rank 1 on " in failed["reason"], failed
+
+
+@pytest.mark.parametrize(
+    ("how", "at", "told"), [("hang", 12, "waiting for rank 1 on "), ("stuck", 14, "it is not known which: rank 0 on ")]
+)
+def test_a_rank_of_saxpy_that_hangs_is_told(
+    program: Path, preloaded: Path, tmp_path: Path, how: str, at: int, told: str
+) -> None:
+    words = ("--bytes", "64KiB", "--device", "host", "--binding", "default", "--oversubscribe", "--timeout", "2")
+    saxpy = program.parent / "nearfar-saxpy"
+    document = with_preloaded(saxpy, preloaded, tmp_path, how, *words, rank="1", at=at, ranks=2)
+    (failed,) = document["failed"]
+    assert failed["code"] == "hang" and told in failed["reason"], failed
 
 
 @pytest.mark.parametrize("how", ["abort", "kill"])

@@ -49,6 +49,13 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return is_meant("thread") ? EAGAIN : real(thread, attributes, body, argument);
 }
 
+/* "stuck": in an exchange of messages, or where all ranks meet. */
+int MPI_Barrier(MPI_Comm comm) {
+    if (is_meant("stuck"))
+        for (;;) pause();
+    return PMPI_Barrier(comm);
+}
+
 /* "period": the message is shifted by 256 bytes; "slow": it takes longer than a short window. */
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     if (tag == 1 && count == sizeof copy && is_meant("period")) {
@@ -57,6 +64,8 @@ int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MP
         data = copy;
     }
     if (tag == 1 && is_meant("slow")) usleep(120000);
+    if (tag == 1 && is_meant("stuck"))
+        for (;;) pause();
     return PMPI_Send(data, count, type, to, tag, comm);
 }
 
