@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -18,6 +17,7 @@
 #include "mpi/mpi_launch.h"
 #include "node/cpus.h"
 #include "node/node.h"
+#include "supervisor/words.h"
 
 namespace nearfar {
 namespace {
@@ -33,8 +33,6 @@ const char* level_name(int given) {
     if (given == MPI_THREAD_SERIALIZED) return "MPI_THREAD_SERIALIZED";
     return given == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SINGLE";
 }
-
-void say(const std::string& name, const std::string& words) { std::fprintf(stderr, "%s: %s\n", name.c_str(), words.c_str()); }
 
 }  // namespace
 

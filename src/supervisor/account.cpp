@@ -1,7 +1,6 @@
 #include "supervisor/account.h"
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 
 #include "core/exit_code.h"
@@ -29,21 +28,8 @@ int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeas
 }
 
 void Account::answered(const std::string& cell) {
-    answered_.push_back(cell);
+    unanswered_.erase(std::remove(unanswered_.begin(), unanswered_.end(), cell), unanswered_.end());
     news_ = true;
-}
-
-// What was answered is over when the next thing begins: until then several results may be told of the cell that is under way.
-void Account::settle() {
-    for (const std::string& cell : std::set<std::string>(answered_.begin(), answered_.end())) {
-        const bool is_under_way = std::find(under_way_.cells.begin(), under_way_.cells.end(), cell) != under_way_.cells.end();
-        auto left = is_under_way ? 1 : std::count(answered_.begin(), answered_.end(), cell);
-        for (auto waiting = unanswered_.begin(); left > 0 && waiting != unanswered_.end();) {
-            if (*waiting == cell) --left;
-            waiting = *waiting == cell ? unanswered_.erase(waiting) : waiting + 1;
-        }
-    }
-    answered_.clear();
 }
 
 void Account::take(const Message& message) {
@@ -59,7 +45,6 @@ void Account::take(const Message& message) {
     } else if (message.word == told::failed) {
         failed_.push_back(not_measured());
     } else if (message.word == told::under_way) {
-        settle();
         under_way_ = {message.count(0), message.count(1), message.number(2), message.field(3), {}};
         under_way_.cells.assign(message.fields.begin() + 4, message.fields.end());
     } else if (message.word == told::head) {
@@ -82,7 +67,6 @@ void Account::take(const Message& message) {
     } else if (message.word == told::wrong_use) {
         wrong_use_ = message.field(0);
     } else if (message.word == told::again) {
-        settle();
         again_ = message.field(0);
     } else if (message.word == told::end) {
         unanswered_.clear();
@@ -93,17 +77,15 @@ void Account::take(const Message& message) {
 }
 
 void Account::give_up(const std::string& code, const std::string& reason, bool node_failed) {
-    settle();
-    news_ = news_ || !under_way_.cells.empty();
     if (under_way_.cells.size() > 1) {
+        news_ = true;
         under_way_.cells.clear();
         return;
     }
     std::vector<NotMeasured>& why = node_failed ? failed_ : skipped_;
     for (const std::string& cell : under_way_.cells) {
         why.push_back({cell, code, reason});
-        const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);
-        if (waiting != unanswered_.end()) unanswered_.erase(waiting);
+        answered(cell);
     }
     if (under_way_.cells.empty()) why.push_back({"", code, reason});
     under_way_.cells.clear();
@@ -116,7 +98,6 @@ void Account::skip_rest(const std::string& code, const std::string& reason) {
 
 void Account::begin_again() {
     under_way_ = {0, 0, 0, "set-up", {}};
-    answered_.clear();
     again_.clear();
     news_ = false;
 }

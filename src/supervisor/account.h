@@ -78,7 +78,6 @@ private:
     std::vector<std::string> gpus_;
     bool knows_cells_ = false;
     std::vector<std::string> unanswered_;
-    std::vector<std::string> answered_;  // since `under_way` was told
     UnderWay under_way_{0, 0, 0, "set-up", {}};
     bool ended_ = false;
     bool news_ = false;
@@ -86,7 +85,6 @@ private:
     std::string wrong_use_;
 
     void answered(const std::string& cell);
-    void settle();
     std::string document(double seconds) const;
     std::string table() const;
 };

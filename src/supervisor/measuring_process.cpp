@@ -1,6 +1,7 @@
 #include "supervisor/measuring_process.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ namespace {
 
 constexpr double to_end_when_killed = 2;  // seconds
 constexpr useconds_t a_moment = 2000;     // microseconds
+
+double seconds_of(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
 
 }  // namespace
 
@@ -53,7 +56,9 @@ void MeasuringProcess::interrupt() const {
 
 bool MeasuringProcess::ends_within(double seconds) {
     for (const double end = now() + seconds; process_ > 0; usleep(a_moment)) {
-        const pid_t ended = waitpid(process_, &status_, WNOHANG);
+        rusage used{};
+        const pid_t ended = wait4(process_, &status_, WNOHANG, &used);
+        if (ended == process_) cpu_seconds_ = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
         if (ended < 0 && errno != EINTR) status_ = -1;  // nobody knows how
         if (ended == process_ || (ended < 0 && errno != EINTR)) process_ = -1;
         if (now() > end) break;

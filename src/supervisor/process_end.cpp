@@ -1,5 +1,6 @@
 #include "supervisor/process_end.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ constexpr std::pair<int, const char*> names[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, 
                                                  {SIGKILL, "SIGKILL"}, {SIGPIPE, "SIGPIPE"}, {SIGQUIT, "SIGQUIT"},
                                                  {SIGSEGV, "SIGSEGV"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
 
+constexpr double a_tick = 0.1;  // seconds, at the most: what the kernel counts by is coarser than what it says was used
+
 std::string signal_name(int signal) {
     for (const auto& [number, name] : names)
         if (number == signal) return name;
@@ -33,6 +36,14 @@ std::string words_of_end(int status) {
     if (signal == SIGABRT) return "aborted (" + name + ")";
     if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL) return "crashed (" + name + ")";
     return "was killed (" + name + ")";
+}
+
+bool at_cpu_limit(int status, double cpu_seconds) {
+    if (!WIFSIGNALED(status)) return false;
+    rlimit limit{};
+    if (WTERMSIG(status) == SIGXCPU) return true;
+    return WTERMSIG(status) == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_max != RLIM_INFINITY &&
+           cpu_seconds > static_cast<double>(limit.rlim_max) - a_tick;
 }
 
 pid_t parent_of(pid_t process) {

@@ -22,9 +22,9 @@
 #include "supervisor/account.h"
 #include "supervisor/measuring_process.h"
 #include "supervisor/process_end.h"
-#include "supervisor/progress.h"
 #include "supervisor/ranks.h"
 #include "supervisor/starter.h"
+#include "supervisor/words.h"
 
 namespace nearfar {
 namespace {
@@ -94,7 +94,7 @@ public:
             }
             rest = Rest{{}, account_.gpus()};
             for (const std::string& cell : account_.unanswered()) rest->cells.push_back(parse_cell(cell));
-            std::fprintf(stderr, "%s: %zu cells go on in a new process\n", how_.run.name.c_str(), rest->cells.size());
+            say(how_.run.name, std::to_string(rest->cells.size()) + " cells go on in a new process");
         }
     }
 
@@ -151,8 +151,7 @@ private:
                 try {
                     account_.take(message);
                 } catch (const std::invalid_argument& error) {
-                    return {End::Kind::died, "error",
-                            where() + who() + " said what is not understood: " + error.what()};
+                    return {End::Kind::died, "error", where() + who() + " said what is not understood: " + error.what()};
                 }
                 if (message.word == told::under_way) {
                     since = now();
@@ -240,6 +239,8 @@ private:
             return {End::Kind::died, "error", where() + who() + " told nothing more and did not end"};
         const int status = process_.status();
         if (WIFEXITED(status) && WEXITSTATUS(status) == exit_wrong_use) return {End::Kind::wrong_use, "", ""};  // which was said
+        if (at_cpu_limit(status, process_.cpu_seconds()))
+            return {End::Kind::died, "not_allowed", where() + who() + " reached the limit on CPU time: raise `ulimit -t`", false};
         const std::string memory = memory_kills_->grown();
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !memory.empty())
             return {End::Kind::died, "no_memory",
@@ -259,7 +260,7 @@ private:
     void give_up(const End& end) {
         end_progress();
         account_.give_up(end.code, end.reason, end.node_failed);
-        std::fprintf(stderr, "%s: %s\n", end.code == "hang" ? "hang" : how_.run.name.c_str(), end.reason.c_str());
+        say(end.code == "hang" ? "hang" : how_.run.name, end.reason);
     }
 
     // Whether a new process is to measure what is left. Set-up that died would die again.
@@ -271,14 +272,14 @@ private:
     int print() {
         end_progress();
         if (!account_.wrong_use().empty()) {
-            std::fprintf(stderr, "%s: %s\n", how_.run.name.c_str(), account_.wrong_use().c_str());
+            say(how_.run.name, account_.wrong_use());
             return exit_wrong_use;
         }
         if (!account_.knows_node()) tell_node();
         const std::string text = account_.text(now() - begin_);
         const bool printed = try_to_print(how_.json ? how_.file : "", text);
         if (!printed && !how_.file.empty() && try_to_print("", text))
-            std::fprintf(stderr, "%s: the document stands on standard output\n", how_.run.name.c_str());
+            say(how_.run.name, "the document stands on standard output");
         process_.ends_within(how_.hang_seconds);
         process_.kill();
         const int code = printed ? account_.exit_code() : exit_wrong_use;
@@ -291,7 +292,7 @@ private:
             print_text(file, text);
             return true;
         } catch (const WrongUse& error) {
-            std::fprintf(stderr, "%s: %s\n", how_.run.name.c_str(), error.what());
+            say(how_.run.name, error.what());
             return false;
         }
     }
@@ -323,8 +324,7 @@ int wait_for(pid_t supervisor, const std::string& name) {
     while (waitpid(supervisor, &status, 0) < 0 && errno == EINTR) {
     }
     if (status != -1 && WIFEXITED(status)) return WEXITSTATUS(status);
-    std::fprintf(stderr, "%s: the process that looks after the run %s: there is no document\n", name.c_str(),
-                 words_of_end(status).c_str());
+    say(name, "the process that looks after the run " + words_of_end(status) + ": there is no document");
     return exit_not_measured;
 }
 
@@ -361,7 +361,7 @@ int supervise(const Supervised& how, const Measure& measure) {
         try {
             code = Supervisor(how, measure, front).run();
         } catch (const std::exception& error) {
-            std::fprintf(stderr, "%s: %s\n", how.run.name.c_str(), error.what());
+            say(how.run.name, error.what());
         }
         std::fflush(nullptr);
         _exit(code);
@@ -378,7 +378,7 @@ int run_program(const std::string& name, bool says, const std::function<int()>& 
     try {
         return body();
     } catch (const std::exception& error) {
-        if (says) std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        if (says) say(name, error.what());
         return exit_wrong_use;
     }
 }
