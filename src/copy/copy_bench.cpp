@@ -104,15 +104,24 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
             throw lost_.blame(cell, why);
         }
     };
+    // What is known beside the results is told with them: a process that dies takes it along.
+    const auto note = [&] {
+        if (!policy_.latency) session.curves = size_curves(session.results);
+        session.gpus_under_load = watch_.seen(gpus_of(cells_));
+    };
     background.await_past(now());  // one that cannot start is told with each cell
     if (policy_.quick)
         measure_quickly(setting, alone, session, progress);
     else
-        measure_in_order(cells_, policy_, now(), session, progress,
-                         [&](const Cell& cell, double seconds) { return alone(cell, policy_, seconds); });
+        measure_in_order(
+            cells_, policy_, now(), session,
+            [&](std::size_t position, std::size_t count, const std::string& cell) {
+                note();
+                progress(position, count, cell);
+            },
+            [&](const Cell& cell, double seconds) { return alone(cell, policy_, seconds); });
     tasks_.dismiss();
-    if (!policy_.latency) session.curves = size_curves(session.results);
-    session.gpus_under_load = watch_.seen(gpus_of(cells_));
+    note();
     end();
 }
 

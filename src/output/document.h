@@ -37,7 +37,7 @@ void begin_document(Json& json, const ProgramRun& run, double seconds);
 std::string node_json(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus);
 std::string result_json(const CellResult& result);
 std::string result_json(const SubjectResult& result);
-std::string under_load_json(const std::vector<GpuUnderLoad>& gpus);
+std::string under_load_json(const GpuUnderLoad& gpu);
 std::string curve_json(const SizeCurve& curve);
 std::string mpi_json(const MpiFacts& mpi);
 

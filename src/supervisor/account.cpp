@@ -61,7 +61,9 @@ void Account::take(const Message& message) {
     } else if (message.word == told::results) {
         results_ = message.fields;
     } else if (message.word == told::curve) {
-        curves_.push_back(message.field(0));
+        replace(curves_, message.field(0), message.field(1));
+    } else if (message.word == told::under_load) {
+        under_load_[message.count(0)] = message.field(1);
     } else if (message.word == told::rank) {
         ranks_.push_back({message.count(0), message.field(1), static_cast<int>(message.count(2))});
     } else if (message.word == told::wrong_use) {
@@ -123,7 +125,12 @@ std::string Account::document(double seconds) const {
     }
     if (!curves_.empty()) {
         json.key("curves").begin_array();
-        for (const std::string& curve : curves_) json.json(curve);
+        for (const auto& [cell, curve] : curves_) json.json(curve);
+        json.end_array();
+    }
+    if (knows_cells_) {
+        json.key("gpus_under_load").begin_array();
+        for (const auto& [gpu, state] : under_load_) json.json(state);
         json.end_array();
     }
     for (const auto& [name, content] : members_) json.key(name).json(content);
@@ -134,7 +141,7 @@ std::string Account::document(double seconds) const {
 std::string Account::table() const {
     std::string lines = results_.empty() ? "" : heading_;
     for (const std::string& result : results_) lines += result;
-    for (const std::string& curve : curves_) lines += curve;
+    for (const auto& [cell, curve] : curves_) lines += curve;
     const auto represented = [](const NotMeasured& cell) { return cell.code == "representative"; };
     for (const NotMeasured& cell : skipped_)
         if (!represented(cell)) lines += table_row(cell, "skipped");

@@ -1,6 +1,7 @@
 // What measuring processes have told of a run so far, as its document or its table shows it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,7 +72,8 @@ private:
     std::string heading_;  // of the table
     Members members_;
     std::vector<std::string> results_;
-    std::vector<std::string> curves_;
+    Members curves_;                                 // of each cell
+    std::map<std::size_t, std::string> under_load_;  // of each GPU
     std::vector<NotMeasured> skipped_;
     std::vector<NotMeasured> failed_;
     std::vector<KnownRank> ranks_;

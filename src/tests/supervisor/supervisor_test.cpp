@@ -222,7 +222,6 @@ TEST_F(Supervising, TearDownThatDiesCostsNoResult) {
                   teller.under_way(0, 1, 30, three[0], {three[0]});
                   session.results.push_back(result(parse_cell(three[0])));
                   teller.news(session);
-                  teller.rest(session);
                   teller.under_way(0, 0, 30, "tear-down");
                   std::abort();
               }),
