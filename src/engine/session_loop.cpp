@@ -57,7 +57,7 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
         }
     });
     if (trouble.word.empty()) return;
-    std::vector<NotMeasured>& cells = trouble.word == "prevented" ? session.skipped : session.failed;
+    std::vector<NotMeasured>& cells = trouble.word == trouble_word::prevented ? session.skipped : session.failed;
     const std::string& code = trouble.field(0);
     cells.push_back({cell.text(), code.empty() ? "error" : code, trouble.field(1)});
 }

@@ -25,15 +25,12 @@ public:
     // Waits at most so long; whether it is there no more. status() is then what waitpid() said.
     bool ends_within(double seconds);
     int status() const { return status_; }
-    // That it used until then.
-    double cpu_seconds() const { return cpu_seconds_; }
     // Kills it, if it is there. One that hangs in the driver stays, and is nobody's any more.
     void kill();
 
 private:
     pid_t process_ = -1;
     int status_ = 0;
-    double cpu_seconds_ = 0;
     std::optional<LineChannel> channel_;
 };
 

@@ -1,6 +1,5 @@
 #include "supervisor/process_end.h"
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "memory/control_group.h"
+
 namespace nearfar {
 namespace {
 
@@ -17,8 +18,6 @@ constexpr std::pair<int, const char*> names[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, 
                                                  {SIGHUP, "SIGHUP"},   {SIGILL, "SIGILL"},   {SIGINT, "SIGINT"},
                                                  {SIGKILL, "SIGKILL"}, {SIGPIPE, "SIGPIPE"}, {SIGQUIT, "SIGQUIT"},
                                                  {SIGSEGV, "SIGSEGV"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
-
-constexpr double a_tick = 0.1;  // seconds, at the most: what the kernel counts by is coarser than what it says was used
 
 std::string signal_name(int signal) {
     for (const auto& [number, name] : names)
@@ -38,14 +37,6 @@ std::string words_of_end(int status) {
     return "was killed (" + name + ")";
 }
 
-bool at_cpu_limit(int status, double cpu_seconds) {
-    if (!WIFSIGNALED(status)) return false;
-    rlimit limit{};
-    if (WTERMSIG(status) == SIGXCPU) return true;
-    return WTERMSIG(status) == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_max != RLIM_INFINITY &&
-           cpu_seconds > static_cast<double>(limit.rlim_max) - a_tick;
-}
-
 pid_t parent_of(pid_t process) {
     std::ifstream lines("/proc/" + std::to_string(process) + "/status");
     for (std::string line; std::getline(lines, line);)
@@ -54,17 +45,9 @@ pid_t parent_of(pid_t process) {
 }
 
 std::string memory_kill_file() {
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        const std::size_t first = line.find(':');
-        const std::size_t second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const std::string path = line.substr(second + 1);
-        std::string file;
-        if (controllers.empty()) file = "/sys/fs/cgroup" + path + "/memory.events";
-        if (controllers == "memory") file = "/sys/fs/cgroup/memory" + path + "/memory.oom_control";
-        if (!file.empty() && access(file.c_str(), R_OK) == 0) return file;
+    for (const GroupHierarchy& groups : group_hierarchies("memory")) {
+        const std::string file = groups.own + (groups.version_2 ? "/memory.events" : "/memory.oom_control");
+        if (access(file.c_str(), R_OK) == 0) return file;
     }
     return access("/proc/vmstat", R_OK) == 0 ? "/proc/vmstat" : "";
 }

@@ -10,10 +10,6 @@ namespace nearfar {
 // "was killed (SIGKILL)", "aborted (SIGABRT)", "ended with exit code 4", from what waitpid() says.
 std::string words_of_end(int status);
 
-// Whether a process that ended so, after so many seconds of CPU time, reached the limit on these: by SIGXCPU at the soft one and SIGKILL
-// at the hard one, which are this process's too.
-bool at_cpu_limit(int status, double cpu_seconds);
-
 // The parent of a process; 0 where there is no such process.
 pid_t parent_of(pid_t process);
 

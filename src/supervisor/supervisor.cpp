@@ -130,9 +130,9 @@ private:
                     teller.again(why.what());
                 }
             });
-            if (trouble.word == "wrong_use") teller.wrong_use(trouble.field(1));
-            if (trouble.word == "prevented") teller.skipped({"", trouble.field(0), trouble.field(1)});
-            if (trouble.word == "failure") teller.failed({"", trouble.field(0), trouble.field(1)});
+            if (trouble.word == trouble_word::wrong_use) teller.wrong_use(trouble.field(1));
+            if (trouble.word == trouble_word::prevented) teller.skipped({"", trouble.field(0), trouble.field(1)});
+            if (trouble.word == trouble_word::failure) teller.failed({"", trouble.field(0), trouble.field(1)});
             teller.end();
         });
     }
@@ -239,7 +239,7 @@ private:
             return {End::Kind::died, "error", where() + who() + " told nothing more and did not end"};
         const int status = process_.status();
         if (WIFEXITED(status) && WEXITSTATUS(status) == exit_wrong_use) return {End::Kind::wrong_use, "", ""};  // which was said
-        if (at_cpu_limit(status, process_.cpu_seconds()))
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
             return {End::Kind::died, "not_allowed", where() + who() + " reached the limit on CPU time: raise `ulimit -t`", false};
         const std::string memory = memory_kills_->grown();
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !memory.empty())

@@ -333,11 +333,8 @@ TEST_F(Supervising, AReaderOfStandardErrorThatDoesNotReadStopsNothing) {
 }
 
 TEST_F(Supervising, TheLimitOnCpuTimeIsSaidToBeThat) {
-    for (const rlim_t hard : {rlim_t{1}, RLIM_INFINITY}) {  // SIGKILL; SIGXCPU
-        const auto limited = [hard] {
-            const rlimit second{1, hard};
-            return setrlimit(RLIMIT_CPU, &second) == 0;
-        };
+    for (const rlimit limit : {rlimit{2, 2}, rlimit{1, RLIM_INFINITY}}) {  // both limits; the soft one alone
+        const auto limited = [&] { return setrlimit(RLIMIT_CPU, &limit) == 0; };
         EXPECT_EQ(run(measuring([](const std::string& cell) {
                           while (cell == three[1]) now();
                       }),
