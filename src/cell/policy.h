@@ -9,9 +9,10 @@
 namespace nearfar {
 
 struct Policy {
-    double budget = 0;              // seconds for all cells together; 0: each takes what it needs
-    double target = 0.005;          // within which figures are alike, relative: warm-up; the best visit and the next best one
-    double latched_seconds = 0.5;   // the most for one visit to a lone flow
+    double budget = 0;             // seconds for all cells together; 0: each takes what it needs
+    double target = 0.005;         // half-width of an interval that is narrow; within which copies of the warm-up agree; relative
+    double again = 0.003;          // within which visits have reached the same, relative
+    double latched_seconds = 0.5;  // the most for one visit to a lone flow
     double windowed_seconds = 0.3;  // the most for one window: 21 sub-windows of 13 ms fit
     double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
     double stream_seconds = 1.5;    // the most for one window of STREAM: passes over large arrays take their time

@@ -18,11 +18,6 @@ std::vector<int> memories(const Node& node) {
     return usable;
 }
 
-std::optional<int> distance(const Node& node, std::optional<int> from, int to) {
-    const auto known = from ? node.distances.find({*from, to}) : node.distances.end();
-    return known == node.distances.end() ? std::nullopt : std::optional<int>(known->second);
-}
-
 }  // namespace
 
 std::map<int, int> memories_that_stand_for(const Node& node, const PciGpu& gpu) {
@@ -30,8 +25,8 @@ std::map<int, int> memories_that_stand_for(const Node& node, const PciGpu& gpu) 
     std::map<std::tuple<std::optional<int>, bool, std::optional<int>>, int> first;
     std::map<int, int> found;
     for (const int memory : usable) {
-        const auto kind =
-            std::tuple{node.numa_node(memory)->package, gpu.numa_node == memory, distance(node, gpu.numa_node, memory)};
+        const auto away = gpu.numa_node ? node.distance(*gpu.numa_node, memory) : std::nullopt;
+        const auto kind = std::tuple{node.numa_node(memory)->package, gpu.numa_node == memory, away};
         found[memory] = usable.size() > most_numa_nodes ? first.emplace(kind, memory).first->second : memory;
     }
     return found;
@@ -46,7 +41,7 @@ std::map<std::pair<int, int>, std::pair<int, int>> pairs_that_stand_for(const No
         for (const int memory : usable) {
             const std::pair pair{cores.index, memory};
             const auto kind = std::tuple{cores.package, node.numa_node(memory)->package, cores.index == memory,
-                                         distance(node, cores.index, memory)};
+                                         node.distance(cores.index, memory)};
             found[pair] = usable.size() > most_numa_nodes ? first.emplace(kind, pair).first->second : pair;
         }
     }

@@ -45,7 +45,12 @@ void add(CellResult& known, CellResult&& more) {
     for (std::size_t i = 0; i < known.flows.size(); ++i) add_flow(known.flows[i], std::move(more.flows[i]), known.visits, best);
     if (has_plateau(known)) {
         known.total.plateau = plateau_of(known.total, known.visits, best);
-        if (known.flows.size() == 1) known.flows[0].rate.plateau = known.total.plateau;
+        if (known.flows.size() == 1) {
+            std::optional<Plateau>& plateau = known.total.plateau;
+            if (plateau && known.flows[0].ceiling)
+                plateau->high = std::max(plateau->value, std::min(plateau->high, *known.flows[0].ceiling));
+            known.flows[0].rate.plateau = plateau;
+        }
     }
     known.converged = known.converged && more.converged;
     if (known.verified && more.verified) known.verified->add(*more.verified);
@@ -64,10 +69,11 @@ void add_visit(std::vector<CellResult>& known, std::vector<CellResult> visit) {
     for (std::size_t i = 0; i < known.size() && i < visit.size(); ++i) add(known[i], std::move(visit[i]));
 }
 
-bool is_settled(const std::vector<CellResult>& known, std::size_t least, double within) {
+bool is_settled(const std::vector<CellResult>& known, const Policy& policy) {
     return std::all_of(known.begin(), known.end(), [&](const CellResult& result) {
-        if (result.visits.size() < least) return false;
-        return result.total.plateau ? is_reached_again(*result.total.plateau, within) : result.total.half_width() <= within;
+        if (result.visits.size() < static_cast<std::size_t>(policy.least_visits)) return false;
+        return result.total.plateau ? is_reached_again(*result.total.plateau, policy.again)
+                                    : result.total.half_width() <= policy.target;
     });
 }
 

@@ -105,15 +105,23 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
             throw lost_.blame(cell, why);
         }
     };
+    // What is known beside the results is told with them: a process that dies takes it along.
+    const auto note = [&] {
+        if (!policy_.latency) session.curves = size_curves(session.results);
+        session.gpus_under_load = watch_.seen(gpus_of(cells_));
+    };
+    const Progress noting = [&](const Step& step) {
+        note();
+        progress(step);
+    };
     background.await_past(now());  // one that cannot start is told with each cell
     if (policy_.quick)
-        measure_quickly(setting, alone, session, progress);
+        measure_quickly(setting, alone, session, noting);
     else
-        measure_in_rounds(cells_, policy_, now(), session, progress,
+        measure_in_rounds(cells_, policy_, now(), session, noting,
                           [&](const Cell& cell, double seconds, int round) { return alone(cell, policy_, seconds, round); });
     tasks_.dismiss();
-    if (!policy_.latency) session.curves = size_curves(session.results);
-    session.gpus_under_load = watch_.seen(gpus_of(cells_));
+    note();
     end();
 }
 

@@ -143,10 +143,6 @@ Option seconds_option(const std::string& name, const std::string& help, double& 
             }};
 }
 
-Option list_option(const std::string& name, const std::string& value, const std::string& help, std::vector<std::string>& field) {
-    return {name, value, help, [=, &field](const std::string& text) { field = list_value(name, text); }};
-}
-
 int whole_value(const std::string& option, const std::string& text, int least, int most) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);

@@ -32,11 +32,10 @@ std::string options_help(const Options& options);
 // Kinds of options, each with the field that it is read into.
 Option switch_option(const std::string& name, const std::string& help, bool& field);
 Option seconds_option(const std::string& name, const std::string& help, double& field);
-// Texts with commas between them, none of them empty.
-Option list_option(const std::string& name, const std::string& value, const std::string& help, std::vector<std::string>& field);
 
 // The values of options as people write them; each throws WrongUse, which names the option.
 int whole_value(const std::string& option, const std::string& text, int least, int most);
+// Texts with commas between them, none of them empty.
 std::vector<std::string> list_value(const std::string& option, const std::string& text);
 // The place of the text in `known`.
 std::size_t choice_value(const std::string& option, const std::string& text, const std::vector<std::string>& known);

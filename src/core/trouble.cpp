@@ -11,28 +11,28 @@ Message trouble_of(const std::function<void()>& step) {
     try {
         step();
     } catch (const WrongUse& why) {
-        return {"wrong_use", {"", why.what()}};
+        return {trouble_word::wrong_use, {"", why.what()}};
     } catch (const Prevented& why) {
-        return {"prevented", {why.code, why.what()}};
+        return {trouble_word::prevented, {why.code, why.what()}};
     } catch (const Failure& why) {
-        return {"failure", {why.code, why.what()}};
+        return {trouble_word::failure, {why.code, why.what()}};
     } catch (const std::bad_alloc&) {
-        return {"prevented", {"no_memory", "this process was refused memory: see `ulimit -v` and the job's limit"}};
+        return {trouble_word::prevented, {"no_memory", "this process was refused memory: see `ulimit -v` and the job's limit"}};
     } catch (const std::system_error& error) {
-        if (error.code() != std::errc::resource_unavailable_try_again) return {"failure", {"error", error.what()}};
-        return {"prevented",
+        if (error.code() != std::errc::resource_unavailable_try_again) return {trouble_word::failure, {"error", error.what()}};
+        return {trouble_word::prevented,
                 {"not_allowed",
                  std::string("no thread could be started (") + error.what() + "): raise `ulimit -u` or the cgroup's pids.max"}};
     } catch (const std::exception& error) {
-        return {"failure", {"error", error.what()}};
+        return {trouble_word::failure, {"error", error.what()}};
     }
     return {};
 }
 
 void throw_trouble(const Message& trouble, const std::string& who) {
-    const bool wrong_use = trouble.word == "wrong_use";
-    const bool prevented = trouble.word == "prevented";
-    if (!wrong_use && !prevented && trouble.word != "failure") return;
+    const bool wrong_use = trouble.word == trouble_word::wrong_use;
+    const bool prevented = trouble.word == trouble_word::prevented;
+    if (!wrong_use && !prevented && trouble.word != trouble_word::failure) return;
     const std::string reason = who + trouble.field(1);
     if (wrong_use) throw WrongUse(reason);
     if (prevented) throw Prevented(trouble.field(0), reason);

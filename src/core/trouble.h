@@ -12,6 +12,13 @@ namespace nearfar {
 // refused is `no_memory`, a thread that cannot be started `not_allowed`, and what is none of these a failure of the code `error`.
 Message trouble_of(const std::function<void()>& step);
 
+// These words.
+namespace trouble_word {
+constexpr const char* wrong_use = "wrong_use";
+constexpr const char* prevented = "prevented";
+constexpr const char* failure = "failure";
+}  // namespace trouble_word
+
 // Throws what the message tells, `who` ahead of the reason; nothing for any other message.
 void throw_trouble(const Message& trouble, const std::string& who = "");
 

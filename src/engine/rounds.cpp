@@ -63,7 +63,7 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
         }
     });
     if (trouble.word.empty()) return;
-    std::vector<NotMeasured>& cells = trouble.word == "prevented" ? session.skipped : session.failed;
+    std::vector<NotMeasured>& cells = trouble.word == trouble_word::prevented ? session.skipped : session.failed;
     const std::string& code = trouble.field(0);
     cells.push_back({cell.text(), code.empty() ? "error" : code, trouble.field(1)});
 }
@@ -111,15 +111,12 @@ bool visit_again(OpenCell& open, const Policy& policy, double seconds, double en
     enter(*open.cell, session, [&] {
         try {
             add_visit(known, visit(seconds, visiting));
-            is_open = !is_settled(known, static_cast<std::size_t>(policy.least_visits), policy.target) &&
-                      known.front().visits.size() < static_cast<std::size_t>(policy.most_visits);
+            is_open = !is_settled(known, policy) && known.front().visits.size() < static_cast<std::size_t>(policy.most_visits);
         } catch (const Prevented&) {
             if (known.empty()) throw;
         }
         if (is_open) return std::vector<CellResult>{};
-        for (CellResult& result : known)
-            result.converged =
-                result.converged && is_settled({result}, static_cast<std::size_t>(policy.least_visits), policy.target);
+        for (CellResult& result : known) result.converged = result.converged && is_settled({result}, policy);
         return std::move(known);
     });
     open.visited = now();

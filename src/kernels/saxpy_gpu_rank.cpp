@@ -25,8 +25,6 @@ const GpuDevice& choose(const std::vector<GpuDevice>& gpus, int on_host, int ran
 
 }  // namespace
 
-std::string built_with_cuda() { return compiled_cuda_version(); }
-
 SaxpyRank choose_gpu_rank(const Node& node, int on_host, int ranks, const SaxpyOptions& options) {
     const Nvml nvml;
     std::vector<GpuDevice> gpus = find_gpus(node, nvml, start_cuda(), options.even_if_busy);
@@ -38,7 +36,7 @@ SaxpyRank choose_gpu_rank(const Node& node, int on_host, int ranks, const SaxpyO
     rank.numa_node = known_home(node, gpu.on_bus.numa_node);
     for (const GpuDevice& each : gpus) rank.gpus.push_back({each.on_bus, each.management, each.ordinal >= 0});
     rank.driver = nvml.driver_version();
-    rank.cuda = built_with_cuda();
+    rank.cuda = compiled_cuda_version();
     rank.open = [gpus, mine = gpu.index, &options]() mutable {
         open_gpus(gpus, {mine});
         gpus[static_cast<std::size_t>(mine)].require();

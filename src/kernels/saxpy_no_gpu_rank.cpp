@@ -4,8 +4,6 @@
 
 namespace nearfar {
 
-std::string built_with_cuda() { return ""; }
-
 SaxpyRank choose_gpu_rank(const Node&, int, int, const SaxpyOptions&) {
     throw Prevented("missing_library", "nearfar-saxpy was built without CUDA; --device host runs the pattern in host memory");
 }

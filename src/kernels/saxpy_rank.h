@@ -25,9 +25,6 @@ struct SaxpyRank {
     std::string cuda;
 };
 
-// The CUDA of this build; empty where it was built without.
-std::string built_with_cuda();
-
 // Chooses the GPU of the host's rank number `on_host` of `ranks`: the visible one of that number, or the only one that it sees. Throws
 // WrongUse for more ranks than GPUs, Prevented or Failure where the GPU cannot be used. `node` and `options` outlive what it returns.
 SaxpyRank choose_gpu_rank(const Node& node, int on_host, int ranks, const SaxpyOptions& options);

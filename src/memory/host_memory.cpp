@@ -22,8 +22,6 @@ namespace {
 constexpr std::size_t most_filling_threads = 16;
 constexpr int two_mib_pages = 21 << 26;  // MAP_HUGE_2MB of <linux/mman.h>: the system's default may be another size
 
-std::string name_of(int numa_node) { return "NUMA node " + std::to_string(numa_node); }
-
 void bind_pages(void* data, std::size_t bytes, int numa_node, bool only_node) {
     if (hwloc_set_area_membind(this_machine(), data, bytes, bitmap_of({numa_node}).get(), HWLOC_MEMBIND_BIND,
                                HWLOC_MEMBIND_STRICT | HWLOC_MEMBIND_BYNODESET) == 0)
@@ -31,7 +29,7 @@ void bind_pages(void* data, std::size_t bytes, int numa_node, bool only_node) {
     // Containers often forbid mbind; with a single node there is nothing to choose, and placement is verified anyway.
     if (only_node && (errno == EPERM || errno == ENOSYS)) return;
     const std::string why = errno == EPERM ? "mbind is forbidden here (containers need CAP_SYS_NICE)" : std::strerror(errno);
-    throw Prevented("not_allowed", "memory cannot be bound to " + name_of(numa_node) + ": " + why);
+    throw Prevented("not_allowed", "memory cannot be bound to " + numa_node_name(numa_node) + ": " + why);
 }
 
 void fill(void* data, std::size_t bytes, std::uint64_t seed, const std::vector<int>& cpus) {
@@ -88,17 +86,17 @@ HostBuffer::HostBuffer(const Node& node, int numa_node, std::size_t bytes, HostP
     : bytes_(whole_huge_pages(bytes)), numa_node_(numa_node) {
     const NumaNode* home = node.numa_node(numa_node);
     if (home == nullptr) throw WrongUse("n" + std::to_string(numa_node) + ": this machine has no such NUMA node");
-    if (home->is_gpu_memory) throw WrongUse(name_of(numa_node) + " is a GPU's memory, not host memory");
-    if (home->memory == 0) throw Prevented("no_memory", name_of(numa_node) + " has no memory");
-    if (!home->allowed) throw Prevented("not_allowed", "the cpuset forbids the memory of " + name_of(numa_node));
+    if (home->is_gpu_memory) throw WrongUse(numa_node_name(numa_node) + " is a GPU's memory, not host memory");
+    if (home->memory == 0) throw Prevented("no_memory", numa_node_name(numa_node) + " has no memory");
+    if (!home->allowed) throw Prevented("not_allowed", "the cpuset forbids the memory of " + numa_node_name(numa_node));
     MemoryPlan().add(numa_node, bytes_, pages);
     const std::vector<int> cpus = node.nearest_cpus(numa_node);
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (pages == HostPages::huge ? MAP_HUGETLB | two_mib_pages : 0);
     // Reserved a little larger, so that the buffer starts on a huge page's boundary.
     void* mapped = mmap(nullptr, bytes_ + (pages == HostPages::huge ? 0 : huge_page), PROT_READ | PROT_WRITE, flags, -1, 0);
     if (mapped == MAP_FAILED)
-        throw Prevented("no_memory", std::to_string(bytes_ >> 20) + " MiB cannot be mapped for " + name_of(numa_node) + ": " +
-                                         std::strerror(errno));
+        throw Prevented("no_memory", std::to_string(bytes_ >> 20) + " MiB cannot be mapped for " + numa_node_name(numa_node) +
+                                         ": " + std::strerror(errno));
     auto start = reinterpret_cast<std::uintptr_t>(mapped);
     if (pages != HostPages::huge) {
         const std::uintptr_t aligned = (start + huge_page - 1) / huge_page * huge_page;
@@ -124,8 +122,8 @@ void HostBuffer::require_placement() {
     if (nodes_under(data_, bytes_) == memory_nodes_) return;
     for (const auto& [place, count] : pages_by_node(data_, bytes_))
         if (place != numa_node_)
-            throw Failure("placement", std::to_string(count) + " pages bound to " + name_of(numa_node_) + " are " +
-                                           (place >= 0 ? "on " + name_of(place) : std::string("not in memory")));
+            throw Failure("placement", std::to_string(count) + " pages bound to " + numa_node_name(numa_node_) + " are " +
+                                           (place >= 0 ? "on " + numa_node_name(place) : std::string("not in memory")));
 }
 
 HostBuffer::~HostBuffer() { munmap(data_, bytes_); }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "memory/control_group.h"
+#include "node/node.h"
 
 namespace nearfar {
 namespace {
@@ -59,55 +61,6 @@ std::uint64_t sum_of(const fs::path& path, const std::vector<std::string>& wante
     return sum;
 }
 
-bool has_word(const std::string& list, const std::string& word) {
-    std::stringstream words(list);
-    for (std::string each; std::getline(words, each, ',');)
-        if (each == word) return true;
-    return false;
-}
-
-// Of the lines "4:memory,hugetlb:/job" of /proc/self/cgroup the path of a controller; of version 2, whose line is "0::/job", with "".
-std::string group_path(const std::string& root, const std::string& controller) {
-    std::ifstream file(root + "/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {
-        const std::size_t first = line.find(':');
-        const std::size_t second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string names = line.substr(first + 1, second - first - 1);
-        if (controller.empty() ? names.empty() : has_word(names, controller)) return line.substr(second + 1);
-    }
-    return "";
-}
-
-// A mounted hierarchy of groups: where its top is, and the folder of this process's group in it.
-struct Hierarchy {
-    std::string top;
-    std::string own;
-    bool version_2 = false;
-};
-
-// From a line of /proc/self/mountinfo: "35 31 0:32 /part /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory".
-std::optional<Hierarchy> hierarchy_of(const std::string& line, const std::string& root, const std::string& controller) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) return {};
-    std::string skipped, part, type, options;
-    Hierarchy found;
-    std::istringstream before(line);
-    before >> skipped >> skipped >> skipped >> part >> found.top;
-    std::istringstream after(line.substr(dash + 3));
-    after >> type >> skipped >> options;
-    found.version_2 = type == "cgroup2";
-    if (!found.version_2 && !(type == "cgroup" && has_word(options, controller))) return {};
-    // What is mounted may be a part of the hierarchy, in a container the process's own group.
-    std::string path = group_path(root, found.version_2 ? "" : controller);
-    if (part != "/") path = path.rfind(part, 0) == 0 ? path.substr(part.size()) : "";
-    while (!path.empty() && path.back() == '/') path.pop_back();
-    found.own = found.top + path;
-    std::error_code absent;
-    if (path.find("/..") != std::string::npos || !fs::is_directory(root + found.own, absent)) found.own = found.top;
-    return found;
-}
-
 std::string mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 std::string needed(std::uint64_t bytes, std::uint64_t planned) {
@@ -145,12 +98,9 @@ std::uint64_t whole_machine(const std::string& root) {
 std::vector<GroupLimit> group_limits(HostPages pages, const std::string& root) {
     const Controller controller = controller_of(pages);
     std::vector<GroupLimit> found;
-    std::ifstream mounts(root + "/proc/self/mountinfo");
-    for (std::string line; std::getline(mounts, line);) {
-        const std::optional<Hierarchy> hierarchy = hierarchy_of(line, root, controller.name);
-        if (!hierarchy) continue;
-        for (std::string group = hierarchy->own;; group = fs::path(group).parent_path()) {
-            for (const Files& files : hierarchy->version_2 ? controller.version_2 : controller.version_1) {
+    for (const GroupHierarchy& hierarchy : group_hierarchies(controller.name, root)) {
+        for (std::string group = hierarchy.own;; group = fs::path(group).parent_path()) {
+            for (const Files& files : hierarchy.version_2 ? controller.version_2 : controller.version_1) {
                 const std::string file = (fs::path(group) / files.limit).string();
                 const std::optional<std::uint64_t> limit = number_in(root + file);
                 const std::optional<std::uint64_t> used = number_in(root + (fs::path(group) / files.used).string());
@@ -159,7 +109,7 @@ std::vector<GroupLimit> group_limits(HostPages pages, const std::string& root) {
                 const std::uint64_t taken = *used - std::min(*used, caches);
                 found.push_back({file, *limit, *limit - std::min(*limit, taken)});
             }
-            if (group == hierarchy->top) break;
+            if (group == hierarchy.top) break;
         }
     }
     return found;
@@ -170,7 +120,7 @@ MemoryPlan::MemoryPlan(std::string root) : root_(std::move(root)) {
 }
 
 void MemoryPlan::require_node(int numa_node, std::uint64_t bytes, HostPages pages) const {
-    const std::string name = "NUMA node " + std::to_string(numa_node);
+    const std::string name = numa_node_name(numa_node);
     const Kind& kind = kinds_.at(pages);
     const auto known = kind.on_node.find(numa_node);
     const std::uint64_t planned = known == kind.on_node.end() ? 0 : known->second;

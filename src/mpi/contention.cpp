@@ -12,6 +12,7 @@
 #include "mpi/stream_mover.h"
 #include "node/cpus.h"
 #include "node/nic.h"
+#include "supervisor/teller.h"
 
 namespace nearfar {
 namespace {
@@ -52,7 +53,7 @@ Contention::Contention(MpiWorld& world, const ContentionOptions& options, const 
                        Progress progress, RoundBegins round_begins)
     : world_(world), options_(options), node_(node), state_(state), progress_(std::move(progress)),
       round_begins_(std::move(round_begins)), lead_(first_lead) {
-    world_.when_waiting([this](const std::string& ranks) { progress_(under_way_ + ": waiting for " + ranks); });
+    world_.when_waiting([this](const std::string& ranks) { progress_(under_way_ + told::waiting_for + ranks); });
 }
 
 Contention::~Contention() { world_.when_waiting({}); }

@@ -10,8 +10,6 @@
 namespace nearfar {
 namespace {
 
-std::string name_of(int numa_node) { return "NUMA node " + std::to_string(numa_node); }
-
 std::string many(std::size_t count, const std::string& what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -72,9 +70,9 @@ public:
     // The next core of a NUMA node. Throws Prevented where it has none at all that may be used.
     std::vector<int> on(int numa_node) {
         const std::vector<int> cores = of(numa_node);
-        if (cores.empty()) throw Prevented("not_allowed", name_of(numa_node) + " has no core that this process may use");
+        if (cores.empty()) throw Prevented("not_allowed", numa_node_name(numa_node) + " has no core that this process may use");
         const auto free = std::find_if(cores.begin(), cores.end(), [this](int core) { return taken_.count(core) == 0; });
-        if (free == cores.end()) return again(cores, name_of(numa_node) + " has " + many(cores.size(), "core"));
+        if (free == cores.end()) return again(cores, numa_node_name(numa_node) + " has " + many(cores.size(), "core"));
         taken_.insert(*free);
         return {*free};
     }

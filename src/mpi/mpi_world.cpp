@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -12,10 +11,13 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/exit_code.h"
 #include "core/trouble.h"
 #include "gpu/cuda_environment.h"
 #include "mpi/mpi_launch.h"
 #include "node/cpus.h"
+#include "node/node.h"
+#include "supervisor/words.h"
 
 namespace nearfar {
 namespace {
@@ -23,9 +25,6 @@ namespace {
 constexpr int streams_a_gpu = 2;  // of a rank
 constexpr int gather_tag = 3;
 constexpr double told_after = 1;  // second that rank 0 waits
-constexpr int exit_failure = 1;
-constexpr int exit_wrong_use = 2;
-constexpr int exit_prevented = 3;
 
 int level(MpiThreads needed) { return needed == MpiThreads::any ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED; }
 
@@ -34,14 +33,6 @@ const char* level_name(int given) {
     if (given == MPI_THREAD_SERIALIZED) return "MPI_THREAD_SERIALIZED";
     return given == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SINGLE";
 }
-
-std::string hostname() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
-}
-
-void say(const std::string& name, const std::string& words) { std::fprintf(stderr, "%s: %s\n", name.c_str(), words.c_str()); }
 
 }  // namespace
 
@@ -195,9 +186,9 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
         } catch (const WrongUse& error) {
             return agreed(error, exit_wrong_use);
         } catch (const Prevented& error) {
-            return agreed(error, exit_prevented);
+            return agreed(error, exit_not_measured);
         } catch (const std::exception& error) {
-            return agreed(error, exit_failure);
+            return agreed(error, exit_failed);
         }
     } catch (const WrongUse& error) {  // MPI itself
         // One rank says it and fails. A launcher ends the others at the first exit code that is not 0, and if that were

@@ -156,6 +156,11 @@ const NumaNode* Node::numa_node(int index) const {
     return nullptr;
 }
 
+std::optional<int> Node::distance(int from, int to) const {
+    const auto known = distances.find({from, to});
+    return known == distances.end() ? std::nullopt : std::optional(known->second);
+}
+
 std::vector<int> Node::usable_memory() const {
     std::vector<int> usable;
     for (const NumaNode& numa : numa_nodes)
@@ -165,18 +170,15 @@ std::vector<int> Node::usable_memory() const {
 
 std::vector<int> Node::nearest_cpus(int index) const {
     if (numa_node(index) == nullptr) throw WrongUse("n" + std::to_string(index) + ": this machine has no such NUMA node");
-    const auto distance = [&](const NumaNode& to) {
-        const auto found = distances.find({index, to.index});
-        return found == distances.end() ? 255 : found->second;
-    };
     std::vector<int> nearest;
     int least = 0;
     for (const NumaNode& numa : numa_nodes) {
         std::vector<int> usable = intersection(numa.cpus, allowed_cpus);
         if (usable.empty()) continue;
         if (numa.index == index) return usable;
-        if (!nearest.empty() && distance(numa) >= least) continue;
-        least = distance(numa);
+        const int away = distance(index, numa.index).value_or(255);
+        if (!nearest.empty() && away >= least) continue;
+        least = away;
         nearest = std::move(usable);
     }
     if (nearest.empty()) throw Prevented("not_allowed", "no CPU is allowed");
@@ -208,12 +210,18 @@ std::string normal_pci(const std::string& text) {
     return name;
 }
 
+std::string hostname() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+std::string numa_node_name(int numa_node) { return "NUMA node " + std::to_string(numa_node); }
+
 Node read_node(const std::vector<std::string>& gpu_order) {
     const hwloc_topology_t topology = this_machine();
     Node node;
-    char hostname[256] = "";
-    gethostname(hostname, sizeof hostname - 1);
-    node.hostname = hostname;
+    node.hostname = hostname();
     node.product = first_line("/sys/class/dmi/id/product_name");
     hwloc_obj_t package = nullptr;
     while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != nullptr)

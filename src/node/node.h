@@ -49,6 +49,8 @@ struct Node {
     std::size_t last_level_cache = 0;  // bytes, all of the node's together
 
     const NumaNode* numa_node(int index) const;
+    // From one NUMA node to another, 10 within one; nothing where the system does not say.
+    std::optional<int> distance(int from, int to) const;
     // NUMA nodes of host memory that this process may use.
     std::vector<int> usable_memory() const;
     // The allowed CPUs of a NUMA node, else those of the nearest node that has some. Throws WrongUse where the node is unknown,
@@ -58,6 +60,12 @@ struct Node {
     // elsewhere, which would measure another path: Prevented.
     std::vector<int> driving_cpus(int numa_node) const;
 };
+
+// This machine's name.
+std::string hostname();
+
+// "NUMA node 1"
+std::string numa_node_name(int numa_node);
 
 // Reads this machine. `gpu_order`, where not empty, says which PCI devices g0, g1 … are; a device that is not there stays in
 // its place with on_bus = false.

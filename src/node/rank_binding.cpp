@@ -9,11 +9,6 @@
 namespace nearfar {
 namespace {
 
-int distance(const Node& node, int from, int to) {
-    const auto known = node.distances.find({from, to});
-    return known == node.distances.end() ? 0 : known->second;
-}
-
 int numa_node_of(const Node& node, int cpu) {
     for (const NumaNode& numa : node.numa_nodes)
         if (std::find(numa.cpus.begin(), numa.cpus.end(), cpu) != numa.cpus.end()) return numa.index;
@@ -26,7 +21,7 @@ int touched_memory(const Node& node, int numa_node) {
     if (usable.empty()) throw Prevented("not_allowed", "the cpuset allows no host memory");
     if (std::find(usable.begin(), usable.end(), numa_node) != usable.end()) return numa_node;
     return *std::min_element(usable.begin(), usable.end(),
-                             [&](int a, int b) { return distance(node, numa_node, a) < distance(node, numa_node, b); });
+                             [&](int a, int b) { return node.distance(numa_node, a) < node.distance(numa_node, b); });
 }
 
 bool has_cpus(const Node& node, int numa_node) {
@@ -41,7 +36,7 @@ int farthest(const Node& node, int home) {
         throw Prevented("unsupported",
                         "there is no NUMA node beside " + std::to_string(home) + " that may be used: no binding is wrong");
     return *std::max_element(others.begin(), others.end(),
-                             [&](int a, int b) { return distance(node, home, a) < distance(node, home, b); });
+                             [&](int a, int b) { return node.distance(home, a) < node.distance(home, b); });
 }
 
 // One hardware thread of each core, and no core of two ranks; all CPUs where there are fewer cores than ranks.

@@ -1,10 +1,12 @@
 #include "output/command_line.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -54,6 +56,17 @@ void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
     if (cells.size() == before) throw WrongUse("--cells " + name + ": there is no cell in it");
 }
 
+// A cell is the set of its flows, in any order.
+void leave_out_repeated(std::vector<Cell>& cells) {
+    std::set<std::set<std::string>> known;
+    const auto is_known = [&](const Cell& cell) {
+        std::set<std::string> flows;
+        for (const Flow& flow : cell.flows) flows.insert(flow.text());
+        return !known.insert(flows).second;
+    };
+    cells.erase(std::remove_if(cells.begin(), cells.end(), is_known), cells.end());
+}
+
 }  // namespace
 
 Options with_cell_options(Options own, CommandLine& line) {
@@ -75,6 +88,7 @@ CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLi
     CommandLine line;
     line.words.assign(argv, argv + argc);
     read_options(line.words, table(line), [&](const std::string& word) { line.cells.push_back(parse_cell(word)); });
+    leave_out_repeated(line.cells);
     return line;
 }
 

@@ -1,10 +1,5 @@
 #include "output/common_options.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <set>
 
 #include "core/error.h"
@@ -50,19 +45,6 @@ Options with_common(Options own, CommonOptions& into, double& hang_seconds) {
 
 Option even_if_busy_option(bool& field) {
     return switch_option("--even-if-busy", "measure GPUs that other processes use", field);
-}
-
-void require_writable(const std::string& json_file) {
-    if (json_file.empty()) return;
-    const std::filesystem::path file = json_file;
-    std::error_code error;
-    std::string why;
-    const auto status = std::filesystem::status(file, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-        why = "it is no regular file; --json alone prints to standard output";
-    else if (access(file.has_parent_path() ? file.parent_path().c_str() : ".", W_OK | X_OK) != 0)
-        why = std::strerror(errno);
-    if (!why.empty()) throw WrongUse("--json=" + json_file + ": the file cannot be written: " + why);
 }
 
 }  // namespace nearfar

@@ -36,7 +36,4 @@ Options with_common(Options own, CommonOptions& into, double& hang_seconds);
 // --even-if-busy, of programs that measure with GPUs.
 Option even_if_busy_option(bool& field);
 
-// Throws WrongUse where a document cannot be written to the file, so that nothing is measured in vain; empty: standard output.
-void require_writable(const std::string& json_file);
-
 }  // namespace nearfar

@@ -235,17 +235,13 @@ void write_subject(Json& json, const SubjectResult& result) {
     json.end_object();
 }
 
-void write_under_load(Json& json, const std::vector<GpuUnderLoad>& gpus) {
-    json.begin_array();
-    for (const GpuUnderLoad& gpu : gpus) {
-        json.begin_object().field("index", gpu.gpu).key("link");
-        write_state(json, gpu.link);
-        write_words(json, "throttle", gpu.throttle);
-        optional_field(json, "replays", gpu.replays);
-        optional_field(json, "uncorrected_errors", gpu.uncorrected_errors);
-        json.end_object();
-    }
-    json.end_array();
+void write_under_load(Json& json, const GpuUnderLoad& gpu) {
+    json.begin_object().field("index", gpu.gpu).key("link");
+    write_state(json, gpu.link);
+    write_words(json, "throttle", gpu.throttle);
+    optional_field(json, "replays", gpu.replays);
+    optional_field(json, "uncorrected_errors", gpu.uncorrected_errors);
+    json.end_object();
 }
 
 void write_mpi(Json& json, const MpiFacts& mpi) {
@@ -313,9 +309,9 @@ std::string result_json(const SubjectResult& result) {
     return json.text();
 }
 
-std::string under_load_json(const std::vector<GpuUnderLoad>& gpus) {
+std::string under_load_json(const GpuUnderLoad& gpu) {
     Json json;
-    write_under_load(json, gpus);
+    write_under_load(json, gpu);
     return json.text();
 }
 

@@ -38,7 +38,7 @@ std::string node_json(const ProgramRun& run, const Node& node, const std::vector
 // `began`: when the run began, on CLOCK_MONOTONIC; visits are told by their distance from it.
 std::string result_json(const CellResult& result, double began);
 std::string result_json(const SubjectResult& result);
-std::string under_load_json(const std::vector<GpuUnderLoad>& gpus);
+std::string under_load_json(const GpuUnderLoad& gpu);
 std::string curve_json(const SizeCurve& curve);
 std::string mpi_json(const MpiFacts& mpi);
 

@@ -137,9 +137,11 @@ int main(int argc, char** argv) {
             return run_mpi_program(name, argc, argv, threads,
                                    [&](MpiWorld& world) { return measure(world, options, program, teller); });
         };
+        if (!first) catch_interrupts();  // rank 0 looks which rank has died when the launcher ends all of them
         if (!first || options.list) return run(nullptr);
         Supervised how = supervised(program, options, options.hang_seconds);
         how.collective = true;
+        how.missing_ranks = missing_ranks;
         return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
     });
 }

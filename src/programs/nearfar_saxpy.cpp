@@ -122,11 +122,18 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         teller->mpi(facts);
     }
     SaxpyProgress progress;
+    std::string under_way = "set-up";
+    if (teller != nullptr)
+        world.when_waiting([&](const std::string& ranks) {
+            teller->under_way(0, 0, options.hang_seconds, under_way + told::waiting_for + ranks);
+        });
     SaxpyRun(world, node, options, home, *device, progress, [&](const std::string& what) {
         if (teller == nullptr) return;
         tell(*teller, figures(progress, options));
+        under_way = what;
         teller->under_way(0, 0, options.hang_seconds, what);
     }).run();
+    world.when_waiting({});
     if (teller != nullptr) {
         tell(*teller, figures(progress, options));
         end(*teller, progress.skipped, progress.failed);
@@ -151,9 +158,13 @@ int main(int argc, char** argv) {
             return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
                                    [&](MpiWorld& world) { return measure(world, options, program, teller); });
         };
-        if (!first) return run(nullptr);
+        if (!first) {
+            catch_interrupts();  // rank 0 looks which rank has died when the launcher ends all of them
+            return run(nullptr);
+        }
         Supervised how = supervised(program, options, options.hang_seconds);
         how.collective = true;
+        how.missing_ranks = missing_ranks;
         return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
     });
 }

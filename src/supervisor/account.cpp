@@ -1,9 +1,9 @@
 #include "supervisor/account.h"
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 
+#include "core/exit_code.h"
 #include "output/table.h"
 #include "supervisor/teller.h"
 
@@ -23,26 +23,13 @@ void replace(std::vector<std::pair<std::string, std::string>>& members, const st
 }  // namespace
 
 int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) {
-    if (!failed.empty()) return 1;
-    return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : 3;
+    if (!failed.empty()) return exit_failed;
+    return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : exit_not_measured;
 }
 
 void Account::answered(const std::string& cell) {
-    answered_.push_back(cell);
+    unanswered_.erase(std::remove(unanswered_.begin(), unanswered_.end(), cell), unanswered_.end());
     news_ = true;
-}
-
-// What was answered is over when the next thing begins: until then several results may be told of the cell that is under way.
-void Account::settle() {
-    for (const std::string& cell : std::set<std::string>(answered_.begin(), answered_.end())) {
-        const bool is_under_way = std::find(under_way_.cells.begin(), under_way_.cells.end(), cell) != under_way_.cells.end();
-        auto left = is_under_way ? 1 : std::count(answered_.begin(), answered_.end(), cell);
-        for (auto waiting = unanswered_.begin(); left > 0 && waiting != unanswered_.end();) {
-            if (*waiting == cell) --left;
-            waiting = *waiting == cell ? unanswered_.erase(waiting) : waiting + 1;
-        }
-    }
-    answered_.clear();
 }
 
 void Account::take(const Message& message) {
@@ -62,7 +49,6 @@ void Account::take(const Message& message) {
     } else if (message.word == told::failed) {
         failed_.push_back(not_measured());
     } else if (message.word == told::under_way) {
-        settle();
         under_way_ = {message.count(0), message.count(1), message.number(2), message.field(3), {}};
         under_way_.cells.assign(message.fields.begin() + 4, message.fields.end());
     } else if (message.word == told::head) {
@@ -79,13 +65,14 @@ void Account::take(const Message& message) {
         results_.clear();
         for (const std::string& item : message.fields) results_.emplace_back("", item);
     } else if (message.word == told::curve) {
-        curves_.push_back(message.field(0));
+        replace(curves_, message.field(0), message.field(1));
+    } else if (message.word == told::under_load) {
+        under_load_[message.count(0)] = message.field(1);
     } else if (message.word == told::rank) {
         ranks_.push_back({message.count(0), message.field(1), static_cast<int>(message.count(2))});
     } else if (message.word == told::wrong_use) {
         wrong_use_ = message.field(0);
     } else if (message.word == told::again) {
-        settle();
         again_ = message.field(0);
     } else if (message.word == told::end) {
         unanswered_.clear();
@@ -96,9 +83,8 @@ void Account::take(const Message& message) {
 }
 
 void Account::give_up(const std::string& code, const std::string& reason, bool node_failed) {
-    settle();
-    news_ = news_ || !under_way_.cells.empty();
     if (under_way_.cells.size() > 1) {
+        news_ = true;
         under_way_.cells.clear();
         return;
     }
@@ -106,8 +92,7 @@ void Account::give_up(const std::string& code, const std::string& reason, bool n
     for (const std::string& cell : under_way_.cells) {
         so_far_.erase(cell);
         why.push_back({cell, code, reason});
-        const auto waiting = std::find(unanswered_.begin(), unanswered_.end(), cell);
-        if (waiting != unanswered_.end()) unanswered_.erase(waiting);
+        answered(cell);
     }
     if (under_way_.cells.empty()) why.push_back({"", code, reason});
     under_way_.cells.clear();
@@ -121,7 +106,6 @@ void Account::skip_rest(const std::string& code, const std::string& reason) {
 
 void Account::begin_again() {
     under_way_ = {0, 0, 0, "set-up", {}};
-    answered_.clear();
     again_.clear();
     news_ = false;
 }
@@ -161,7 +145,12 @@ std::string Account::document(double seconds) const {
     }
     if (!curves_.empty()) {
         json.key("curves").begin_array();
-        for (const std::string& curve : curves_) json.json(curve);
+        for (const auto& [cell, curve] : curves_) json.json(curve);
+        json.end_array();
+    }
+    if (!cells_.empty()) {
+        json.key("gpus_under_load").begin_array();
+        for (const auto& [gpu, state] : under_load_) json.json(state);
         json.end_array();
     }
     for (const auto& [name, content] : members_) json.key(name).json(content);
@@ -173,7 +162,7 @@ std::string Account::table() const {
     const std::vector<std::string> measured = results();
     std::string lines = measured.empty() ? "" : heading_;
     for (const std::string& result : measured) lines += result;
-    for (const std::string& curve : curves_) lines += curve;
+    for (const auto& [cell, curve] : curves_) lines += curve;
     const auto represented = [](const NotMeasured& cell) { return cell.code == "representative"; };
     for (const NotMeasured& cell : skipped_)
         if (!represented(cell)) lines += table_row(cell, "skipped");

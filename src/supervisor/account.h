@@ -73,14 +73,14 @@ private:
     Members members_;
     std::vector<std::pair<std::string, std::string>> results_;  // each with its cell
     std::map<std::string, std::vector<std::string>> so_far_;    // of cells that are not finished
-    std::vector<std::string> curves_;
+    Members curves_;                                            // of each cell
+    std::map<std::size_t, std::string> under_load_;             // of each GPU
     std::vector<NotMeasured> skipped_;
     std::vector<NotMeasured> failed_;
     std::vector<KnownRank> ranks_;
     std::vector<std::string> gpus_;
     std::vector<std::string> cells_;  // of the run, in their order
     std::vector<std::string> unanswered_;
-    std::vector<std::string> answered_;  // since `under_way` was told
     UnderWay under_way_{0, 0, 0, "set-up", {}};
     bool ended_ = false;
     bool news_ = false;
@@ -88,7 +88,6 @@ private:
     std::string wrong_use_;
 
     void answered(const std::string& cell);
-    void settle();
     std::vector<std::string> results() const;
     std::string document(double seconds) const;
     std::string table() const;

@@ -1,6 +1,7 @@
 #include "supervisor/measuring_process.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,14 @@ namespace {
 
 constexpr double to_end_when_killed = 2;  // seconds
 constexpr useconds_t a_moment = 2000;     // microseconds
+
+// At the hard limit on CPU time the kernel sends SIGKILL, which may mean anything; at the soft one SIGXCPU.
+void tell_cpu_limit_apart() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur < limit.rlim_max || limit.rlim_max == RLIM_INFINITY) return;
+    if (limit.rlim_max > 1) limit.rlim_cur = limit.rlim_max - 1;
+    setrlimit(RLIMIT_CPU, &limit);
+}
 
 }  // namespace
 
@@ -35,6 +44,7 @@ bool MeasuringProcess::start(const std::function<void(const Send& send)>& body) 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
         channel_->close();
+        tell_cpu_limit_apart();
         for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_DFL);
         const LineChannel channel(ends.second);
         body([&](const Message& message) { channel.send(message.line()); });

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "memory/control_group.h"
+
 namespace nearfar {
 namespace {
 
@@ -43,17 +45,9 @@ pid_t parent_of(pid_t process) {
 }
 
 std::string memory_kill_file() {
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        const std::size_t first = line.find(':');
-        const std::size_t second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const std::string path = line.substr(second + 1);
-        std::string file;
-        if (controllers.empty()) file = "/sys/fs/cgroup" + path + "/memory.events";
-        if (controllers == "memory") file = "/sys/fs/cgroup/memory" + path + "/memory.oom_control";
-        if (!file.empty() && access(file.c_str(), R_OK) == 0) return file;
+    for (const GroupHierarchy& groups : group_hierarchies("memory")) {
+        const std::string file = groups.own + (groups.version_2 ? "/memory.events" : "/memory.oom_control");
+        if (access(file.c_str(), R_OK) == 0) return file;
     }
     return access("/proc/vmstat", R_OK) == 0 ? "/proc/vmstat" : "";
 }

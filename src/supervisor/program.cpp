@@ -70,7 +70,6 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     measurement.end = [&] {
         teller.node(measurement.run, node, measurement.gpus);
         teller.news(measurement.session);
-        teller.rest(measurement.session);
         teller.under_way(0, 0, allowed, "tear-down");
     };
     program.measure(asked, node, cells, measurement);

@@ -19,14 +19,19 @@ bool is_gone(int process) {
 
 }  // namespace
 
-std::string gone_ranks(const std::vector<KnownRank>& ranks) {
+std::string names_of(const std::vector<KnownRank>& ranks) {
     std::string names;
-    for (const KnownRank& rank : ranks) {
-        if (rank.host != ranks.front().host || !is_gone(rank.process)) continue;
+    for (const KnownRank& rank : ranks)
         names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank.number) + " on " + rank.host + " (process " +
                  std::to_string(rank.process) + ")";
-    }
     return names;
+}
+
+std::string gone_ranks(const std::vector<KnownRank>& ranks) {
+    std::vector<KnownRank> gone;
+    for (const KnownRank& rank : ranks)
+        if (&rank != &ranks.front() && rank.host == ranks.front().host && is_gone(rank.process)) gone.push_back(rank);
+    return names_of(gone);
 }
 
 }  // namespace nearfar

@@ -15,25 +15,25 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/exit_code.h"
 #include "core/trouble.h"
 #include "output/print_text.h"
 #include "output/table.h"
 #include "supervisor/account.h"
 #include "supervisor/measuring_process.h"
 #include "supervisor/process_end.h"
-#include "supervisor/progress.h"
 #include "supervisor/ranks.h"
 #include "supervisor/starter.h"
+#include "supervisor/words.h"
 
 namespace nearfar {
 namespace {
 
-constexpr int exit_wrong_use = 2;
-constexpr int exit_not_measured = 3;
 constexpr double between_looks = 0.02;          // seconds
 constexpr double to_be_known_dead = 2;          // a process closes its socket a little before its exit status is there
 constexpr double between_interrupts = 1;        // a launcher's signal reaches front and supervisor: that is one, not two
 constexpr double to_say_why = 0.3;              // for a rank, when another one has ended
+constexpr useconds_t a_moment = 20'000;         // microseconds
 constexpr int most_without_news = 3;            // processes in a row that ended without an answer
 constexpr useconds_t launcher_first = 100'000;  // microseconds: a launcher's own way of ending comes before the exit code
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -94,7 +94,7 @@ public:
             }
             rest = Rest{{}, account_.gpus()};
             for (const std::string& cell : account_.unanswered()) rest->cells.push_back(parse_cell(cell));
-            std::fprintf(stderr, "%s: %zu cells go on in a new process\n", how_.run.name.c_str(), rest->cells.size());
+            say(how_.run.name, std::to_string(rest->cells.size()) + " cells go on in a new process");
         }
     }
 
@@ -130,9 +130,9 @@ private:
                     teller.again(why.what());
                 }
             });
-            if (trouble.word == "wrong_use") teller.wrong_use(trouble.field(1));
-            if (trouble.word == "prevented") teller.skipped({"", trouble.field(0), trouble.field(1)});
-            if (trouble.word == "failure") teller.failed({"", trouble.field(0), trouble.field(1)});
+            if (trouble.word == trouble_word::wrong_use) teller.wrong_use(trouble.field(1));
+            if (trouble.word == trouble_word::prevented) teller.skipped({"", trouble.field(0), trouble.field(1)});
+            if (trouble.word == trouble_word::failure) teller.failed({"", trouble.field(0), trouble.field(1)});
             teller.end();
         });
     }
@@ -151,8 +151,7 @@ private:
                 try {
                     account_.take(message);
                 } catch (const std::invalid_argument& error) {
-                    return {End::Kind::died, "error",
-                            where() + "the measuring process said what is not understood: " + error.what()};
+                    return {End::Kind::died, "error", where() + who() + " said what is not understood: " + error.what()};
                 }
                 if (message.word == told::under_way) {
                     since = now();
@@ -164,19 +163,15 @@ private:
             }
             if (heard == Heard::closed) return death();
             if (getppid() != front_) return abandoned();
-            if (starter_.is_gone())
-                return {End::Kind::stopped, "interrupted", "whoever started " + how_.run.name + " is gone", false};
+            if (starter_.is_gone()) return without_starter();
             if (how_.collective) {
                 // Ranks that agreed on what is wrong end one after the other, and this one says it.
                 const std::string gone = gone_ranks(account_.ranks());
                 gone_since = gone.empty() ? INFINITY : std::min(gone_since, now());
-                if (now() - gone_since > to_say_why)
-                    return {End::Kind::stopped, "error",
-                            gone + " died during " + account_.under_way().words + "; the others were ended"};
+                if (now() - gone_since > to_say_why) return without_rank(gone);
             }
             if (signals_caught != interrupts && now() - interrupted_at > between_interrupts) {
-                if (how_.collective || interrupts > 0)
-                    return {End::Kind::stopped, "interrupted", "ended by a signal during " + account_.under_way().words, false};
+                if (how_.collective || interrupts > 0) return signalled();
                 interrupted_at = now();
                 process_.interrupt();
             }
@@ -196,24 +191,63 @@ private:
         return account_.under_way().seconds > 0 ? account_.under_way().seconds : 2 * how_.hang_seconds;
     }
 
+    std::string who() const { return how_.collective ? "rank 0" : "the measuring process"; }
     std::string where() const { return account_.under_way().words + ": "; }
 
     End hang() const {
-        return {End::Kind::died, "hang", account_.under_way().words + " did not end within " + formatted("%g s", allowed())};
+        const std::string& words = account_.under_way().words;
+        std::string reason = words + " did not end within " + formatted("%g s", allowed());
+        if (!account_.ranks().empty() && words.find(told::waiting_for) == std::string::npos)
+            reason += "; one of these hangs, and it is not known which: " + names_of(account_.ranks());
+        return {End::Kind::died, "hang", reason};
+    }
+
+    End without_starter() const {
+        return {End::Kind::stopped, "interrupted", "whoever started " + how_.run.name + " is gone", false};
+    }
+
+    End without_rank(const std::string& gone) const {
+        return {End::Kind::stopped, "error", gone + " died during " + account_.under_way().words + "; the others were ended"};
+    }
+
+    // Ranks of this host that are there no more, in words.
+    std::string dead_ranks() const {
+        if (!account_.ranks().empty()) return gone_ranks(account_.ranks());
+        return how_.missing_ranks ? how_.missing_ranks(front_) : "";
+    }
+
+    // Launchers end the other ranks by a signal when one has died.
+    End signalled() const {
+        const std::string gone = how_.collective ? dead_ranks() : "";
+        if (!gone.empty()) return without_rank(gone);
+        return {End::Kind::stopped, "interrupted", "ended by a signal during " + account_.under_way().words, false};
+    }
+
+    // The process of a rank ends where its launcher or another rank has. That a launcher is gone is known a little later.
+    std::optional<End> ended_with_others() {
+        const std::string gone = dead_ranks();
+        for (const double end = now() + to_say_why; now() < end; usleep(a_moment))
+            if (starter_.is_gone()) return without_starter();
+        if (gone.empty()) return {};
+        return without_rank(gone);
     }
 
     End death() {
+        if (how_.collective)
+            if (const std::optional<End> end = ended_with_others()) return *end;
         if (!process_.ends_within(to_be_known_dead))
-            return {End::Kind::died, "error", where() + "the measuring process told nothing more and did not end"};
+            return {End::Kind::died, "error", where() + who() + " told nothing more and did not end"};
         const int status = process_.status();
         if (WIFEXITED(status) && WEXITSTATUS(status) == exit_wrong_use) return {End::Kind::wrong_use, "", ""};  // which was said
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+            return {End::Kind::died, "not_allowed", where() + who() + " reached the limit on CPU time: raise `ulimit -t`", false};
         const std::string memory = memory_kills_->grown();
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !memory.empty())
             return {End::Kind::died, "no_memory",
-                    where() + "the kernel killed the measuring process for want of memory (oom_kill in " + memory +
+                    where() + "the kernel killed " + who() + " for want of memory (oom_kill in " + memory +
                         "): more memory, or a larger limit of the job, is needed",
                     false};
-        return {End::Kind::died, "error", where() + "the measuring process " + words_of_end(status)};
+        return {End::Kind::died, "error", where() + who() + " " + words_of_end(status)};
     }
 
     End abandoned() const {
@@ -226,7 +260,7 @@ private:
     void give_up(const End& end) {
         end_progress();
         account_.give_up(end.code, end.reason, end.node_failed);
-        std::fprintf(stderr, "%s: %s\n", end.code == "hang" ? "hang" : how_.run.name.c_str(), end.reason.c_str());
+        say(end.code == "hang" ? "hang" : how_.run.name, end.reason);
     }
 
     // Whether a new process is to measure what is left. Set-up that died would die again.
@@ -238,14 +272,14 @@ private:
     int print() {
         end_progress();
         if (!account_.wrong_use().empty()) {
-            std::fprintf(stderr, "%s: %s\n", how_.run.name.c_str(), account_.wrong_use().c_str());
+            say(how_.run.name, account_.wrong_use());
             return exit_wrong_use;
         }
         if (!account_.knows_node()) tell_node();
         const std::string text = account_.text(now() - begin_);
         const bool printed = try_to_print(how_.json ? how_.file : "", text);
         if (!printed && !how_.file.empty() && try_to_print("", text))
-            std::fprintf(stderr, "%s: the document stands on standard output\n", how_.run.name.c_str());
+            say(how_.run.name, "the document stands on standard output");
         process_.ends_within(how_.hang_seconds);
         process_.kill();
         const int code = printed ? account_.exit_code() : exit_wrong_use;
@@ -258,7 +292,7 @@ private:
             print_text(file, text);
             return true;
         } catch (const WrongUse& error) {
-            std::fprintf(stderr, "%s: %s\n", how_.run.name.c_str(), error.what());
+            say(how_.run.name, error.what());
             return false;
         }
     }
@@ -269,9 +303,7 @@ private:
         try {
             node = read_node(how_.gpus);
         } catch (const std::exception&) {
-            char hostname[256] = "";
-            gethostname(hostname, sizeof hostname - 1);
-            node.hostname = hostname;
+            node.hostname = hostname();
         }
         std::vector<DocumentGpu> gpus;
         for (const PciGpu& gpu : node.gpus) gpus.push_back({gpu, {}, true});
@@ -292,8 +324,7 @@ int wait_for(pid_t supervisor, const std::string& name) {
     while (waitpid(supervisor, &status, 0) < 0 && errno == EINTR) {
     }
     if (status != -1 && WIFEXITED(status)) return WEXITSTATUS(status);
-    std::fprintf(stderr, "%s: the process that looks after the run %s: there is no document\n", name.c_str(),
-                 words_of_end(status).c_str());
+    say(name, "the process that looks after the run " + words_of_end(status) + ": there is no document");
     return exit_not_measured;
 }
 
@@ -330,7 +361,7 @@ int supervise(const Supervised& how, const Measure& measure) {
         try {
             code = Supervisor(how, measure, front).run();
         } catch (const std::exception& error) {
-            std::fprintf(stderr, "%s: %s\n", how.run.name.c_str(), error.what());
+            say(how.run.name, error.what());
         }
         std::fflush(nullptr);
         _exit(code);
@@ -347,7 +378,7 @@ int run_program(const std::string& name, bool says, const std::function<int()>& 
     try {
         return body();
     } catch (const std::exception& error) {
-        if (says) std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        if (says) say(name, error.what());
         return exit_wrong_use;
     }
 }

@@ -7,6 +7,8 @@
 // A measuring process that ends before its end is told of with the cell that was under way; a new one measures the rest.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,6 +27,8 @@ struct Supervised {
     std::vector<std::string> gpus;  // --gpus, for the document of a run that never told its node
     double hang_seconds = 30;       // set-up may take twice as long
     bool collective = false;        // a rank of several: it ends when another one does, and nothing goes on in a new process
+    // Ranks of this host that are there no more, in words, before the measuring process has told of any; empty: none is known.
+    std::function<std::string(pid_t front)> missing_ranks;
 };
 
 // A run as its options say; not collective.

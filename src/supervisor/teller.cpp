@@ -62,12 +62,11 @@ void Teller::news(const Session& session) {
     }
     for (; skipped_ < session.skipped.size(); ++skipped_) skipped(session.skipped[skipped_]);
     for (; failed_ < session.failed.size(); ++failed_) failed(session.failed[failed_]);
-}
-
-void Teller::rest(const Session& session) const {
     setup_seconds(session.setup_seconds);
-    member("gpus_under_load", under_load_json(session.gpus_under_load));
-    for (const SizeCurve& curve : session.curves) send_({told::curve, {json_ ? curve_json(curve) : table_row(curve)}});
+    for (const GpuUnderLoad& gpu : session.gpus_under_load)
+        send_({told::under_load, {std::to_string(gpu.gpu), under_load_json(gpu)}});
+    for (const SizeCurve& curve : session.curves)
+        send_({told::curve, {curve.cell, json_ ? curve_json(curve) : table_row(curve)}});
 }
 
 }  // namespace nearfar

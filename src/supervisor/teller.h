@@ -22,16 +22,19 @@ constexpr const char* gpus = "gpus";        // PCI ADDRESS…: what g0, g1 … a
 constexpr const char* cells = "cells";      // CELL…: what is to be measured
 constexpr const char* under_way =
     "under_way";  // POSITION COUNT SECONDS WORDS CELL…: what is done now (COUNT 0: nobody need see it), and for how long at most
-constexpr const char* result = "result";        // CELL ITEM: a piece of JSON, or the lines of a table
-constexpr const char* so_far = "so_far";        // CELL ITEM…: all that is known of a cell that goes on
-constexpr const char* results = "results";      // ITEM…: in the place of all that were told before
-constexpr const char* skipped = "skipped";      // CELL CODE REASON
-constexpr const char* failed = "failed";        // CELL CODE REASON
-constexpr const char* curve = "curve";          // ITEM
-constexpr const char* rank = "rank";            // NUMBER HOST PROCESS: another process without which this one cannot go on
-constexpr const char* wrong_use = "wrong_use";  // WORDS: nothing is to be printed but these
-constexpr const char* again = "again";          // REASON: what is left is for a new process
-constexpr const char* end = "end";              // all was told
+constexpr const char* result = "result";          // CELL ITEM: a piece of JSON, or the lines of a table
+constexpr const char* so_far = "so_far";          // CELL ITEM…: all that is known of a cell that goes on
+constexpr const char* results = "results";        // ITEM…: in the place of all that were told before
+constexpr const char* skipped = "skipped";        // CELL CODE REASON
+constexpr const char* failed = "failed";          // CELL CODE REASON
+constexpr const char* curve = "curve";            // CELL ITEM: replaces the cell's
+constexpr const char* under_load = "under_load";  // GPU JSON: likewise the GPU's
+constexpr const char* rank = "rank";              // NUMBER HOST PROCESS: another process without which this one cannot go on
+constexpr const char* wrong_use = "wrong_use";    // WORDS: nothing is to be printed but these
+constexpr const char* again = "again";            // REASON: what is left is for a new process
+constexpr const char* end = "end";                // all was told
+
+constexpr const char* waiting_for = ": waiting for ";  // in the words of what is under way: the ranks that keep rank 0 waiting
 }  // namespace told
 
 class Teller {
@@ -53,10 +56,9 @@ public:
     // What is done now, in words, and how long it may take before it hangs; `cells`: those that it measures.
     void under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,
                    const std::vector<std::string>& cells = {}) const;
-    // What has come into a session since the last call: its results, also those so far, what was skipped and what failed.
+    // What has come into a session since the last call: its results, also those so far, what was skipped and what failed; and all that it says beside
+    // its cells, as it is by now.
     void news(const Session& session);
-    // At the end: what a session says beside its cells.
-    void rest(const Session& session) const;
     // All results, pieces of JSON or lines of a table, in the place of what was told before.
     void results(const std::vector<std::string>& items) const { send_({told::results, items}); }
     void skipped(const NotMeasured& cell) const { send_({told::skipped, {cell.cell, cell.code, cell.reason}}); }

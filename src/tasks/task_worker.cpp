@@ -44,7 +44,7 @@ int serve(LineChannel& program, TaskWork& work) {
         const Message trouble = trouble_of([&] { obey(parse_message(line), program, work, ready); });
         if (trouble.word.empty()) continue;
         program.send(trouble.line());
-        if (trouble.word != "prevented") return 1;
+        if (trouble.word != trouble_word::prevented) return 1;
     }
     return 0;
 }

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ def run(command: list[str], variables: dict[str, str], folder: Path) -> tuple[di
     ended = subprocess.run(
         [*command, f"--json={file}"], capture_output=True, text=True, timeout=300, env=environment() | variables
     )
+    for _ in range(300):  # a launcher that was killed waited for nobody
+        if file.exists():
+            break
+        time.sleep(0.1)
     assert file.exists(), f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
     document: dict[str, Any] = json.loads(file.read_text())
     measurement.document.from_raw(document, "nearfar-contention")
@@ -75,10 +80,10 @@ def with_fault(emulated: Emulated, folder: Path, rank: int, fault: str, *words: 
 
 
 def with_preloaded(
-    program: Path, library: Path, folder: Path, how: str, *words: str, rank: str = "all", at: int = 0
+    program: Path, library: Path, folder: Path, how: str, *words: str, rank: str = "all", at: int = 0, ranks: int = 0
 ) -> Any:
     """A run without GPUs in which something goes wrong around MPI."""
-    ranks = 2 if "--mpi-only" in words else RANKS
+    ranks = ranks or (2 if "--mpi-only" in words else RANKS)
     variables = {"LD_PRELOAD": str(library), "FAILING_HOW": how, "FAILING_RANK": rank, "FAILING_AT": str(at)}
     return run([*launcher(program, ranks), str(program), *words], variables, folder)[0]
 
@@ -120,6 +125,51 @@ def test_a_rank_that_dies_in_the_driver_is_told(emulated: Emulated, tmp_path: Pa
     (failed,) = document["failed"]
     assert failed["code"] == "error" and "rank" in failed["reason"], failed
     assert document["exit_code"] != 0
+
+
+def test_a_rank_that_is_stuck_among_messages_is_one_of_those_that_are_listed(
+    program: Path, preloaded: Path, tmp_path: Path
+) -> None:
+    words = ("--mpi-only", "--timeout", "2", *SHORT)
+    document = with_preloaded(program, preloaded, tmp_path, "stuck", *words, rank="1", at=30)
+    (failed,) = document["failed"]
+    assert failed["code"] == "hang" and "it is not known which: rank 0 on " in failed["reason"], failed
+    assert ", rank 1 on " in failed["reason"], failed
+
+
+@pytest.mark.parametrize(
+    ("how", "at", "told"), [("hang", 12, "waiting for rank 1 on "), ("stuck", 14, "it is not known which: rank 0 on ")]
+)
+def test_a_rank_of_saxpy_that_hangs_is_told(
+    program: Path, preloaded: Path, tmp_path: Path, how: str, at: int, told: str
+) -> None:
+    words = ("--bytes", "64KiB", "--device", "host", "--binding", "default", "--oversubscribe", "--timeout", "2")
+    saxpy = program.parent / "nearfar-saxpy"
+    document = with_preloaded(saxpy, preloaded, tmp_path, how, *words, rank="1", at=at, ranks=2)
+    (failed,) = document["failed"]
+    assert failed["code"] == "hang" and told in failed["reason"], failed
+
+
+@pytest.mark.parametrize("how", ["abort", "kill"])
+def test_a_rank_that_dies_before_anything_is_known_of_it_is_named(
+    program: Path, preloaded: Path, tmp_path: Path, how: str
+) -> None:
+    document = with_preloaded(program, preloaded, tmp_path, how, "--mpi-only", *SHORT, rank="1")
+    (failed,) = document["failed"]
+    assert failed["code"] == "error" and failed["reason"].startswith("rank 1 on "), failed
+
+
+def test_rank_0_that_dies_is_named_with_how_it_ended(program: Path, preloaded: Path, tmp_path: Path) -> None:
+    document = with_preloaded(program, preloaded, tmp_path, "abort", "--mpi-only", *SHORT, rank="0", at=30)
+    (failed,) = document["failed"]
+    assert failed["code"] == "error" and "rank 0 aborted (SIGABRT)" in failed["reason"], failed
+
+
+@pytest.mark.parametrize("at", [0, 30], ids=["set-up", "measuring"])
+def test_a_launcher_that_is_killed_is_no_failure(program: Path, preloaded: Path, tmp_path: Path, at: int) -> None:
+    document = with_preloaded(program, preloaded, tmp_path, "launcher", "--mpi-only", *SHORT, rank="1", at=at)
+    (skipped,) = document["skipped"]
+    assert skipped["code"] == "interrupted" and not document["failed"], document
 
 
 @pytest.mark.parametrize(("rank", "at"), [("1", 15), ("0", 70)], ids=["warm-up", "measuring"])

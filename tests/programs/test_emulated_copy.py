@@ -101,6 +101,17 @@ def test_a_task_that_is_killed_fails_its_cell_alone(emulated: Emulated) -> None:
     assert [result["cell"] for result in document["results"]] == ["n0:g0"]
 
 
+def test_what_a_process_that_dies_knew_of_its_gpus_and_sizes_is_kept(emulated: Emulated) -> None:
+    once = emulated.folder / "dies-at-last"
+    words = ["--json", "--sizes", "64KiB,1MiB", "n0:g0", "g0:g1/sm"]
+    settings = f"once={once},fault=sm_copy:1:kill"
+    ended = emulated.run(*words, gpus=2, settings=settings)
+    document = ended.document()
+    assert once.exists() and [entry["cell"] for entry in document["failed"]] == ["g0:g1/sm"], document["failed"]
+    assert "n0:g0" in {curve["cell"] for curve in document["curves"]}
+    assert [gpu["index"] for gpu in document["gpus_under_load"]] == [0, 1]
+
+
 @pytest.fixture(scope="module")
 def calls(emulated: Emulated) -> dict[str, int]:
     """How often each call is made in a run of CELLS."""

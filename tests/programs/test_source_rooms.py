@@ -6,7 +6,21 @@ import re
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
-ORDER = ["core", "node", "cell", "memory", "engine", "output", "supervisor", "tasks", "gpu", "copy", "kernels", "mpi", "programs"]
+ORDER = [
+    "core",
+    "node",
+    "cell",
+    "memory",
+    "engine",
+    "output",
+    "supervisor",
+    "tasks",
+    "gpu",
+    "copy",
+    "kernels",
+    "mpi",
+    "programs",
+]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 

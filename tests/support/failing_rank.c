@@ -39,6 +39,7 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
         for (;;) pause();
     if (is_meant("abort")) abort();
     if (is_meant("kill")) raise(SIGKILL);
+    if (is_meant("launcher")) kill(getppid(), SIGKILL);
     return PMPI_Bcast(buffer, count, type, root, comm);
 }
 
@@ -46,6 +47,13 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
         (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
     return is_meant("thread") ? EAGAIN : real(thread, attributes, body, argument);
+}
+
+/* "stuck": in an exchange of messages, or where all ranks meet. */
+int MPI_Barrier(MPI_Comm comm) {
+    if (is_meant("stuck"))
+        for (;;) pause();
+    return PMPI_Barrier(comm);
 }
 
 /* "period": the message is shifted by 256 bytes; "slow": it takes longer than a short window. */
@@ -56,6 +64,8 @@ int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MP
         data = copy;
     }
     if (tag == 1 && is_meant("slow")) usleep(120000);
+    if (tag == 1 && is_meant("stuck"))
+        for (;;) pause();
     return PMPI_Send(data, count, type, to, tag, comm);
 }
 

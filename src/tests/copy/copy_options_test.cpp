@@ -25,6 +25,13 @@ TEST(CopyOptions, ReadsCellsAndOptionsInBothForms) {
     EXPECT_EQ(line.gpus, (std::vector<std::string>{"1b:00.0", "43:00.0"}));
 }
 
+TEST(CopyOptions, ACellThatIsNamedTwiceIsMeasuredOnce) {
+    const CommandLine line = parse({"n0:g0+g0:n0", "n0:g0", "g0:n0+n0:g0", "n0:g0"});
+    ASSERT_EQ(line.cells.size(), 2U);
+    EXPECT_EQ(line.cells[0].text(), "n0:g0+g0:n0");
+    EXPECT_EQ(line.cells[1].text(), "n0:g0");
+}
+
 TEST(CopyOptions, WrongUseIsRefused) {
     for (const char* const option : {"--budget=0", "--budget=-1", "--budget=nan", "--budget=2x", "--budget=", "--nosuch", "-x"})
         EXPECT_THROW(parse({option}), WrongUse) << option;

@@ -23,7 +23,7 @@ struct Read {
                 seconds_option("--limit", "at most", limit),
                 count_option("--rounds", "so many", rounds, 9),
                 choice_option<char>("--side", "which", side, {{"left", 'l'}, {"right", 'r'}, {"both", 'b'}}),
-                list_option("--names", "A,B", "of whom", names),
+                {"--names", "A,B", "of whom", [this](const std::string& text) { names = list_value("--names", text); }},
                 {"--file", "[=FILE]", "where to", [this](const std::string& text) { file = text; }},
                 {"--each", "NAME", "one more\nand more", [this](const std::string& text) { each.push_back(text); }, true},
                 {"--inner", "X", "", [](const std::string&) {}}};

@@ -55,13 +55,13 @@ TEST(Account, WhatWasUnderWayIsGivenUpAndTheRestIsLeft) {
     EXPECT_NE(told.account.text(2).find(R"("skipped": [{"cell": "n0:g2", "code": "interrupted")"), std::string::npos);
 }
 
-TEST(Account, ACellThatStandsTwiceIsAnsweredTwice) {
-    Told told({"n0:g0", "n0:g0", "n0:g0"});
+TEST(Account, SeveralResultsOfACellAnswerItAlone) {
+    Told told({"n0:g0", "n0:g1"});
     told.under_way("n0:g0");
     told.session.results.push_back(result("n0:g0"));
     told.session.results.push_back(result("n0:g0"));  // at another size
-    told.under_way("n0:g0");
-    EXPECT_EQ(told.account.unanswered().size(), 2U);
+    told.under_way("n0:g1");
+    EXPECT_EQ(told.account.unanswered(), std::vector<std::string>{"n0:g1"});
     told.teller.end();
     EXPECT_TRUE(told.account.unanswered().empty());
     EXPECT_TRUE(told.account.has_ended());
@@ -96,6 +96,26 @@ TEST(Account, OfSeveralCellsAtOnceNoneIsBlamed) {
     EXPECT_EQ(told.account.unanswered().size(), 3U) << "each is measured alone";
     EXPECT_TRUE(told.account.has_news());
     EXPECT_EQ(told.account.exit_code(), 0);
+}
+
+TEST(Account, WhatADeadProcessKnewBesideItsCellsStaysUntilAnotherKnowsBetter) {
+    Told told({"n0:g0", "n0:g1"});
+    told.session.curves = {{"n0:g0", 4096}};
+    told.session.gpus_under_load = {GpuUnderLoad{}, GpuUnderLoad{}};
+    told.session.gpus_under_load[1].gpu = 1;
+    told.under_way("n0:g1");
+    told.account.give_up("error", "n0:g1: the measuring process was killed (SIGKILL)", true);
+    told.account.begin_again();
+    Session next;
+    next.gpus_under_load = {GpuUnderLoad{}};
+    next.gpus_under_load[0].gpu = 1;
+    next.gpus_under_load[0].replays = 7;
+    told.teller.news(next);
+    const std::string text = told.account.text(0);
+    EXPECT_NE(text.find(R"("curves": [{"cell": "n0:g0", "half_bandwidth_bytes": 4096}])"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("gpus_under_load": [{"index": 0, )"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("replays": 7)"), std::string::npos) << text;
+    EXPECT_EQ(text.find(R"("index": 1)"), text.rfind(R"("index": 1)")) << text;
 }
 
 TEST(Account, AllResultsAreReplacedAtOnce) {

@@ -1,5 +1,6 @@
 #include "supervisor/supervisor.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -221,7 +222,6 @@ TEST_F(Supervising, TearDownThatDiesCostsNoResult) {
                   teller.under_way(0, 1, 30, three[0], {three[0]});
                   session.results.push_back(result(parse_cell(three[0])));
                   teller.news(session);
-                  teller.rest(session);
                   teller.under_way(0, 0, 30, "tear-down");
                   std::abort();
               }),
@@ -313,6 +313,62 @@ TEST_F(Supervising, AFileThatCannotBeIsWrongUseBeforeAnythingIsMeasured) {
     const double begin = now();
     EXPECT_EQ(run(measuring([](const std::string&) { usleep(400000); })), 2);
     EXPECT_LT(now() - begin, 0.4);
+}
+
+TEST_F(Supervising, AReaderOfStandardErrorThatDoesNotReadStopsNothing) {
+    const auto full = [] {
+        int ends[2];
+        if (pipe(ends) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) return false;
+        const std::string page(4096, 'x');
+        while (write(ends[1], page.data(), page.size()) > 0) {
+        }
+        return fcntl(ends[1], F_SETFL, 0) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO;
+    };
+    EXPECT_EQ(run(measuring([](const std::string& cell) {
+                      if (cell == three[1]) kill(getpid(), SIGKILL);
+                  }),
+                  nullptr, full),
+              1);
+    expect_only_the_middle_failed("error", "was killed (SIGKILL)");
+}
+
+TEST_F(Supervising, TheLimitOnCpuTimeIsSaidToBeThat) {
+    for (const rlimit limit : {rlimit{2, 2}, rlimit{1, RLIM_INFINITY}}) {  // both limits; the soft one alone
+        const auto limited = [&] { return setrlimit(RLIMIT_CPU, &limit) == 0; };
+        EXPECT_EQ(run(measuring([](const std::string& cell) {
+                          while (cell == three[1]) now();
+                      }),
+                      nullptr, limited),
+                  3);
+        const std::string text = document();
+        expect(text, R"({"cell": "c0:n0/add", "code": "not_allowed", "reason": ")");
+        expect(text, "the limit on CPU time: raise `ulimit -t`");
+        expect(text, R"("cell": "c0:n0/triad")");
+        std::filesystem::remove(how_.file);
+    }
+}
+
+TEST_F(Supervising, ALinkStaysAndLeadsToTheDocument) {
+    how_.file = folder_ / "link.json";
+    std::filesystem::create_directory(folder_ / "elsewhere");
+    std::filesystem::create_symlink("elsewhere/document.json", how_.file);
+    for (int runs = 0; runs < 2; ++runs) {  // into nothing, then onto a file
+        EXPECT_EQ(run(measuring([](const std::string&) {})), 0);
+        EXPECT_TRUE(std::filesystem::is_symlink(how_.file));
+        EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "elsewhere" / "document.json"));
+    }
+    expect(document(), R"("cell": "c0:n0/triad")");
+}
+
+TEST_F(Supervising, ANameThatIsTooLongIsWrongUseBeforeAnythingIsMeasured) {
+    const auto forbidden = [this](const std::string&) { say_that_it_measures(); };
+    for (const int letters : {251, 255, 300}) {
+        how_.file = folder_ / std::string(static_cast<std::size_t>(letters), 'x');
+        EXPECT_EQ(run(measuring(forbidden)), 2);
+        EXPECT_FALSE(std::filesystem::exists(marker_));
+    }
+    how_.file = folder_ / std::string(250, 'x');
+    EXPECT_EQ(run(measuring([](const std::string&) {})), 0);
 }
 
 TEST_F(Supervising, NoProcessToMeasureInIsSaid) {
