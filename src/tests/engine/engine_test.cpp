@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -80,9 +83,9 @@ TEST(Engine, RunsBetweenTwoTimes) {
     Engine engine({steady(0.001), steady(0.001)});
     engine.await_ready();
     const double start = now() + 0.01;
-    engine.begin(start, start + 0.02);
+    engine.begin(start, start + 0.1);
     engine.join();
-    EXPECT_GE(now(), start + 0.02);
+    EXPECT_GE(now(), start + 0.1);
     for (const CompletionLog& log : engine.logs()) {
         EXPECT_EQ(log.chunk_bytes, mega);
         ASSERT_FALSE(log.times.empty());
@@ -183,8 +186,10 @@ TEST(Window, AnInterruptionEndsItAndFewSamplesAreNoFigure) {
 
 TEST(Window, IsLookedAtUnderLoadOnce) {
     int looked = 0;
+    Policy policy;
+    policy.target = 1;  // the machine may be busy: six samples are enough
     Engine engine({steady(0.001)});
-    run_window(engine, Policy{}, 0.1, [&] { ++looked; });
+    run_window(engine, policy, 5, [&] { ++looked; });
     EXPECT_EQ(looked, 1);
 }
 
