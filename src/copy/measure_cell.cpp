@@ -97,7 +97,7 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         if (cell.flows[i].is_by_processes())
             for (TaskProcess* process : *of_flow++)
-                window.movers.push_back({{[process](TogetherTask& task) { process->run(task); }, chunks[i], i}, {}, [process] {
+                window.movers.push_back({{[process](FlowThread& thread) { process->run(thread); }, chunks[i], i}, {}, [process] {
                                              return process->verified();
                                          }});
         else
@@ -157,7 +157,7 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     });
     checked.require();
     solos.measure_second_half();
-    const TogetherOutcome& outcome = checked.moved;
+    const WindowOutcome& outcome = checked.moved;
     CellResult result;
     result.cell = cell;
     result.method = "windowed";

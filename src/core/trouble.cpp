@@ -7,6 +7,15 @@
 
 namespace nearfar {
 
+std::exception_ptr thrown_by(const std::function<void()>& step) {
+    try {
+        step();
+        return nullptr;
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
 Message trouble_of(const std::function<void()>& step) {
     try {
         step();

@@ -1,6 +1,7 @@
-// What a step threw, as a message that another process reads and throws again.
+// What a step threw, for another thread or as a message that another process reads and throws again.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -8,7 +9,10 @@
 
 namespace nearfar {
 
-// "wrong_use", "prevented" or "failure" with a code and a reason; without a word where nothing was thrown. Memory that is
+// What `step` throws; null where it throws nothing.
+std::exception_ptr thrown_by(const std::function<void()>& step);
+
+// The same as a message: "wrong_use", "prevented" or "failure" with a code and a reason; without a word where nothing was thrown. Memory that is
 // refused is `no_memory`, a thread that cannot be started `not_allowed`, and what is none of these a failure of the code `error`.
 Message trouble_of(const std::function<void()>& step);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -13,88 +13,65 @@ namespace nearfar {
 namespace {
 
 constexpr std::size_t parts = 6;
-constexpr std::chrono::milliseconds glance{20};
+constexpr std::chrono::milliseconds between_looks{1};
+
+std::vector<FlowWork> work_of(const std::vector<BackgroundFlow>& flows) {
+    std::vector<FlowWork> work;
+    for (const BackgroundFlow& flow : flows) work.push_back(flow.work);
+    return work;
+}
+
+std::string end_of(const FlowThread& thread) {
+    const std::exception_ptr trouble = thread.trouble();
+    return trouble ? trouble_of([&] { std::rethrow_exception(trouble); }).field(1) : "it ended by itself";
+}
 
 }  // namespace
 
-bool BackgroundTask::stopped() const { return background_.stop_.load(std::memory_order_relaxed); }
-
-void BackgroundTask::begin(std::size_t chunk) {
-    const std::lock_guard<std::mutex> lock(background_.mutex_);
-    background_.runners_[me_].log.chunk_bytes = static_cast<double>(chunk);
+Background::Background(const std::vector<BackgroundFlow>& flows, double patience)
+    : moves_nothing_(flows.size(), false), patience_(patience), engine_(work_of(flows)) {
+    for (const BackgroundFlow& flow : flows) names_.push_back(flow.name);
+    engine_.begin();
 }
 
-void BackgroundTask::complete(double time) {
-    const std::lock_guard<std::mutex> lock(background_.mutex_);
-    background_.runners_[me_].log.times.push_back(time);
-    background_.changed_.notify_all();
-}
-
-Background::Background(const std::vector<BackgroundFlow>& flows, double patience) : patience_(patience) {
-    for (const BackgroundFlow& flow : flows) runners_.push_back({flow.name, {}, false, ""});
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-        const Message trouble = trouble_of([&] { threads_.emplace_back([this, flow = flows[i], i] { run(flow, i); }); });
-        if (!trouble.word.empty()) say_ended(i, trouble.field(1));
-    }
-}
-
-Background::~Background() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-}
-
-void Background::run(const BackgroundFlow& flow, std::size_t me) {
-    std::string why = "it ended by itself";
-    try {
-        BackgroundTask task(*this, me);
-        flow.body(task);
-    } catch (const std::exception& error) {
-        why = error.what();
-    }
-    say_ended(me, why);
-}
-
-void Background::say_ended(std::size_t me, const std::string& why) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    runners_[me].ended = true;
-    runners_[me].why = why;
-    changed_.notify_all();
-}
-
-std::string Background::await_past(double time) {
-    const double end = now() + patience_;
-    std::unique_lock<std::mutex> lock(mutex_);
-    for (Runner& runner : runners_) {
-        const auto arrived = [&] { return !runner.log.times.empty() && runner.log.times.back() >= time; };
-        while (!arrived()) {
-            if (runner.ended) return "the aggressor " + runner.name + " died: " + runner.why;
-            if (now() > end) {
-                runner.ended = true;  // waited for once, not by every cell
-                runner.why = "it moves nothing";
-                continue;
-            }
-            if (interrupted()) return "interrupted while the aggressor " + runner.name + " was awaited";
-            changed_.wait_for(lock, glance);
-        }
+// Returns why it will not complete anything; empty where it has since `time`.
+std::string Background::await(std::size_t at, double time, double patience_ends) {
+    const FlowThread& thread = engine_.threads()[at];
+    const std::string who = "the aggressor " + names_[at];
+    while (thread.latest() < time) {
+        if (thread.has_ended()) return who + " died: " + end_of(thread);
+        if (now() > patience_ends) moves_nothing_[at] = true;  // waited for once, not by every cell
+        if (moves_nothing_[at]) return who + " died: it moves nothing";
+        if (interrupted()) return "interrupted while " + who + " was awaited";
+        std::this_thread::sleep_for(between_looks);
     }
     return "";
 }
 
-std::vector<AggressorRate> Background::rates(double begin, double end) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+std::string Background::await_past(double time) {
+    const double patience_ends = now() + patience_;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+        const std::string trouble = await(i, time, patience_ends);
+        if (!trouble.empty()) return trouble;
+    }
+    return "";
+}
+
+std::vector<AggressorRate> Background::rates(double begin, double end) const {
+    const std::vector<CompletionLog> logs = engine_.logs();
+    const double length = (end - begin) / static_cast<double>(parts);
     std::vector<AggressorRate> found;
     std::vector<std::vector<double>> samples;
-    for (const Runner& runner : runners_) {
-        const auto known = std::find_if(found.begin(), found.end(), [&](const auto& rate) { return rate.flow == runner.name; });
+    for (std::size_t at = 0; at < logs.size(); ++at) {
+        const auto known = std::find_if(found.begin(), found.end(), [&](const auto& rate) { return rate.flow == names_[at]; });
         const auto place = static_cast<std::size_t>(known - found.begin());
         if (known == found.end()) {
-            found.push_back({runner.name, {}});
+            found.push_back({names_[at], {}});
             samples.emplace_back(parts, 0.0);
         }
-        const double length = (end - begin) / static_cast<double>(parts);
         for (std::size_t i = 0; i < parts; ++i) {
             const double from = begin + static_cast<double>(i) * length;
-            samples[place][i] += (runner.log.bytes_at(from + length) - runner.log.bytes_at(from)) / length / 1e9;
+            samples[place][i] += logs[at].rate(from, from + length);
         }
     }
     for (std::size_t i = 0; i < found.size(); ++i) found[i].rate = summarise(samples[i]);

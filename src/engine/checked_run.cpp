@@ -3,22 +3,13 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "core/trouble.h"
 
 namespace nearfar {
 namespace {
 
 bool any(const std::vector<std::exception_ptr>& trouble) {
     return std::any_of(trouble.begin(), trouble.end(), [](const std::exception_ptr& one) { return one != nullptr; });
-}
-
-// What `action` throws, if it throws.
-std::exception_ptr trouble_of(const std::function<void()>& action) {
-    try {
-        action();
-        return nullptr;
-    } catch (...) {
-        return std::current_exception();
-    }
 }
 
 }  // namespace
@@ -41,26 +32,23 @@ CheckedOutcome run_checked(const std::vector<Mover>& movers, const Policy& polic
     outcome.verified.resize(movers.size());
     const double poisoned = now();
     for (std::size_t i = 0; i < movers.size(); ++i)
-        if (movers[i].poison) outcome.trouble[i] = trouble_of(movers[i].poison);
+        if (movers[i].poison) outcome.trouble[i] = thrown_by(movers[i].poison);
     outcome.verify_seconds += now() - poisoned;
     if (any(outcome.trouble)) return outcome;
-    std::vector<TogetherSpec> specs;
-    for (std::size_t i = 0; i < movers.size(); ++i) {
-        const auto body = [&movers, &outcome, i](TogetherTask& task) {
-            outcome.trouble[i] = trouble_of([&] { movers[i].spec.body(task); });
-            if (outcome.trouble[i]) std::rethrow_exception(outcome.trouble[i]);
-        };
-        specs.push_back({body, movers[i].spec.chunk, movers[i].spec.flow});
-    }
+    std::vector<FlowWork> work;
+    for (const Mover& mover : movers) work.push_back(mover.work);
+    Engine engine(work);
     try {
-        outcome.moved = run_together(specs, policy, seconds, under_load);
+        outcome.moved = run_window(engine, policy, seconds, under_load);
     } catch (...) {
+        engine.stop();
+        for (std::size_t i = 0; i < movers.size(); ++i) outcome.trouble[i] = engine.threads()[i].trouble();
         if (!any(outcome.trouble)) throw;
         return outcome;
     }
     const double begin = now();
     for (std::size_t i = 0; i < movers.size(); ++i)
-        outcome.trouble[i] = trouble_of([&] { outcome.verified[i] = movers[i].verify(); });
+        outcome.trouble[i] = thrown_by([&] { outcome.verified[i] = movers[i].verify(); });
     outcome.verify_seconds += now() - begin;
     return outcome;
 }

@@ -6,19 +6,20 @@
 #include <functional>
 #include <vector>
 
-#include "engine/together.h"
+#include "cell/results.h"
+#include "engine/engine.h"
 
 namespace nearfar {
 
 // One thread of a window with its destination.
 struct Mover {
-    TogetherSpec spec;
+    FlowWork work;
     std::function<void()> poison;      // makes sure that nothing right is there; none: it sees to that by itself
     std::function<Verified()> verify;  // says what was compared; throws Failure where it is not what was sent
 };
 
 struct CheckedOutcome {
-    TogetherOutcome moved;                    // no rates where something went wrong before the window was complete
+    WindowOutcome moved;                      // no rates where something went wrong before the window was complete
     std::vector<std::exception_ptr> trouble;  // of each mover: what it threw, or that its data is wrong
     std::vector<Verified> verified;           // of each mover
     double verify_seconds = 0;                // for all destinations, before and after
@@ -29,7 +30,7 @@ struct CheckedOutcome {
     Verified all_verified() const;
 };
 
-// Poisons, runs and verifies all movers; see run_together. What one of them throws is its own trouble; throws where time was too
+// Poisons, runs and verifies all movers; see run_window. What one of them throws is its own trouble; throws where time was too
 // short for a rate, or an interruption came.
 CheckedOutcome run_checked(const std::vector<Mover>& movers, const Policy& policy, double seconds,
                            const std::function<void()>& under_load);

@@ -25,6 +25,13 @@ double CompletionLog::bytes_at(double time) const {
     return (complete + (time - before) / (*after - before)) * chunk_bytes;
 }
 
+double CompletionLog::rate(double begin, double end) const { return (bytes_at(end) - bytes_at(begin)) / (end - begin) / 1e9; }
+
+std::size_t CompletionLog::count(double begin, double end) const {
+    return static_cast<std::size_t>(
+        std::count_if(times.begin(), times.end(), [=](double time) { return time > begin && time <= end; }));
+}
+
 double CompletionLog::chunk_seconds() const {
     if (times.size() < 2) return 0;
     std::vector<double> gaps;

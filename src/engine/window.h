@@ -13,6 +13,10 @@ struct CompletionLog {
 
     // Bytes complete at a time, edges interpolated; the time lies between the first and the last completion.
     double bytes_at(double time) const;
+    // GB/s between two such times.
+    double rate(double begin, double end) const;
+    // How many were complete after one time and until another.
+    std::size_t count(double begin, double end) const;
     // Median time between completions, in seconds; 0 for fewer than two.
     double chunk_seconds() const;
 };

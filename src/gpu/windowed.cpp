@@ -68,16 +68,14 @@ private:
     std::array<cudaEvent_t, queued_chunks> ring_{};
 };
 
-void move_chunks(Route& route, TogetherTask& task) {
-    task.bind(route.cpus());
-    pump_chunks(
-        route, [&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); },
-        [&] { task.start(); });
-}
-
 }  // namespace
 
 void begin_chunks(Route& route, std::size_t chunk) { route.begin_series(chunk, route.bytes() / chunk); }
+
+void move_chunks(Route& route, FlowThread& thread) {
+    pump_chunks(
+        route, [&] { return thread.stopped(); }, [&](double time) { thread.complete(time); }, [&] { thread.start(); });
+}
 
 void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
                  const std::function<void()>& ready) {
@@ -104,7 +102,7 @@ void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::
 }
 
 Mover checked_mover(Route& route, std::size_t chunk, std::size_t flow) {
-    return {{[&route](TogetherTask& task) { move_chunks(route, task); }, chunk, flow},
+    return {{[&route](FlowThread& thread) { move_chunks(route, thread); }, chunk, flow, route.cpus()},
             [&route, chunk] { begin_chunks(route, chunk); },
             [&route] { return route.verify(); }};
 }

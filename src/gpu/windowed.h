@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/checked_run.h"
-#include "engine/together.h"
+#include "engine/engine.h"
 #include "gpu/chunks.h"
 #include "gpu/route.h"
 #include "gpu/route_plan.h"
@@ -18,6 +18,9 @@ Mover checked_mover(Route& route, std::size_t chunk, std::size_t flow);
 
 // Poisons the route's destination and makes it a ring of chunks: pump_chunks() goes on with them.
 void begin_chunks(Route& route, std::size_t chunk);
+
+// Moves a route's chunks as a thread of an engine.
+void move_chunks(Route& route, FlowThread& thread);
 
 // Keeps chunks of a route queued until `stopped`; `complete` gets the time on CLOCK_MONOTONIC of each, those that were under way
 // at the stop included. The calling thread is the one that drives. `ready` is called once everything is aligned, before the start.

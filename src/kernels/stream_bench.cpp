@@ -6,7 +6,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "engine/together.h"
+#include "engine/engine.h"
 #include "kernels/stream_slice.h"
 #include "node/cpus.h"
 
@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t least_array = std::size_t{64} << 20;
 constexpr std::size_t caches_an_array = 4;  // STREAM's rule: each array at least four times the last-level cache
-
-// One thread: the kernel over its slice until the shared stop. Returns the bytes that it compared.
-std::size_t run_slice(const Flow& flow, const StreamArrays& slice, int cpu, TogetherTask& task) {
-    task.bind({cpu});
-    return pump_slice(
-        flow.kernel, slice, flow.text() + " on CPU " + std::to_string(cpu), [&] { return task.stopped(); },
-        [&](double time) { task.complete(time); }, [&] { task.start(); });
-}
 
 std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
     std::vector<int> all;
@@ -50,7 +42,7 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
     result.method = "windowed";
     result.cell = cell;
     result.bytes = array_bytes();
-    std::vector<TogetherSpec> specs;
+    std::vector<FlowWork> work;
     std::atomic<std::size_t> compared{0};
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
@@ -62,15 +54,18 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
         const StreamArrays whole{data, data + length, data + 2 * length, length};
         for (std::size_t share = 0; share < cpus.size(); ++share) {
             const StreamArrays slice = slice_of(whole, share, cpus.size());
-            const std::size_t chunk = chunk_bytes(flow.kernel, slice);
-            specs.push_back(
-                {[&, slice, cpu = cpus[share]](TogetherTask& task) { compared += run_slice(flow, slice, cpu, task); }, chunk, i});
+            const std::string who = flow.text() + " on CPU " + std::to_string(cpus[share]);
+            const auto body = [&compared, &flow, slice, who](FlowThread& thread) {
+                compared += run_slice(flow.kernel, slice, who, thread);
+            };
+            work.push_back({body, chunk_bytes(flow.kernel, slice), i, {cpus[share]}});
         }
     }
-    const TogetherOutcome outcome = run_together(specs, policy_, std::min(seconds, policy_.stream_seconds), nullptr);
+    Engine engine(work);
+    const WindowOutcome outcome = run_window(engine, policy_, std::min(seconds, policy_.stream_seconds), nullptr);
     for (std::size_t i = 0, first = 0; i < cell.flows.size(); ++i) {
         std::size_t last = first;
-        while (last < specs.size() && specs[last].flow == i) ++last;
+        while (last < work.size() && work[last].flow == i) ++last;
         FlowResult flow;
         flow.flow = cell.flows[i];
         flow.rate = outcome.rates[i];

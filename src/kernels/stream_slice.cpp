@@ -48,15 +48,14 @@ void set_start_values(const StreamArrays& arrays) {
     std::fill_n(arrays.c, arrays.length, start_c);
 }
 
-std::size_t pump_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const std::function<bool()>& stopped,
-                       const std::function<void(double)>& complete, const std::function<void()>& ready) {
+std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, FlowThread& thread) {
     set_start_values(slice);
     const std::size_t length = slice.length / chunks_a_pass;
-    ready();
+    thread.start();
     std::size_t done = 0;
-    for (; !stopped(); ++done) {
+    for (; !thread.stopped(); ++done) {
         run_stream_kernel(kernel, part(slice, done % chunks_a_pass * length, length));
-        complete(now());
+        thread.complete(now());
     }
     const std::size_t answers = std::min(done, chunks_a_pass);
     for (std::size_t i = 0; i < answers; ++i)

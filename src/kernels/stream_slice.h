@@ -1,9 +1,9 @@
 // One thread's slice of STREAM's arrays: a kernel over it, chunk after chunk, until told to stop, and whether its answer is right.
 #pragma once
 
-#include <functional>
 #include <string>
 
+#include "engine/engine.h"
 #include "kernels/stream_kernels.h"
 
 namespace nearfar {
@@ -17,10 +17,9 @@ StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t 
 // Values of which every kernel gives the same answer however often it runs.
 void set_start_values(const StreamArrays& arrays);
 
-// Runs chunks until `stopped`; `complete` is called after each. `ready` is called before the first. Returns how many bytes of answers were
-// compared; throws Failure (wrong_data), with `who` in its words, where one is wrong.
-std::size_t pump_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const std::function<bool()>& stopped,
-                       const std::function<void(double)>& complete, const std::function<void()>& ready);
+// Runs chunks from the thread's start to its stop. Returns how many bytes of answers were compared; throws Failure (wrong_data), with
+// `who` in its words, where one is wrong.
+std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, FlowThread& thread);
 
 // Bytes that STREAM counts for one chunk of a slice.
 std::size_t chunk_bytes(Kernel kernel, const StreamArrays& slice);

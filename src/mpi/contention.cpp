@@ -7,7 +7,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/trouble.h"
-#include "engine/moving_phase.h"
 #include "mpi/copy_mover.h"
 #include "mpi/stream_mover.h"
 #include "node/cpus.h"

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "cell/results.h"
-#include "engine/agreed_window.h"
-#include "engine/data_mover.h"
+#include "mpi/agreed_window.h"
 #include "mpi/contention_options.h"
 #include "mpi/contention_results.h"
 #include "mpi/contention_told.h"
+#include "mpi/data_mover.h"
 #include "mpi/mpi_world.h"
 #include "node/node.h"
 

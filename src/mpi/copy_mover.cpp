@@ -40,11 +40,8 @@ public:
     void poison() override {
         for (std::size_t i = 0; i < routes_.size(); ++i) begin_chunks(routes_[i], chunks_[i]);
     }
-    void pump(std::size_t flow, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
-              const std::function<void()>& ready) override {
-        pump_chunks(routes_[flow], stopped, complete, ready);
-    }
-    void verify(const std::vector<std::size_t>& /*moved*/) override {
+    void move(std::size_t flow, FlowThread& thread) override { move_chunks(routes_[flow], thread); }
+    void verify() override {
         for (Route& route : routes_) route.verify();
     }
 

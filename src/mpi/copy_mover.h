@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/data_mover.h"
+#include "mpi/data_mover.h"
 #include "node/node.h"
 
 namespace nearfar {

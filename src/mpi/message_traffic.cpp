@@ -8,7 +8,6 @@
 
 #include "cell/sizes.h"
 #include "core/clock.h"
-#include "engine/moving_phase.h"
 #include "memory/pattern.h"
 
 namespace nearfar {
@@ -158,9 +157,8 @@ MessagesSeen MessageLink::stream(const Traffic& traffic, const AgreedWindow& win
         if (log_.times.size() == log_.times.capacity()) log_.times.pop_back();
         log_.times.push_back(now());
     }
-    const auto inside = [&](double time) { return time > window.open && time <= window.close; };
-    seen.empty = log_.times.front() > window.open || std::none_of(log_.times.begin() + 1, log_.times.end(), inside);
-    seen.rate = (log_.bytes_at(window.close) - log_.bytes_at(window.open)) / window.length() / 1e9;
+    seen.empty = log_.times.front() > window.open || log_.count(window.open, window.close) == 0;
+    seen.rate = log_.rate(window.open, window.close);
     return seen;
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/agreed_window.h"
 #include "engine/window.h"
+#include "mpi/agreed_window.h"
 #include "mpi/contention_figures.h"
 #include "mpi/contention_plan.h"
 

@@ -28,9 +28,8 @@ StreamMover::StreamMover(const Node& node, Cell cell)
 
 std::size_t StreamMover::chunk(std::size_t flow) const { return chunk_bytes(cell_.flows[flow].kernel, arrays_); }
 
-void StreamMover::pump(std::size_t flow, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
-                       const std::function<void()>& ready) {
-    pump_slice(cell_.flows[flow].kernel, arrays_, cell_.flows[flow].text(), stopped, complete, ready);
+void StreamMover::move(std::size_t flow, FlowThread& thread) {
+    run_slice(cell_.flows[flow].kernel, arrays_, cell_.flows[flow].text(), thread);
 }
 
 }  // namespace nearfar

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "engine/data_mover.h"
 #include "kernels/stream_slice.h"
 #include "memory/host_memory.h"
+#include "mpi/data_mover.h"
 
 namespace nearfar {
 
@@ -17,10 +17,9 @@ public:
     const Cell& cell() const override { return cell_; }
     std::size_t chunk(std::size_t flow) const override;
     const std::vector<int>& memory_nodes(std::size_t) const override { return memory_.memory_nodes(); }
-    void poison() override {}  // each pump sets its own values
-    void pump(std::size_t flow, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
-              const std::function<void()>& ready) override;
-    void verify(const std::vector<std::size_t>&) override {}  // each pump looks at its own answer
+    void poison() override {}  // each move sets its own values
+    void move(std::size_t flow, FlowThread& thread) override;
+    void verify() override {}  // each move looks at its own answer
 
 private:
     Cell cell_;

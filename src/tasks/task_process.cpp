@@ -95,17 +95,13 @@ bool TaskProcess::has_answered(const std::string& wanted) {
     return true;
 }
 
-void TaskProcess::run(TogetherTask& task) {
-    task.start();
-    move([&] { return task.stopped(); }, [&](double time) { task.stopped() ? task.drained() : task.complete(time); });
-}
-
-void TaskProcess::move(const std::function<bool()>& stopped, const std::function<void(double)>& complete) {
+void TaskProcess::run(FlowThread& thread) {
+    thread.start();
     tell({task_word::go, {}});
     double given_up = INFINITY;
     for (Message said; said.word != task_word::end;) {
-        if (hear(said, between_looks, "while it was measured") && said.word != task_word::end) complete(time_of(said));
-        if (std::isinf(given_up) && stopped()) {
+        if (hear(said, between_looks, "while it was measured") && said.word != task_word::end) thread.complete(time_of(said));
+        if (std::isinf(given_up) && thread.stopped()) {
             tell({task_word::stop, {}});
             given_up = now() + patience_;
         }

@@ -3,13 +3,12 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/line_channel.h"
-#include "engine/together.h"
+#include "engine/engine.h"
 #include "supervisor/process_end.h"
 #include "tasks/task_protocol.h"
 
@@ -44,11 +43,8 @@ public:
     // Ends it, because it does not answer; throws that.
     [[noreturn]] void give_up();
 
-    // Lets it move until `stopped`, and waits for its verification; `complete` gets the time of each chunk, those that were under
-    // way at the stop included.
-    void move(const std::function<bool()>& stopped, const std::function<void(double)>& complete);
-    // One thread of a run_together: moves until its stop.
-    void run(TogetherTask& task);
+    // As a thread of an engine: lets it move from the start to the stop, and waits for its verification.
+    void run(FlowThread& thread);
 
     // Lets it end; returns at once.
     void dismiss();

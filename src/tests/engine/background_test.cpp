@@ -1,27 +1,14 @@
 #include "engine/background.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
-#include <cerrno>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
-
-namespace {
-
-bool refuses_threads = false;
-
-}  // namespace
-
-// Stands in the place of the C library's, as where a limit on processes is reached.
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
-                              void* argument) noexcept {
-    static const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
-    return refuses_threads ? EAGAIN : create(thread, attributes, body, argument);
-}
+#include "tests/engine/refused_threads.h"
 
 namespace nearfar {
 namespace {
@@ -33,14 +20,14 @@ void moment() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 // Moves chunks, one a millisecond or so, until stopped or until `ends` of them are done.
 BackgroundFlow fake_flow(const std::string& name, std::size_t ends = SIZE_MAX, bool throws = false) {
-    return {name, [=](BackgroundTask& task) {
-                task.begin(chunk);
-                for (std::size_t i = 0; i < ends && !task.stopped(); ++i) {
-                    moment();
-                    task.complete(now());
-                }
-                if (throws && !task.stopped()) throw Failure("lost", "the GPU has fallen off the bus");
-            }};
+    const auto body = [=](FlowThread& thread) {
+        for (std::size_t i = 0; i < ends && !thread.stopped(); ++i) {
+            moment();
+            thread.complete(now());
+        }
+        if (throws && !thread.stopped()) throw Failure("lost", "the GPU has fallen off the bus");
+    };
+    return {name, {body, chunk}};
 }
 
 // Says a time that is over: no need to be exact about what a busy machine does to threads.
@@ -66,16 +53,14 @@ std::string reason_of(const std::function<void()>& action) {
 TEST(Background, StartsMovesAndStops) {
     std::atomic<bool> ended{false};
     {
-        Background background({{"n0:g0",
-                                [&](BackgroundTask& task) {
-                                    task.begin(chunk);
-                                    while (!task.stopped()) {
-                                        moment();
-                                        task.complete(now());
-                                    }
-                                    ended = true;
-                                }}},
-                              long_patience);
+        const auto body = [&](FlowThread& thread) {
+            while (!thread.stopped()) {
+                moment();
+                thread.complete(now());
+            }
+            ended = true;
+        };
+        Background background({{"n0:g0", {body, chunk}}}, long_patience);
         EXPECT_EQ(background.await_past(now()), "");
         EXPECT_FALSE(ended);
     }
@@ -86,16 +71,14 @@ TEST(Background, ReportsTheRateWhileACellWasMeasuredAndNothingElse) {
     std::atomic<int> pace{1};
     // 1 MB of bookkeeping every ms is 1 GB/s by its own clock, whatever the machine's threads do.
     double clock = now();
-    Background background({{"n0:g1",
-                            [&](BackgroundTask& task) {
-                                task.begin(chunk);
-                                while (!task.stopped()) {
-                                    while (clock > now() && !task.stopped()) moment();
-                                    clock += 0.001 * pace;
-                                    task.complete(clock);
-                                }
-                            }}},
-                          long_patience);
+    const auto body = [&](FlowThread& thread) {
+        while (!thread.stopped()) {
+            while (clock > now() && !thread.stopped()) moment();
+            clock += 0.001 * pace;
+            thread.complete(clock);
+        }
+    };
+    Background background({{"n0:g1", {body, chunk}}}, long_patience);
     EXPECT_EQ(background.await_past(now()), "");
     const std::vector<CellResult> results = measure_beside(background, [] { return measured(0.06); });
     ASSERT_EQ(results[0].aggressors.size(), 1U);
@@ -140,26 +123,25 @@ TEST(Background, OneThatEndsWithoutAWordHasDiedToo) {
 }
 
 TEST(Background, OneThatNeverStartsIsNamed) {
-    Background background({{"n0:g3", [](BackgroundTask&) { throw Prevented("busy", "g3 is used by another process"); }}},
-                          long_patience);
+    const auto body = [](FlowThread&) { throw Prevented("busy", "g3 is used by another process"); };
+    Background background({{"n0:g3", {body, chunk}}}, long_patience);
     EXPECT_EQ(background.await_past(now()), "the aggressor n0:g3 died: g3 is used by another process");
 }
 
 TEST(Background, OneWhoseThreadIsRefusedIsNamedWithTheLimit) {
-    refuses_threads = true;
+    threads_left = 0;
     Background background({fake_flow("n0:g3")}, long_patience);
-    refuses_threads = false;
+    threads_left = -1;
     const std::string why = background.await_past(now());
     EXPECT_EQ(why.rfind("the aggressor n0:g3 died: no thread could be started", 0), 0U) << why;
     EXPECT_NE(why.find("ulimit -u"), std::string::npos) << why;
 }
 
 TEST(Background, OneThatHangsIsNotWaitedForForEver) {
-    Background background({{"n0:g0",
-                            [](BackgroundTask& task) {
-                                while (!task.stopped()) moment();
-                            }}},
-                          0.05);
+    const auto body = [](FlowThread& thread) {
+        while (!thread.stopped()) moment();
+    };
+    Background background({{"n0:g0", {body, chunk}}}, 0.05);
     const std::string why = "the aggressor n0:g0 died: it moves nothing";
     EXPECT_EQ(background.await_past(now()), why);
     const double begin = now();

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/agreed_window.h"
+#include "mpi/agreed_window.h"
 
 namespace nearfar {
 namespace {

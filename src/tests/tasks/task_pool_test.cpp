@@ -11,7 +11,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "engine/together.h"
+#include "engine/engine.h"
 #include "node/cpus.h"
 
 namespace {
@@ -64,12 +64,12 @@ void begin(TaskPool& pool, const std::vector<std::string>& cells) {
     pool.await_open();
 }
 
-TogetherOutcome run(const std::vector<std::vector<TaskProcess*>>& tasks) {
-    std::vector<TogetherSpec> specs;
+WindowOutcome run(const std::vector<std::vector<TaskProcess*>>& tasks) {
+    std::vector<FlowWork> work;
     for (std::size_t flow = 0; flow < tasks.size(); ++flow)
-        for (TaskProcess* task : tasks[flow])
-            specs.push_back({[task](TogetherTask& together) { task->run(together); }, mega, flow});
-    return run_together(specs, Policy{}, 0.25, nullptr);
+        for (TaskProcess* task : tasks[flow]) work.push_back({[task](FlowThread& thread) { task->run(thread); }, mega, flow});
+    Engine engine(work);
+    return run_window(engine, Policy{}, 0.25, nullptr);
 }
 
 // "code: reason" of what is thrown, with F or P before it.
@@ -93,7 +93,7 @@ TEST(TaskPool, TheSameProcessesServeEveryCell) {
     const auto two = pool.assign(cell("n0:g0/x2+n0:g1/x2"));
     ASSERT_EQ(two.size(), 2U);
     const std::vector<TaskProcess*> first = two[0];
-    const TogetherOutcome outcome = run(two);
+    const WindowOutcome outcome = run(two);
     ASSERT_EQ(outcome.rates.size(), 2U);
     for (const Summary& rate : outcome.rates) {
         EXPECT_GT(rate.median, 0.5) << "two tasks of at most 1 GB/s each";

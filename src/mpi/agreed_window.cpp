@@ -1,4 +1,4 @@
-#include "engine/agreed_window.h"
+#include "mpi/agreed_window.h"
 
 #include <algorithm>
 
