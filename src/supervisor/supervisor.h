@@ -23,11 +23,12 @@ struct Supervised {
     bool with_size = false;         // --sizes: a table's rows name the bytes
     std::string file;               // of the document; empty: standard output
     std::vector<std::string> gpus;  // --gpus, for the document of a run that never told its node
+    bool with_gpus = false;         // the driver is asked who else is on the GPUs
     double hang_seconds = 30;       // set-up may take twice as long
     bool collective = false;        // a rank of several: it ends when another one does, and nothing goes on in a new process
 };
 
-// A run as its options say; not collective.
+// A run as its options say; not collective, with GPUs where the program was built for them.
 Supervised supervised(const ProgramRun& run, const CommonOptions& options, double hang_seconds);
 
 // What a process that ended before has left: cells, and which PCI devices g0, g1 … are.
