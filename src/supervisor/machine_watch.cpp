@@ -138,12 +138,17 @@ MachineWatch::MachineWatch(double begin, pid_t program, bool asks_driver, bool c
 void MachineWatch::look(const Account& account) {
     const double time = now();
     if (!use_.is_due(time) || (collective_ && account.ranks().empty())) return;
-    for (const KnownRank& rank : account.ranks())
-        if (rank.host == account.ranks().front().host) use_.add_own(rank.process);
+    add_ranks(account);
     use_.look(time);
 }
 
+void MachineWatch::add_ranks(const Account& account) {
+    for (const KnownRank& rank : account.ranks())
+        if (rank.host == account.ranks().front().host) use_.add_own(rank.process);
+}
+
 std::string MachineWatch::end(const Account& account) {
+    add_ranks(account);
     MachineSeen seen = use_.end(now());
     std::vector<NotSeen>& missing = seen.missing;
     if (collective_ && account.ranks().empty())

@@ -27,6 +27,8 @@ private:
     MachineUse use_;
     bool collective_;
     std::optional<GpuWatch> gpus_;
+
+    void add_ranks(const Account& account);  // those of this host
 };
 
 }  // namespace nearfar
