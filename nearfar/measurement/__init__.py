@@ -22,6 +22,7 @@ from .document import (
     verified_in,
 )
 from .document_metrics import metrics
+from .machine import BusyProcess, GpuProcess, MachineUse, machine_uses
 from .merging import merge
 from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
 
@@ -33,8 +34,11 @@ __all__ = [
     "RATIO_UNIT",
     "SOFT_FAILURES",
     "AnyMetric",
+    "BusyProcess",
     "Document",
     "FlowResult",
+    "GpuProcess",
+    "MachineUse",
     "Metric",
     "Rate",
     "Result",
@@ -45,6 +49,7 @@ __all__ = [
     "from_raw",
     "load",
     "loads",
+    "machine_uses",
     "merge",
     "metrics",
     "subject_key",

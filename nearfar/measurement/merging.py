@@ -8,13 +8,15 @@ from typing import Any
 from nearfar.base import NearfarError
 
 from .document import CELL_QUANTITIES, Document, from_raw, result_key, subject_key
+from .machine import machines
 
 
 def merge(documents: Sequence[Document]) -> Document:
     """One document of several of the same node, the earliest first.
 
     On each cell the later word counts, except that a skip erases neither a figure nor a failure. What was measured
-    beside aggressors is merged with its like alone; one quick look makes the whole quick.
+    beside aggressors is merged with its like alone; one quick look makes the whole quick. Who else used the machine is kept of
+    each (``machines``).
     """
     if not documents:
         raise NearfarError("no documents to merge")
@@ -35,6 +37,9 @@ def merge(documents: Sequence[Document]) -> Document:
     under_load = {entry["index"]: entry for d in documents for entry in d.raw.get("gpus_under_load", [])}
     if under_load:
         merged["gpus_under_load"] = [under_load[index] for index in sorted(under_load)]
+    merged.pop("machine", None)
+    if uses := [use for d in documents for use in machines(d.raw)]:
+        merged["machines"] = uses
     return from_raw(merged, " + ".join(d.source for d in documents))
 
 

@@ -27,6 +27,7 @@ from nearfar.report.sections import (
     latency_matrices,
     mpi_tables,
     nothing,
+    others,
     peer_matrices,
     provenance,
     ramps,
@@ -78,6 +79,7 @@ class Section:
     checks: list[CheckView]
     explained: Explained
     has_lanes: bool
+    others: str | None
     published: Published | None
 
     @property
@@ -99,7 +101,7 @@ def section(number: int, node: NodeRun, explained: Explained) -> Section:
     return Section(
         id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
         devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
-        published=_published(node, checks),
+        others=others.line(node), published=_published(node, checks),
     )  # fmt: skip
 
 

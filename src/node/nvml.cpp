@@ -53,6 +53,10 @@ constexpr std::array<ThrottleReason, 7> throttles{{{0x2, "applications_clocks"},
                                                    {0x40, "hw_thermal"},
                                                    {0x80, "hw_power_brake"}}};
 
+// By NVML's numbers of them.
+constexpr std::array<const char*, 5> nvlink_counters{"nvlink_replays", "nvlink_recoveries", "nvlink_crc_flit_errors",
+                                                     "nvlink_crc_data_errors", "nvlink_ecc_data_errors"};
+
 // NVML counts NVLink's versions (1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0) from 1 on; people count generations.
 std::optional<int> nvlink_generation(unsigned version) {
     constexpr std::array<int, 9> generations{0, 1, 2, 2, 3, 3, 4, 5, 6};
@@ -156,31 +160,66 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
         gpu.ecc = current != 0;
     if (auto* query = symbol<CountQuery>("nvmlDeviceGetC2cModeInfoV"); query && query(handle, &number) == success)
         gpu.c2c = number != 0;
-    gpu.processes = processes_on(handle);
+    if (const auto processes = processes_on(handle)) gpu.processes = static_cast<int>(processes->size());
     gpu.confidential = confidential();
     return gpu;
 }
 
-std::optional<int> Nvml::processes_on(void* handle) const {
+std::optional<std::vector<GpuProcess>> Nvml::processes_on(void* handle) const {
     constexpr unsigned most_listed = 1024;
+    constexpr unsigned long long not_said = ~0ULL;
     auto* name_of = symbol<int(unsigned, char*, unsigned)>("nvmlSystemGetProcessName");
-    // A service for others: it holds a context on every GPU, whether anybody uses it or not. Who does has a list of his own.
-    const auto is_mps_server = [&](unsigned pid) {
-        char text[256] = "";
-        if (name_of == nullptr || name_of(pid, text, sizeof text) != success) return false;
-        const std::string name = text;
-        return name.substr(name.rfind('/') + 1) == "nvidia-cuda-mps-server";
-    };
-    std::optional<int> found;
+    std::optional<std::vector<GpuProcess>> found;
     std::vector<Process> listed(most_listed);
     for (const char* const list : {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
         auto* query = symbol<int(Device, unsigned*, Process*)>(list);
         unsigned count = most_listed;
         if (query == nullptr || query(handle, &count, listed.data()) != success) continue;
-        const auto others =
-            std::count_if(listed.begin(), listed.begin() + count, [&](const Process& each) { return !is_mps_server(each.pid); });
-        found = found.value_or(0) + static_cast<int>(others);
+        if (!found) found.emplace();
+        for (unsigned i = 0; i < count; ++i) {
+            char text[256] = "";
+            if (name_of != nullptr && name_of(listed[i].pid, text, sizeof text) != success) text[0] = '\0';
+            const std::string name = text;
+            // A service for others: it holds a context on every GPU, whether anybody uses it or not. Who does has a list of his own.
+            if (name.substr(name.rfind('/') + 1) == "nvidia-cuda-mps-server") continue;
+            found->push_back({listed[i].pid, name, {}});
+            if (listed[i].memory != not_said) found->back().memory = listed[i].memory;
+        }
     }
+    return found;
+}
+
+std::vector<std::string> Nvml::addresses() const {
+    std::vector<std::string> found;
+    unsigned count = 0;
+    auto* count_of = symbol<int(unsigned*)>("nvmlDeviceGetCount_v2");
+    auto* by_index = symbol<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2");
+    auto* address_of = symbol<int(Device, PciInfo*)>("nvmlDeviceGetPciInfo_v3");
+    if (count_of == nullptr || by_index == nullptr || address_of == nullptr || count_of(&count) != success) return found;
+    for (unsigned i = 0; i < count; ++i) {
+        Device handle = nullptr;
+        PciInfo info{};
+        if (by_index(i, &handle) == success && address_of(handle, &info) == success) found.push_back(normal_pci(info.bus_id));
+    }
+    return found;
+}
+
+std::optional<std::vector<GpuProcess>> Nvml::processes(const std::string& pci) const {
+    const Device handle = device(pci);
+    return handle == nullptr ? std::nullopt : processes_on(handle);
+}
+
+std::vector<LinkCounter> Nvml::link_counters(const std::string& pci) const {
+    std::vector<LinkCounter> found;
+    const Device handle = device(pci);
+    if (handle == nullptr) return found;
+    if (const auto count = replays(pci)) found.push_back({"pcie_replays", {}, *count});
+    auto* query = symbol<int(Device, unsigned, unsigned, unsigned long long*)>("nvmlDeviceGetNvLinkErrorCounter");
+    if (query == nullptr) return found;
+    for (unsigned kind = 0; kind < nvlink_counters.size(); ++kind)
+        for (unsigned link = 0; link < most_nvlinks; ++link)
+            if (unsigned long long count = 0; query(handle, link, kind, &count) == success)
+                found.push_back({nvlink_counters[kind], static_cast<int>(link), count});
     return found;
 }
 

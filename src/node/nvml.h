@@ -32,6 +32,20 @@ struct NvmlGpu {
     std::optional<bool> confidential;  // confidential computing is on
 };
 
+// A process that holds a compute context.
+struct GpuProcess {
+    unsigned pid = 0;                     // in a container the host's number
+    std::string name;                     // empty: not said
+    std::optional<std::uint64_t> memory;  // bytes
+};
+
+// A counter of a GPU's links: of one NVLink, or of PCIe where `nvlink` is nothing.
+struct LinkCounter {
+    std::string name;
+    std::optional<int> nvlink;
+    std::uint64_t count = 0;
+};
+
 // NVLink lanes between two GPUs, through NVSwitches or direct; 0 where none are known.
 int nvlinks_between(const NvmlGpu& a, const std::string& pci_of_a, const NvmlGpu& b, const std::string& pci_of_b);
 
@@ -46,6 +60,14 @@ public:
     std::string driver_version() const;
     NvmlGpu gpu(const std::string& pci) const;
     LinkState present_link(const std::string& pci) const;
+    // PCI addresses of all GPUs that NVML knows, in its order.
+    std::vector<std::string> addresses() const;
+    // Those that hold a compute context now, the Multi-Process Service's server left out; nothing where the driver does not say.
+    std::optional<std::vector<GpuProcess>> processes(const std::string& pci) const;
+    // Errors, replays and recoveries of PCIe and of each NVLink since boot, those that the driver counts.
+    std::vector<LinkCounter> link_counters(const std::string& pci) const;
+    // Why there is no NVML; empty where there is.
+    const std::string& trouble() const { return trouble_; }
     // The link's replays since boot, where the driver counts them.
     std::optional<std::uint64_t> replays(const std::string& pci) const;
     // Of memory, since the last reset.
@@ -62,7 +84,7 @@ private:
     F* symbol(const char* name) const;
     void* device(const std::string& pci, int* result = nullptr) const;
     std::string nvlink_remote(void* device, unsigned link) const;
-    std::optional<int> processes_on(void* device) const;
+    std::optional<std::vector<GpuProcess>> processes_on(void* device) const;
     std::optional<bool> confidential() const;
 };
 

@@ -34,6 +34,7 @@ public:
         std::vector<DocumentGpu> gpus;
         for (const PciGpu& gpu : node.gpus) gpus.push_back({gpu, nvml.gpu(gpu.pci), true});
         teller_.node(whole, node, gpus);
+        teller_.gpus(node.gpus);
         MpiFacts facts;
         facts.library = whole.mpi;
         for (const RankPlace& place : world.places())

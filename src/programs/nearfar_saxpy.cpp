@@ -119,6 +119,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         run.driver = rank.driver;
         run.cuda = rank.cuda;
         teller->node(run, node, rank.gpus);
+        teller->gpus(node.gpus);
         teller->mpi(facts);
     }
     SaxpyProgress progress;
@@ -165,6 +166,7 @@ int main(int argc, char** argv) {
         Supervised how = supervised(program, options, options.hang_seconds);
         how.collective = true;
         how.missing_ranks = missing_ranks;
+        how.with_gpus = !options.host_device;
         return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
     });
 }

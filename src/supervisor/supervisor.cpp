@@ -20,6 +20,7 @@
 #include "output/print_text.h"
 #include "output/table.h"
 #include "supervisor/account.h"
+#include "supervisor/machine_watch.h"
 #include "supervisor/measuring_process.h"
 #include "supervisor/process_end.h"
 #include "supervisor/ranks.h"
@@ -70,7 +71,9 @@ struct End {
 class Supervisor {
 public:
     Supervisor(const Supervised& how, const Measure& measure, pid_t front)
-        : how_(how), measure_(measure), account_(how.run, how.json), begin_(now()), front_(front), starter_(front) {}
+        : how_(how), measure_(measure), account_(how.run, how.json), begin_(now()), front_(front), starter_(front) {
+        if (how.json) machine_.emplace(begin_, front, how.with_gpus, how.collective);
+    }
 
     // Until all is told, or nothing more can be; then prints it. Returns the exit code.
     int run() {
@@ -115,6 +118,7 @@ private:
     pid_t front_;
     Starter starter_;
     MeasuringProcess process_;
+    std::optional<MachineWatch> machine_;      // of a document
     std::optional<MemoryKills> memory_kills_;  // since the present process was started
     bool in_set_up_ = true;                    // of the present process
 
@@ -145,6 +149,7 @@ private:
         int interrupts = 0;
         std::string line;
         while (true) {
+            if (machine_) machine_->look(account_);
             const Heard heard = process_.receive(line, between_looks);
             if (heard == Heard::line) {
                 const Message message = parse_message(line);
@@ -276,6 +281,7 @@ private:
             return exit_wrong_use;
         }
         if (!account_.knows_node()) tell_node();
+        if (machine_) account_.take({told::member, {"machine", machine_->end(account_)}});
         const std::string text = account_.text(now() - begin_);
         const bool printed = try_to_print(how_.json ? how_.file : "", text);
         if (!printed && !how_.file.empty() && try_to_print("", text))
@@ -337,6 +343,7 @@ Supervised supervised(const ProgramRun& run, const CommonOptions& options, doubl
     how.file = options.json_file;
     how.gpus = options.gpus;
     how.hang_seconds = hang_seconds;
+    how.with_gpus = !run.cuda.empty();
     return how;
 }
 

@@ -25,13 +25,14 @@ struct Supervised {
     bool with_size = false;         // --sizes: a table's rows name the bytes
     std::string file;               // of the document; empty: standard output
     std::vector<std::string> gpus;  // --gpus, for the document of a run that never told its node
+    bool with_gpus = false;         // the driver is asked who else is on the GPUs
     double hang_seconds = 30;       // set-up may take twice as long
     bool collective = false;        // a rank of several: it ends when another one does, and nothing goes on in a new process
     // Ranks of this host that are there no more, in words, before the measuring process has told of any; empty: none is known.
     std::function<std::string(pid_t front)> missing_ranks;
 };
 
-// A run as its options say; not collective.
+// A run as its options say; not collective, with GPUs where the program was built for them.
 Supervised supervised(const ProgramRun& run, const CommonOptions& options, double hang_seconds);
 
 // What a process that ended before has left: cells, and which PCI devices g0, g1 … are.

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.measurement import consistency, dump, load, loads, merge, metrics
+from nearfar.measurement import consistency, dump, load, loads, machine_uses, merge, metrics
 from nearfar.measurement.document import from_raw
 from nearfar.topology import node_from_document
 
@@ -239,6 +239,41 @@ def test_what_aggressors_loaded_is_merged_with_its_like_alone():
     with pytest.raises(NearfarError, match=r"b\.json: has other aggressors \(n0:g0\) than a\.json"):
         merge([from_raw(document(), "a.json"), from_raw(loaded, "b.json")])
     assert merge([from_raw(loaded), from_raw(loaded)]).aggressors == ("n0:g0",)
+
+
+def machine(others):
+    """What a run says of the machine, with one process of others."""
+    look = {"others": others, "own": 2.0, "steal": 0.0, "iowait": 0.1, "free_memory": 1 << 30}
+    return {
+        "looks": [{"at": 0.5, **look}, {"at": 1.0, **look, "others": others / 2}],
+        "mean": {**look, "others": 0.75 * others},
+        "busiest": [{"pid": 7, "command": "stress) x", "user": "root", "cpus": others}],
+        "memory": [{"numa_node": 0, "before": 5, "after": 6}],
+        "gpu_processes": [{"gpu": None, "pci": "0000:1b:00.0", "pid": 9, "name": "python3", "when": "both"}],
+        "counters": [{"gpu": 0, "pci": "0000:1b:00.0", "name": "pcie_replays", "before": 1, "after": 2}],
+        "missing": [{"what": "steal", "why": "it is not counted"}],
+        "of_a_later_version": {},
+    }
+
+
+def test_who_else_used_the_machine_is_read_and_kept_of_each_merged_document():
+    assert machine_uses(document()) == []
+    first, second = (from_raw(document(machine=machine(others), started=f"day {others}")) for others in (4.0, 1.0))
+    (use,) = machine_uses(first.raw)
+    assert (use.program, use.others, use.most_others, use.own, use.steal) == ("nearfar-copy", 3.0, 4.0, 2.0, 0.0)
+    assert (use.busiest[0].command, use.busiest[0].cpus) == ("stress) x", 4.0)
+    assert (use.gpu_processes[0].gpu, use.gpu_processes[0].name) == (None, "python3")
+    merged = merge([merge([first, second]), from_raw(document())])
+    assert "machine" not in merged.raw
+    assert [entry["started"] for entry in merged.raw["machines"]] == ["day 4.0", "day 1.0"]
+    assert [use.others for use in machine_uses(merged.raw)] == [3.0, 0.75]
+    assert "machines" not in merge([from_raw(document())]).raw
+
+
+@pytest.mark.parametrize("key, value", [("looks", [{"at": -1}]), ("busiest", {}), ("mean", {"others": "many"})])
+def test_a_machine_that_is_none_is_refused_with_its_place(key, value):
+    with pytest.raises(CouldNotJudge, match=f"/machine/{key}"):
+        from_raw(document(machine={**machine(1.0), key: value}))
 
 
 def test_one_quick_look_makes_the_merged_document_quick():

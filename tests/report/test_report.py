@@ -111,6 +111,35 @@ def test_a_terminal_gets_ten_lines_at_most_and_the_path(tmp_path: Path, name: st
     assert lines[-1].endswith(str(folder / "index.html"))
 
 
+# Who else used the node.
+
+
+def with_machine(folder: Path, **machine: object) -> Page:
+    """The page of a run whose documents all say this of the machine."""
+    for path in folder.glob("*/*/document.json"):
+        change(path, machine=machine)
+    return Page(report.build(folder))
+
+
+def test_a_busy_machine_is_said_in_a_line(tmp_path: Path) -> None:
+    look = {"others": 9.0, "own": 2.0, "steal": 0.5}
+    page = with_machine(
+        synthetic.healthy(tmp_path), looks=[{"at": 0.5, **look}], mean={**look, "others": 3.14},
+        busiest=[{"pid": 7, "command": "<stress>", "user": "root", "cpus": 2.5}],
+        gpu_processes=[{"gpu": 1, "pci": "0000:2b:00.0", "pid": 9, "name": "python3", "when": "after"}],
+    )  # fmt: skip
+    assert (
+        "While this node was measured, other processes used 3.1 CPUs, up to 9.0 (<stress> of root 2.5); "
+        "its hypervisor withheld 0.5 CPUs (steal time); python3 (pid 9) was on g1." in page.text
+    )
+    assert "<stress>" not in page.source
+
+
+@pytest.mark.parametrize("machine", [{}, {"looks": [], "mean": {"others": 0.9, "own": 9.0, "steal": 0.01}}])
+def test_a_machine_that_nobody_else_used_needs_no_line(tmp_path: Path, machine: dict[str, object]) -> None:
+    assert "While this node" not in with_machine(synthetic.healthy(tmp_path), **machine).text
+
+
 # Four kinds of run.
 
 

@@ -6,7 +6,7 @@ report.charts, report.figures.
 
 from __future__ import annotations
 
-from . import balance, contention, latencies, many_gpus, mpi, peers, provenance, size_curves
+from . import balance, contention, latencies, many_gpus, mpi, others, peers, provenance, size_curves
 from .balance import Balance, balances
 from .contention import ContentionTable, contention_tables
 from .exchanges import exchange_tables
@@ -42,6 +42,7 @@ __all__ = [
     "mpi",
     "mpi_tables",
     "nothing",
+    "others",
     "peer_matrices",
     "peers",
     "provenance",

@@ -17,6 +17,12 @@ constexpr unsigned nvlink_4 = 6;
 constexpr unsigned gen = 5;
 constexpr unsigned width = 16;
 
+struct PciInfo {
+    char legacy_bus_id[16];
+    unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+    char bus_id[32];
+};
+
 struct Memory {
     unsigned long long total, free, used;
 };
@@ -60,6 +66,23 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, void** device) {
         return success;
     }
     return not_found;
+}
+
+int nvmlDeviceGetCount_v2(unsigned* count) { return write(count, static_cast<unsigned>(settings().gpus)); }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+    if (index >= static_cast<unsigned>(settings().gpus)) return not_found;
+    *device = reinterpret_cast<void*>(static_cast<std::intptr_t>(index + 1));
+    return success;
+}
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info) {
+    return write(info->bus_id, sizeof info->bus_id, emulated_cuda::pci_address(number(device)));
+}
+// Link 2 of each GPU counts a replay at each question.
+int nvmlDeviceGetNvLinkErrorCounter(void*, unsigned link, unsigned counter, unsigned long long* count) {
+    static unsigned long long replays = 0;
+    if (static_cast<int>(link) >= settings().nvlinks) return not_found;
+    *count = link == 2 && counter == 0 ? ++replays : 0;
+    return success;
 }
 
 int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {

@@ -157,7 +157,7 @@ TEST(Window, AFlowThatIsSlowForItsTimeIsStillGivenARate) {
     const WindowOutcome outcome = window({steady(0.025)}, 0.15);
     ASSERT_EQ(outcome.rates.size(), 1U);
     EXPECT_NEAR(outcome.rates[0].median, 0.001 / 0.025, 0.01);
-    EXPECT_FALSE(outcome.converged);
+    EXPECT_FALSE(outcome.complete);
 }
 
 TEST(Window, WhatDoesNotMoveHasNoRate) {

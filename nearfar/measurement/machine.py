@@ -1,0 +1,79 @@
+"""Who else used a machine while it was measured: the document's ``machine``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BusyProcess:
+    """A process of others, and the CPUs it used on the average of the run."""
+
+    pid: int
+    command: str
+    user: str
+    cpus: float
+
+
+@dataclass(frozen=True)
+class GpuProcess:
+    """A process of others with a context on a GPU; ``when`` it was seen: ``before``, ``after`` or ``both``.
+
+    ``gpu`` is the GPU's number, None for one that the run does not name.
+    """
+
+    gpu: int | None
+    pci: str
+    pid: int
+    name: str
+    when: str
+
+
+@dataclass(frozen=True)
+class MachineUse:
+    """What a run of one program saw, in CPUs (CPU seconds per second): on the average of the run, and the most of a look.
+
+    ``steal`` and ``others`` are None where the machine does not say. ``own`` is what the run itself used on the average.
+    """
+
+    program: str
+    own: float
+    others: float | None
+    most_others: float | None
+    steal: float | None
+    busiest: tuple[BusyProcess, ...]
+    gpu_processes: tuple[GpuProcess, ...]
+
+
+def machine_uses(raw: Mapping[str, Any]) -> list[MachineUse]:
+    """Of a valid document, as JSON objects: one entry for each run that it holds and that looked."""
+    return [_use(each) for each in machines(raw)]
+
+
+def machines(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The ``machines`` of a merged document, or the one ``machine`` of a run with its program and when it was started."""
+    if "machine" not in raw:
+        return list(raw.get("machines") or ())
+    return [{"program": raw["program"]["name"], "started": raw.get("started"), **raw["machine"]}]
+
+
+def _use(entry: Mapping[str, Any]) -> MachineUse:
+    mean = entry.get("mean") or {}
+    others = [look["others"] for look in entry.get("looks") or ()]
+    return MachineUse(
+        program=str(entry.get("program", "")),
+        own=mean.get("own", 0.0),
+        others=mean.get("others"),
+        most_others=max(others, default=None),
+        steal=mean.get("steal"),
+        busiest=tuple(
+            BusyProcess(each["pid"], each["command"], each.get("user", ""), each["cpus"])
+            for each in entry.get("busiest") or ()
+        ),
+        gpu_processes=tuple(
+            GpuProcess(each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"])
+            for each in entry.get("gpu_processes") or ()
+        ),
+    )

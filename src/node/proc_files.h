@@ -1,0 +1,44 @@
+// What Linux' files of /proc say of CPU time and memory, as parsers of their text.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace nearfar {
+
+// CPU seconds of all CPUs since boot.
+struct CpuTimes {
+    double busy = 0;  // of programs and of the kernel for them; interrupts are not in it
+    double idle = 0;
+    std::optional<double> iowait;  // idle while a disk was waited for
+    std::optional<double> steal;   // wanted, while the hypervisor ran something else
+    std::uint64_t forks = 0;       // processes and threads started since boot; 0: not said
+};
+
+// Of /proc/stat, whose clock ticks so often a second. Nothing where its first line is none of CPU times.
+std::optional<CpuTimes> parse_cpu_times(const std::string& text, double ticks);
+
+// A process as /proc/PID/stat has it.
+struct ProcessTimes {
+    pid_t pid = 0;
+    std::string command;  // its name, fifteen characters at most
+    pid_t parent = 0;
+    pid_t session = 0;
+    double seconds = 0;         // of CPU, all its threads
+    double reaped_seconds = 0;  // of CPU, of its children that ended and were waited for, with theirs
+    std::uint64_t started = 0;  // clock ticks since boot: with `pid` it names the process
+};
+
+// Nothing for what is no such file. The name may hold anything.
+std::optional<ProcessTimes> parse_process_times(const std::string& text, double ticks);
+
+// Bytes of a line "NAME: 123 kB" of /proc/meminfo or of a NUMA node's meminfo ("Node 0 NAME: 123 kB").
+std::optional<std::uint64_t> parse_memory(const std::string& text, const std::string& name);
+
+// The name of a user in the text of /etc/passwd; the number where it is not in there.
+std::string user_name(const std::string& passwd, uid_t user);
+
+}  // namespace nearfar

@@ -1,0 +1,179 @@
+#include "supervisor/machine_watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+#include "core/clock.h"
+#include "output/json.h"
+
+namespace nearfar {
+namespace {
+
+double rounded(double number) { return std::round(number * 1e3) / 1e3; }
+
+void optional_number(Json& json, const char* name, const std::optional<double>& number) {
+    if (number) json.field(name, rounded(*number));
+}
+
+void write_use(Json& json, const MachineLook& look) {
+    json.field("others", rounded(look.others)).field("own", rounded(look.own));
+    optional_number(json, "steal", look.steal);
+    optional_number(json, "iowait", look.iowait);
+    if (look.free_memory) json.field("free_memory", *look.free_memory);
+    json.end_object();
+}
+
+void write_use(Json& json, const MachineSeen& seen) {
+    json.key("looks").begin_array();
+    for (const MachineLook& look : seen.looks) write_use(json.begin_object().field("at", rounded(look.at)), look);
+    json.end_array();
+    if (seen.mean) write_use(json.key("mean").begin_object(), *seen.mean);
+    json.key("busiest").begin_array();
+    for (const BusyProcess& process : seen.busiest)
+        json.begin_object()
+            .field("pid", process.pid)
+            .field("command", process.command)
+            .field("user", process.user)
+            .field("cpus", rounded(process.cpus))
+            .end_object();
+    json.end_array().key("memory").begin_array();
+    for (const NumaMemory& memory : seen.memory)
+        json.begin_object()
+            .field("numa_node", memory.numa_node)
+            .field("before", memory.before)
+            .field("after", memory.after)
+            .end_object();
+    json.end_array();
+}
+
+// "gpu": its number in the run, null where it has none.
+void write_gpu(Json& json, const std::string& pci, const std::vector<std::string>& gpus) {
+    const auto place = std::find(gpus.begin(), gpus.end(), pci);
+    json.key("gpu");
+    if (place == gpus.end())
+        json.null();
+    else
+        json.value(static_cast<std::uint64_t>(place - gpus.begin()));
+    json.field("pci", pci);
+}
+
+struct OnGpu {
+    GpuProcess process;
+    bool before = false;
+    bool after = false;
+};
+
+using OnGpus = std::map<std::pair<std::string, unsigned>, OnGpu>;  // by PCI address and process
+
+// Processes of others. In a container those that came cannot be told from the run's own.
+OnGpus on_gpus(const GpuLook& before, const GpuLook& after, const MachineUse& use) {
+    OnGpus found;
+    for (const auto& [pci, process] : before.processes)
+        if (!use.is_own(static_cast<pid_t>(process.pid))) found[{pci, process.pid}] = {process, true, false};
+    for (const auto& [pci, process] : after.processes) {
+        const auto known = found.find({pci, process.pid});
+        if (known != found.end())
+            known->second.after = true;
+        else if (!use.is_contained() && !use.is_own(static_cast<pid_t>(process.pid)))
+            found[{pci, process.pid}] = {process, false, true};
+    }
+    return found;
+}
+
+void write_processes(Json& json, const OnGpus& processes, const std::vector<std::string>& gpus) {
+    json.key("gpu_processes").begin_array();
+    for (const auto& [place, each] : processes) {
+        write_gpu(json.begin_object(), place.first, gpus);
+        json.field("pid", static_cast<std::uint64_t>(place.second)).field("name", each.process.name);
+        if (each.process.memory) json.field("memory", *each.process.memory);
+        json.field("when", each.before ? each.after ? "both" : "before" : "after").end_object();
+    }
+    json.end_array();
+}
+
+// All NVLinks of a GPU are one counter, with the links whose own has grown.
+struct Counted {
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    std::vector<int> links;
+};
+
+void write_counters(Json& json, const GpuLook& before, const GpuLook& after, const std::vector<std::string>& gpus) {
+    std::map<std::tuple<std::string, std::string, int>, std::uint64_t> first;
+    for (const auto& [pci, counter] : before.counters) first[{pci, counter.name, counter.nvlink.value_or(-1)}] = counter.count;
+    std::map<std::pair<std::string, std::string>, Counted> all;
+    for (const auto& [pci, counter] : after.counters) {
+        const auto known = first.find({pci, counter.name, counter.nvlink.value_or(-1)});
+        if (known == first.end()) continue;
+        Counted& counted = all[{pci, counter.name}];
+        counted.before += known->second;
+        counted.after += counter.count;
+        if (counter.nvlink && counter.count != known->second) counted.links.push_back(*counter.nvlink);
+    }
+    json.key("counters").begin_array();
+    for (const auto& [place, counted] : all) {
+        write_gpu(json.begin_object(), place.first, gpus);
+        json.field("name", place.second).field("before", counted.before).field("after", counted.after);
+        if (!counted.links.empty()) {
+            json.key("nvlinks").begin_array();
+            for (const int link : counted.links) json.value(link);
+            json.end_array();
+        }
+        json.end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace
+
+MachineWatch::MachineWatch(double begin, pid_t program, bool asks_driver, bool collective)
+    : use_(begin, program), collective_(collective) {
+    if (asks_driver) gpus_.emplace();
+}
+
+void MachineWatch::look(const Account& account) {
+    const double time = now();
+    if (!use_.is_due(time) || (collective_ && account.ranks().empty())) return;
+    add_ranks(account);
+    use_.look(time);
+}
+
+void MachineWatch::add_ranks(const Account& account) {
+    for (const KnownRank& rank : account.ranks())
+        if (rank.host == account.ranks().front().host) use_.add_own(rank.process);
+}
+
+std::string MachineWatch::end(const Account& account) {
+    add_ranks(account);
+    MachineSeen seen = use_.end(now());
+    std::vector<NotSeen>& missing = seen.missing;
+    if (collective_ && account.ranks().empty())
+        missing.push_back({"looks", "the ranks of the run never said which processes they are"});
+    GpuLook before{"the program uses no GPU", {}, {}, false};
+    GpuLook after = before;
+    try {
+        if (gpus_) std::tie(before, after) = gpus_->end();
+    } catch (const std::invalid_argument& error) {
+        before.trouble = error.what();
+    }
+    Json json;
+    write_use(json.begin_object(), seen);
+    write_processes(json, on_gpus(before, after, use_), account.gpus());
+    write_counters(json, before, after, account.gpus());
+    const std::string trouble = before.trouble.empty() ? after.trouble : before.trouble;
+    if (!trouble.empty())
+        missing.insert(missing.end(), {{"gpu_processes", trouble}, {"counters", trouble}});
+    else if (!before.lists_processes)
+        missing.push_back({"gpu_processes", "the driver does not list them"});
+    else if (use_.is_contained())
+        missing.push_back({"gpu_processes", "this is a container: those that came during the run cannot be told from its own"});
+    json.key("missing").begin_array();
+    for (const NotSeen& each : missing) json.begin_object().field("what", each.what).field("why", each.why).end_object();
+    return json.end_array().end_object().text();
+}
+
+}  // namespace nearfar
