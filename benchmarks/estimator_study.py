@@ -32,7 +32,7 @@ from benchmarks.visit_traces import Trace, Unreadable, read  # noqa: E402
 RUNS = 20
 SAMPLES = 6
 #: Visits, seconds from the first to the last.
-SHAPES = ((3, 1.0), (3, 3.0), (5, 3.0), (5, 8.0), (8, 8.0))
+SHAPES = ((2, 1.0), (3, 1.0), (3, 3.0), (5, 3.0), (5, 8.0), (8, 8.0))
 #: The plateau may be this far below a healthy one before a fault shows.
 LIMIT = 0.98
 Runs = list[list[list[float]]]
@@ -250,6 +250,20 @@ def intervals(study: Study) -> Iterator[str]:
                 yield row(name, way, f"{long_run:.0f}", f"{another:.0f}", f"{level:.0f}", f"{half:.2f}")
 
 
+def together(study: Study) -> Iterator[str]:
+    """What all visits of a trace say together, their first samples."""
+    traces = [trace for trace in study.traces if len(trace.visits) > 1 and not trace.runs]
+    if traces:
+        yield from heading(
+            "All visits as one run", "trace", "visits", "plateau, GB/s", "its interval", "median", "steadiness"
+        )
+    for trace in traces:
+        run = [samples[:SAMPLES] for _, samples in trace.visits]
+        low, high = est.plateau_interval(run)
+        told = (f"{est.plateau(run):.2f}", f"{low:.2f} to {high:.2f}", f"{est.pooled_median(run):.2f}")
+        yield row(trace.name, len(run), *told, f"{est.steadiness(run):.3f}")
+
+
 def documents(study: Study) -> Iterator[str]:
     """What single runs of a program said: one row for each rate that several documents hold."""
     told: dict[str, est.Figure] = {
@@ -275,7 +289,8 @@ def documents(study: Study) -> Iterator[str]:
 
 
 TABLES: dict[str, Table] = {
-    table.__name__: table for table in (spread, growth, samples, faults, glitch, stop, gaps, intervals, documents)
+    table.__name__: table
+    for table in (spread, growth, samples, faults, glitch, stop, gaps, intervals, together, documents)
 }
 
 

@@ -1,7 +1,7 @@
 """Rates over time, read from traces and from measurement documents, for `benchmarks/estimator_study.py`.
 
 Three shapes of file are read: measurement documents of version 2 (each rate has its visits), collections of visits one after the
-other (`idle`, with the samples of each cell), and series of single copies with their times (`series`).
+other (lists such as `idle`, each entry with its cells and their samples), and series of single copies with their times (`series`).
 """
 
 from __future__ import annotations
@@ -86,14 +86,21 @@ def _of_document(raw: dict[str, Any]) -> dict[str, tuple[Visit, ...]]:
 
 
 def _of_visits(raw: dict[str, Any], part: str, stem: str) -> list[Trace]:
+    """The rates in GB/s of a list of visits; `idle` is not said in their names."""
     cells: dict[str, list[Visit]] = {}
     for i, entry in enumerate(raw[part]):
         base = _seconds(_object(entry, f"/{part}/{i}").get("started"), f"/{part}/{i}/started")
         for cell, rate in _object(entry.get("cells"), f"/{part}/{i}/cells").items():
             visit = _visit(rate, f"/{part}/{i}/cells/{cell}", base)
-            if len(visit[1]) >= LEAST_SAMPLES:
+            if len(visit[1]) >= LEAST_SAMPLES and rate.get("unit", "GB/s") == "GB/s":
                 cells.setdefault(cell, []).append(visit)
-    return [Trace(f"{stem} {cell}", tuple(visits)) for cell, visits in cells.items()]
+    where = stem if part == "idle" else f"{stem} {part}"
+    return [Trace(f"{where} {cell}", tuple(visits)) for cell, visits in cells.items()]
+
+
+def _parts(raw: dict[str, Any]) -> list[str]:
+    """The keys of lists of visits."""
+    return [k for k, v in raw.items() if isinstance(v, list) and v and isinstance(v[0], dict) and "cells" in v[0]]
 
 
 def _windows(flows: list[tuple[list[float], list[float]]], size: float) -> tuple[list[float], list[float]]:
@@ -157,10 +164,12 @@ def read(paths: list[Path]) -> list[Trace]:
                 documents.append((_seconds(raw.get("started"), "/started"), rates))
             elif "series" in raw:
                 found += _of_series(raw, path.stem)
-            elif "idle" in raw:
-                found += _of_visits(raw, "idle", path.stem)
+            elif parts := _parts(raw):
+                found += [trace for part in parts for trace in _of_visits(raw, part, path.stem)]
             else:
-                raise Unreadable("neither a measurement document nor a trace (`series` or `idle`)")
+                raise Unreadable(
+                    "neither a measurement document nor a trace (`series`, or lists of visits with `cells`)"
+                )
         except (OSError, ValueError, TypeError, ZeroDivisionError, AttributeError, Unreadable) as error:
             raise Unreadable(f"{path}: {error}") from None
     documents.sort(key=lambda each: each[0])

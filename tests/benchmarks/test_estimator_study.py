@@ -118,6 +118,18 @@ def test_documents_are_runs_in_order_of_time_and_sums_are_of_competing_flows(wri
     assert trace.everything() == [99.0] * 6
 
 
+def test_lists_of_visits_are_traces_of_rates_and_not_of_latencies(written, capsys):
+    def visits(rate):
+        cells = {"n0:g0": {"samples": [rate] * 6}, "n0:g0 latency.copy": {"unit": "us", "samples": [6.0] * 6}}
+        return [{"started": f"2026-11-22T03:00:{i:02}Z", "cells": cells} for i in range(30)]
+
+    [path] = written({"note": "one node", "idle": visits(55.0), "beside_a_load": visits(40.0)[:5]})
+    assert [(t.name, len(t.visits)) for t in read([path])] == [("0 n0:g0", 30), ("0 beside_a_load n0:g0", 5)]
+    assert [from_trace(t) is not None for t in read([path])] == [True, False]
+    assert main(["--table", "together", str(path)]) == 0
+    assert "| 0 beside_a_load n0:g0 | 5 | 40.00 | 39.92 to 40.08 | 40.00 | 1.000 |" in capsys.readouterr().out
+
+
 def test_a_series_of_copies_becomes_samples_of_ten_milliseconds(written):
     copies = {"ms": list(range(0, 20000, 5)), "GBps": [50.0, 60.0] * 2000}
     one, two = read(written({"series": {"h2d": {"h2d": copies}, "both": {"h2d": copies, "d2h": copies}}}))
