@@ -57,7 +57,7 @@ TEST(Rounds, AQuietCellIsVisitedThreeTimes) {
 
 TEST(Rounds, ANoisyOneIsVisitedUntilItsBestIsReachedAgain) {
     Session session;
-    const std::vector<double> rates{51, 51.2, 55, 53, 54.9, 50, 54.8, 55};
+    const std::vector<double> rates{51, 51.2, 55, 53, 54.9, 50, 54.9, 55};
     measure_in_rounds(cells_of({"n0:g0"}), without_pauses(), 0, session, silent,
                       [&](const Cell& cell, double, int round) { return seen(cell, rates[static_cast<std::size_t>(round)]); });
     ASSERT_EQ(session.results.size(), 1U);
