@@ -8,10 +8,16 @@
 
 namespace nearfar {
 
+// How often a cell is visited, and when that is enough.
+struct VisitsFor {
+    int least = 3;
+    int most = 8;
+    double again = 0.003;  // relative, within which its best visits have to lie
+};
+
 struct Policy {
     double budget = 0;             // seconds for all cells together; 0: each takes what it needs
     double target = 0.005;         // half-width of an interval that is narrow; within which copies of the warm-up agree; relative
-    double again = 0.003;          // within which visits have reached the same, relative
     double latched_seconds = 0.5;  // the most for one visit to a lone flow
     double windowed_seconds = 0.3;  // the most for one window: 21 sub-windows of 13 ms fit
     double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
@@ -29,10 +35,15 @@ struct Policy {
     std::size_t samples = 6;         // in a visit to a cell, or in a window
     double sample_seconds = 0.0105;  // of a sample
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
-    int least_visits = 3;            // to a cell
+    int least_visits = 3;            // to a cell; see visits_for
     int most_visits = 8;
+    int solo_visits = 2;           // rounds in which the baselines of flows that compete are measured
     double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
-    double later_visits = 1;       // seconds between visits, at least, of a cell that was visited least_visits times
+    double later_visits = 0.5;     // likewise, from least_visits on
 };
+
+// Lone rates until three visits agree. Of flows that compete the sum is wide: 1 %. What tasks share is a median over a fixed number. Latencies
+// once by each CPU that is tried. Sizes are many: twice.
+VisitsFor visits_for(const Cell& cell, const Policy& policy);
 
 }  // namespace nearfar

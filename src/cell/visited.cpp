@@ -69,11 +69,16 @@ void add_visit(std::vector<CellResult>& known, std::vector<CellResult> visit) {
     for (std::size_t i = 0; i < known.size() && i < visit.size(); ++i) add(known[i], std::move(visit[i]));
 }
 
-bool is_settled(const std::vector<CellResult>& known, const Policy& policy) {
+bool is_settled(const CellResult& known, const Policy& policy) {
+    const VisitsFor wanted = visits_for(known.cell, policy);
+    if (known.visits.size() < static_cast<std::size_t>(wanted.least)) return false;
+    return known.total.plateau ? is_reached_again(*known.total.plateau, wanted.again) : known.total.half_width() <= policy.target;
+}
+
+bool is_visited_enough(const std::vector<CellResult>& known, const Policy& policy) {
     return std::all_of(known.begin(), known.end(), [&](const CellResult& result) {
-        if (result.visits.size() < static_cast<std::size_t>(policy.least_visits)) return false;
-        return result.total.plateau ? is_reached_again(*result.total.plateau, policy.again)
-                                    : result.total.half_width() <= policy.target;
+        return result.visits.size() >= static_cast<std::size_t>(visits_for(result.cell, policy).most) ||
+               is_settled(result, policy);
     });
 }
 

@@ -110,8 +110,9 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
 class Solos {
 public:
     Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
-        : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines), round_(setting.round),
-          found_(cell.flows.size(), nullptr), wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
+        : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines),
+          round_(std::min(setting.round, policy.solo_visits - 1)), found_(cell.flows.size(), nullptr),
+          wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
         // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
             return wanted_ && !baselines_.has_solo(flow, length, round_);

@@ -111,12 +111,12 @@ bool visit_again(OpenCell& open, const Policy& policy, double seconds, double en
     enter(*open.cell, session, [&] {
         try {
             add_visit(known, visit(seconds, visiting));
-            is_open = !is_settled(known, policy) && known.front().visits.size() < static_cast<std::size_t>(policy.most_visits);
+            is_open = !is_visited_enough(known, policy);
         } catch (const Prevented&) {
             if (known.empty()) throw;
         }
         if (is_open) return std::vector<CellResult>{};
-        for (CellResult& result : known) result.converged = result.converged && is_settled({result}, policy);
+        for (CellResult& result : known) result.converged = result.converged && is_settled(result, policy);
         return std::move(known);
     });
     open.visited = now();

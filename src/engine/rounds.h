@@ -54,8 +54,8 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
 // One visit; throws Prevented where it was interrupted before, or `seconds` are too few.
 std::vector<CellResult> visit(double seconds, const Visiting& visiting);
 
-// Visits the cells in rounds, those that are alike not one after the other, until each is settled (is_settled) or was visited
-// policy.most_visits times, or the budget, which counts from `begin`, is used up. `visiting` gets a cell, its seconds, and the round from
+// Visits the cells in rounds, those that are alike not one after the other, until each was visited enough
+// (is_visited_enough), or the budget, which counts from `begin`, is used up. `visiting` gets a cell, its seconds, and the round from
 // 0 on. A cell that fails in any visit has failed; what prevents a later visit leaves it with those it had.
 void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
                        const Progress& progress,
