@@ -218,3 +218,10 @@ def test_the_nic_is_read_back_from_its_counter(tmp_path: Path, after: dict[str, 
     before = counters(tmp_path, mlx5_0=100, mlx5_1=100, eth0=0, lo=0)
     assert before == {"mlx5_0": 400, "mlx5_1": 400, "eth0": 0}
     assert fabric.which(LATENCY, before, counters(tmp_path, **after)) == nics
+
+
+def test_what_ucx_logs_behind_a_line_of_another_rank_is_no_column() -> None:
+    log = "[1795364898.877185] [n2:799  :0]      ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag(tcp/eth0)"
+    text = f"# OSU MPI Latency Test v7.4\n# Size          Latency (us){log}\n\n1                       0.50\n2   0.51{log}\n"
+    found = table.parse(text)
+    assert found.rows == {1: {"Latency (us)": 0.5}, 2: {"Latency (us)": 0.51}}

@@ -20,6 +20,8 @@ _COLUMN = re.compile(
     r"(?:Avg |Min |Max )?Latency ?\(us\)|Bandwidth \(MB/s\)|MB/s|Messages/s|Iterations|Validation|Transmit Size"
     r"|P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
 )
+#: What UCX logs, to the end of the line: another rank's may follow a line that is not ended yet.
+_LOG = re.compile(r"\[\d{9,}\.\d+\] \[.*")
 _TITLE = re.compile(r"^# OSU MPI(-\w+(?: MANAGED)?)? (.*?) v(\S+)\s*$")
 _PAIRS = re.compile(r"^# \[ pairs: (\d+) \]")
 _BUFFERS = re.compile(r"^# Send Buffer on .*\((\w+)\) and Receive Buffer on .*\((\w+)\)")
@@ -60,6 +62,7 @@ def parse(text: str) -> OsuTable:
     failed: list[int] = []
     columns: tuple[str, ...] = ()
     for line in text.splitlines():
+        line = _LOG.sub("", line)
         title = title or _TITLE.match(line)
         found = _PAIRS.match(line)
         pairs = int(found[1]) if found else pairs
