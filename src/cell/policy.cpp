@@ -7,11 +7,13 @@ namespace nearfar {
 VisitsFor visits_for(const Cell& cell, const Policy& policy) {
     const int least = policy.least_visits;
     const int most = policy.most_visits;
-    if (policy.latency) return {std::min(least + 1, most), std::min(least + 3, most), 0.02};
+    if (policy.latency) return {std::min(least + 1, most), std::min(least + 3, most), 0.03};
     if (!policy.sizes.empty()) return {std::min(2, most), std::min(2, most), 0.01};
     if (std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.tasks > 1; }))
         return {least, least, 0.01};
-    if (cell.flows.size() > 1) return {least, std::min(least + 2, most), 0.01};
+    const bool by_cores =
+        std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_stream_flow(); });
+    if (cell.flows.size() > 1 || by_cores) return {least, std::min(least + 2, most), 0.01};
     return {least, most, 0.003};
 }
 

@@ -37,12 +37,12 @@ struct Policy {
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
     int least_visits = 3;            // to a cell; see visits_for
     int most_visits = 8;
-    int solo_visits = 2;           // rounds in which the baselines of flows that compete are measured
+    int solo_visits = 1;           // rounds in which the baselines of flows that compete are measured
     double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
     double later_visits = 0.5;     // likewise, from least_visits on
 };
 
-// Lone rates until three visits agree. Of flows that compete the sum is wide: 1 %. What tasks share is a median over a fixed number. Latencies
+// Lone copies until three visits agree. What flows that compete, or cores, reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies
 // once by each CPU that is tried. Sizes are many: twice.
 VisitsFor visits_for(const Cell& cell, const Policy& policy);
 

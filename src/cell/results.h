@@ -61,6 +61,7 @@ struct CellResult {
     // interval is narrow.
     bool converged = false;
     std::vector<Visit> visits;         // each with so many of the samples of every figure of the cell itself
+    std::size_t rejected = 0;          // samples that were above the ceiling, and count for nothing
     std::optional<Verified> verified;  // nothing: nothing was compared
     std::string method;                // "latched" or "windowed"
     std::vector<FlowResult> flows;

@@ -6,6 +6,8 @@
 namespace nearfar {
 namespace {
 
+constexpr double rounding = 0.02;  // above a ceiling
+
 // What tasks share, or a kernel's passes, is told by medians: where they compete there is no level that a path reaches.
 bool has_plateau(const CellResult& result) {
     return std::all_of(result.cell.flows.begin(), result.cell.flows.end(), [](const Flow& flow) { return flow.tasks == 1; });
@@ -52,6 +54,7 @@ void add(CellResult& known, CellResult&& more) {
             known.flows[0].rate.plateau = plateau;
         }
     }
+    known.rejected += more.rejected;
     known.converged = known.converged && more.converged;
     if (known.verified && more.verified) known.verified->add(*more.verified);
     add_aggressors(known.aggressors, more.aggressors);
@@ -59,9 +62,38 @@ void add(CellResult& known, CellResult&& more) {
     known.verify_seconds += more.verify_seconds;
 }
 
+// The rate that nothing can be above, where it is known: of all flows together.
+std::optional<double> ceiling_of(const CellResult& result) {
+    double ceiling = 0;
+    for (const FlowResult& flow : result.flows) {
+        if (!flow.ceiling) return {};
+        ceiling += *flow.ceiling;
+    }
+    return ceiling * (1 + rounding);
+}
+
+// Leaves single samples out that are above the ceiling: a clock, or bytes that did not move. Where the median is above it, it is the
+// ceiling that is wrong, and all stay.
+void leave_impossible_out(CellResult& visit) {
+    const std::optional<double> ceiling = ceiling_of(visit);
+    if (!ceiling || visit.visits.size() != 1 || visit.total.median > *ceiling || visit.total.max <= *ceiling) return;
+    const std::vector<double> totals = visit.total.samples;
+    const auto possible = [&](const Summary& rate) {
+        std::vector<double> kept;
+        for (std::size_t i = 0; i < rate.n() && i < totals.size(); ++i)
+            if (totals[i] <= *ceiling) kept.push_back(rate.samples[i]);
+        return summarise(std::move(kept));
+    };
+    visit.total = possible(visit.total);
+    for (FlowResult& flow : visit.flows) flow.rate = possible(flow.rate);
+    visit.rejected = totals.size() - visit.total.n();
+    visit.visits[0].samples = visit.total.n();
+}
+
 }  // namespace
 
 void add_visit(std::vector<CellResult>& known, std::vector<CellResult> visit) {
+    for (CellResult& result : visit) leave_impossible_out(result);
     if (known.empty()) {
         known = std::move(visit);
         return;

@@ -8,7 +8,8 @@
 
 namespace nearfar {
 
-// Adds the results of a later visit to those of a cell so far (empty before its first), one by one in their order.
+// Adds the results of a later visit to those of a cell so far (empty before its first), one by one in their order; without single samples
+// that are above what the flows' links can carry.
 void add_visit(std::vector<CellResult>& known, std::vector<CellResult> visit);
 
 // Whether what has a plateau has reached it again, and of anything else the interval is narrow.

@@ -43,12 +43,14 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     const std::vector<int> cpus = bind_thread(route.cpus());
     const std::vector<std::size_t> sizes = policy.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy.sizes;
     const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
+    Policy of_size = policy;
+    if (!policy.sizes.empty()) of_size.sample_seconds /= 2;  // there are many
     std::vector<CellResult> results;
     LinkState link;
     for (const std::size_t bytes : sizes) {
         if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
         const double begin = now();
-        LatchedSampler sampler(route, bytes, policy);
+        LatchedSampler sampler(route, bytes, of_size);
         const double poisoned = now();
         const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
             if (results.empty()) link = setting.watch.look(route.gpu());
@@ -111,7 +113,7 @@ class Solos {
 public:
     Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
         : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines),
-          round_(std::min(setting.round, policy.solo_visits - 1)), found_(cell.flows.size(), nullptr),
+          round_(round_of(cell, policy, setting.round)), found_(cell.flows.size(), nullptr),
           wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
         // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
@@ -128,6 +130,12 @@ public:
     const Summary* of_flow(std::size_t flow) const { return found_[flow]; }
 
 private:
+    // What tasks share is compared with what one has alone, in the same rounds.
+    static int round_of(const Cell& cell, const Policy& policy, int round) {
+        const bool shared = std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.tasks > 1; });
+        return shared ? round : std::min(round, policy.solo_visits - 1);
+    }
+
     const Cell& cell_;
     ChunkLength length_;
     const Policy& policy_;

@@ -197,6 +197,7 @@ void write_result(Json& json, const CellResult& result, double began) {
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
     json.field("converged", result.converged);
     write_visits(json, result.visits, began);
+    if (result.rejected > 0) json.field("rejected", static_cast<std::uint64_t>(result.rejected));
     write_verified(json, result.verified);
     json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
     for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
