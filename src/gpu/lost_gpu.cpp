@@ -31,10 +31,11 @@ Failure LostGpus::blame(const Cell& cell, const Failure& why) {
     const auto is_known = [this](int index) { return !gpus_[static_cast<std::size_t>(index)].code.empty(); };
     if (std::any_of(suspects.begin(), suspects.end(), is_known)) return why;  // it was not measured for that reason
     const std::string code = why.code == "uncorrectable" ? why.code : "lost";
-    const bool others_too = std::any_of(wanted_.begin(), wanted_.end(), [&](int index) {
-        const GpuDevice& gpu = gpus_[static_cast<std::size_t>(index)];
-        return suspects.count(index) == 0 && gpu.code.empty() && !trouble_of(gpu).empty();
-    });
+    const auto troubled = [this](int index) { return !trouble_of(gpus_[static_cast<std::size_t>(index)]).empty(); };
+    const bool others_too =
+        std::any_of(wanted_.begin(), wanted_.end(),
+                    [&](int index) { return suspects.count(index) == 0 && !is_known(index) && troubled(index); }) ||
+        (suspects.size() > 1 && std::all_of(suspects.begin(), suspects.end(), troubled));
     std::string names;
     std::string words;
     for (const int index : suspects) {

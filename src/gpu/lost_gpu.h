@@ -19,8 +19,8 @@ public:
         : gpus_(gpus), nvml_(nvml), wanted_(std::move(wanted)) {}
 
     // Looks which GPUs of a cell that failed answer no more, gives them that reason, so that the rest of their cells fails at once,
-    // and returns the failure with their names; `why` itself where all of them answer. Where GPUs beside the cell's answer no more
-    // either, the process is at its end: of several GPUs nobody knows then which was lost, and none gets the blame.
+    // and returns the failure with their names; `why` itself where all of them answer. Where GPUs beside the cell's, or all of
+    // several of its own, answer no more, the process is at its end: of several nobody knows then which was lost, and none gets the blame.
     Failure blame(const Cell& cell, const Failure& why);
     // The same of what a cell threw before, if it threw: what is no Failure stays as it is.
     std::exception_ptr blame(const Cell& cell, const std::exception_ptr& trouble);

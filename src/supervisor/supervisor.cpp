@@ -33,7 +33,8 @@ namespace {
 constexpr double between_looks = 0.02;          // seconds
 constexpr double to_be_known_dead = 2;          // a process closes its socket a little before its exit status is there
 constexpr double between_interrupts = 1;        // a launcher's signal reaches front and supervisor: that is one, not two
-constexpr double to_say_why = 0.3;              // for a rank, when another one has ended
+constexpr double to_say_why = 1;                // for rank 0, when another one has ended
+constexpr double to_lose_launcher = 0.3;        // behind its rank
 constexpr useconds_t a_moment = 20'000;         // microseconds
 constexpr int most_without_news = 3;            // processes in a row that ended without an answer
 constexpr useconds_t launcher_first = 100'000;  // microseconds: a launcher's own way of ending comes before the exit code
@@ -231,19 +232,20 @@ private:
     // The process of a rank ends where its launcher or another rank has. That a launcher is gone is known a little later.
     std::optional<End> ended_with_others() {
         const std::string gone = dead_ranks();
-        for (const double end = now() + to_say_why; now() < end; usleep(a_moment))
+        for (const double end = now() + to_lose_launcher; now() < end; usleep(a_moment))
             if (starter_.is_gone()) return without_starter();
         if (gone.empty()) return {};
         return without_rank(gone);
     }
 
     End death() {
+        const bool known = process_.ends_within(to_be_known_dead);
+        const int status = process_.status();
+        if (known && WIFEXITED(status) && WEXITSTATUS(status) == exit_wrong_use)
+            return {End::Kind::wrong_use, "", ""};  // which was said
         if (how_.collective)
             if (const std::optional<End> end = ended_with_others()) return *end;
-        if (!process_.ends_within(to_be_known_dead))
-            return {End::Kind::died, "error", where() + who() + " told nothing more and did not end"};
-        const int status = process_.status();
-        if (WIFEXITED(status) && WEXITSTATUS(status) == exit_wrong_use) return {End::Kind::wrong_use, "", ""};  // which was said
+        if (!known) return {End::Kind::died, "error", where() + who() + " told nothing more and did not end"};
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
             return {End::Kind::died, "not_allowed", where() + who() + " reached the limit on CPU time: raise `ulimit -t`", false};
         const std::string memory = memory_kills_->grown();
