@@ -265,7 +265,7 @@ def together(study: Study) -> Iterator[str]:
 
 
 def documents(study: Study) -> Iterator[str]:
-    """What single runs of a program said: one row for each rate that several documents hold."""
+    """What single runs of a program said: one row for each rate that several documents hold; of their plateaus the median."""
     told: dict[str, est.Figure] = {
         "median of the first visit": est.FIGURES["one visit: median"],
         "median": est.pooled_median,
@@ -276,7 +276,7 @@ def documents(study: Study) -> Iterator[str]:
     }
     several = [trace for trace in study.traces if len(trace.runs) > 1]
     if several:
-        last = ("steadiness, least to greatest", "intervals that hold the median of plateaus, %")
+        last = ("plateau, GB/s", "steadiness, least to greatest", "intervals that hold the median of plateaus, %")
         yield from heading("Range over documents, per cent", "rate", "documents", "visits of each", *told, *last)
     for trace in several:
         runs = [[samples for _, samples in run] for run in trace.runs]
@@ -284,7 +284,7 @@ def documents(study: Study) -> Iterator[str]:
         cells = (f"{100 * (max(values) - min(values)) / median(values):.2f}" for values in found)
         steady, middle = [est.steadiness(run) for run in runs], median(found[-1])
         inside = [low <= middle <= high for low, high in (est.plateau_interval(run) for run in runs if len(run) > 1)]
-        last = (f"{min(steady):.3f} to {max(steady):.3f}", f"{share(inside):.0f}" if inside else "–")
+        last = (f"{middle:.2f}", f"{min(steady):.3f} to {max(steady):.3f}", f"{share(inside):.0f}" if inside else "–")
         yield row(trace.name, len(runs), f"{fmean(map(len, runs)):.1f}", *cells, *last)
 
 

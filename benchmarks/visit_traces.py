@@ -1,6 +1,6 @@
 """Rates over time, read from traces and from measurement documents, for `benchmarks/estimator_study.py`.
 
-Three shapes of file are read: measurement documents of version 2 (each rate has its visits), collections of visits one after the
+Three shapes of file are read: measurement documents of version 2 (each result has its visits), collections of visits one after the
 other (lists such as `idle`, each entry with its cells and their samples), and series of single copies with their times (`series`).
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -67,21 +69,36 @@ def _seconds(text: Any, where: str) -> float:
         raise Unreadable(f"{where} is no time: {text!r}") from None
 
 
+def _cut(result: dict[str, Any], samples: Any, where: str, base: float) -> Iterator[Visit]:
+    """The samples of a result, visit by visit: they stand one after the other, each visit says how many are its own."""
+    if not isinstance(samples, list):
+        raise Unreadable(f"{where}: its rate has no samples")
+    done = 0
+    for i, visit in enumerate(result["visits"]):
+        n = _object(visit, f"{where}/visits/{i}").get("n")
+        if not isinstance(n, int) or n < 0:
+            raise Unreadable(f"{where}/visits/{i}/n is no number of samples")
+        yield _visit({"at": visit.get("at"), "samples": samples[done : done + n]}, f"{where}/visits/{i}", base)
+        done += n
+    if done != len(samples):
+        raise Unreadable(f"{where}: {len(samples)} samples, but its visits have {done}")
+
+
 def _of_document(raw: dict[str, Any]) -> dict[str, tuple[Visit, ...]]:
-    """The visits of each lone rate and of each total of competing flows in GB/s, by name."""
+    """The visits of each lone rate and of each total of competing flows in GB/s, by name, with its size where there are several."""
     found: dict[str, tuple[Visit, ...]] = {}
     base = _seconds(raw.get("started"), "/started")
-    for i, result in enumerate(raw.get("results", [])):
-        where = f"/results/{i}"
-        flows, total = _object(result, where).get("flows", []), result.get("total")
+    results = [_object(result, f"/results/{i}") for i, result in enumerate(raw.get("results", []))]
+    asked = Counter((result.get("quantity"), result.get("cell")) for result in results)
+    for i, result in enumerate(results):
+        flows, total = result.get("flows", []), result.get("total")
         rate = total if len(flows) > 1 else (flows[0].get("rate") if flows else None)
-        if not isinstance(rate, dict) or rate.get("unit") != "GB/s" or "visits" not in rate:
+        if not isinstance(rate, dict) or rate.get("unit") != "GB/s" or not isinstance(result.get("visits"), list):
             continue
-        visits = (_visit(v, f"{where}/visits/{k}", base) for k, v in enumerate(rate["visits"]))
-        kept = tuple(visit for visit in visits if len(visit[1]) >= LEAST_SAMPLES)
-        name = " ".join(str(result[key]) for key in ("quantity", "cell", "bytes") if key in result)
+        kept = tuple(v for v in _cut(result, rate.get("samples"), f"/results/{i}", base) if len(v[1]) >= LEAST_SAMPLES)
+        keys = ("quantity", "cell") + (("bytes",) if asked[result.get("quantity"), result.get("cell")] > 1 else ())
         if kept:
-            found[name] = kept
+            found[" ".join(str(result[key]) for key in keys if key in result)] = kept
     return found
 
 

@@ -19,7 +19,7 @@ struct Policy {
     double budget = 0;             // seconds for all cells together; 0: each takes what it needs
     double target = 0.005;         // half-width of an interval that is narrow; within which copies of the warm-up agree; relative
     double latched_seconds = 0.5;  // the most for one visit to a lone flow
-    double windowed_seconds = 0.3;  // the most for one window: 21 sub-windows of 13 ms fit
+    double windowed_seconds = 0.3;  // the most for one window; six sub-windows take 0.1
     double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
     double stream_seconds = 1.5;    // the most for one window of STREAM: passes over large arrays take their time
     double warm_up_seconds = 0.3;

@@ -25,7 +25,7 @@ struct FlowResult {
     Summary rate;                   // GB/s
     std::optional<Summary> solo;    // the same flow alone, on the same code path
     std::optional<double> ceiling;  // GB/s, physical
-    std::vector<int> cpus;          // the driving thread's binding in effect
+    std::vector<int> cpus;          // the driving thread's binding in effect; of a latency that of the best visit
     std::vector<int> memory_nodes;  // where the host pages are, in effect
     LinkState link;                 // under load
     std::optional<double> best;     // GB/s, STREAM only

@@ -21,15 +21,16 @@ Summary joined(const Summary& known, const Summary& more, const std::vector<Visi
 
 Best best_of(const CellResult& result) { return result.unit == std::string("us") ? Best::lowest : Best::highest; }
 
-void add_flow(FlowResult& known, FlowResult&& more, const std::vector<Visit>& visits, Best best) {
-    const bool better = best == Best::highest ? more.rate.median > known.rate.median : more.rate.median < known.rate.median;
+void add_flow(FlowResult& known, FlowResult&& more, const std::vector<Visit>& visits) {
     known.rate = joined(known.rate, more.rate, visits);
     known.solo = std::move(more.solo);  // over all rounds so far
     known.tasks = std::move(more.tasks);
     known.link = more.link.gen || more.link.width ? more.link : known.link;
     if (known.best && more.best) known.best = std::max(*known.best, *more.best);
     known.tried.insert(known.tried.end(), more.tried.begin(), more.tried.end());
-    if (!known.tried.empty() && better) known.cpus = std::move(more.cpus);
+    const auto fastest = std::min_element(known.tried.begin(), known.tried.end(),
+                                          [](const TriedCpus& a, const TriedCpus& b) { return a.median < b.median; });
+    if (fastest != known.tried.end()) known.cpus = fastest->cpus;
 }
 
 void add_aggressors(std::vector<AggressorRate>& known, const std::vector<AggressorRate>& more) {
@@ -44,7 +45,7 @@ void add(CellResult& known, CellResult&& more) {
     const Best best = best_of(known);
     known.visits.insert(known.visits.end(), more.visits.begin(), more.visits.end());
     known.total = joined(known.total, more.total, known.visits);
-    for (std::size_t i = 0; i < known.flows.size(); ++i) add_flow(known.flows[i], std::move(more.flows[i]), known.visits, best);
+    for (std::size_t i = 0; i < known.flows.size(); ++i) add_flow(known.flows[i], std::move(more.flows[i]), known.visits);
     if (has_plateau(known)) {
         known.total.plateau = plateau_of(known.total, known.visits, best);
         if (known.flows.size() == 1) {

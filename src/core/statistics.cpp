@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace nearfar {
 namespace {
@@ -54,19 +53,6 @@ Summary summarise(std::vector<double> samples) {
     std::sort(sorted.begin(), sorted.end());
     summary.mad = median_of_sorted(sorted);
     return summary;
-}
-
-double lag_one_autocorrelation(const std::vector<double>& samples) {
-    const std::size_t n = samples.size();
-    if (n < 4) return 0;
-    const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(n);
-    double variance = 0;
-    double covariance = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        variance += (samples[i] - mean) * (samples[i] - mean);
-        if (i + 1 < n) covariance += (samples[i] - mean) * (samples[i + 1] - mean);
-    }
-    return variance > 0 ? covariance / variance : 0;
 }
 
 }  // namespace nearfar

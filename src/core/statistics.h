@@ -31,7 +31,7 @@ struct Summary {
     double half_width() const;
 };
 
-// The numbers of samples at which sampling may stop: at each the interval of order statistics covers at least 95 %.
+// The numbers of rounds at which ranks may stop: at each the interval of order statistics covers at least 95 %.
 extern const std::vector<std::size_t> looks;
 
 // Of n values in ascending order, the one at a quantile from 0 to 1, interpolated.
@@ -42,8 +42,5 @@ std::pair<std::size_t, std::size_t> median_interval(std::size_t n);
 
 // Needs at least one sample; below six the interval is the range.
 Summary summarise(std::vector<double> samples);
-
-// Correlation of each sample with the next; 0 for fewer than four samples or no spread.
-double lag_one_autocorrelation(const std::vector<double>& samples);
 
 }  // namespace nearfar

@@ -11,34 +11,40 @@ std::string padded(const std::string& name) {
     return name + std::string(name.size() < width ? width - name.size() + 1 : 1, ' ');
 }
 
-std::string row(const std::string& name, const Summary& rate, const std::optional<double>& ceiling, bool converged) {
+// `visits` 0: of what was not visited by itself.
+std::string row(const std::string& name, const Summary& rate, std::size_t visits, const std::optional<double>& ceiling,
+                bool converged) {
+    const double figure = rate.plateau ? rate.plateau->value : rate.median;
+    const std::string steady = rate.plateau ? formatted("%5.1f%%", 100 * rate.plateau->steadiness) : "-";
+    const std::string times = visits > 0 ? formatted("%zu", visits) : "-";
     const std::string limit =
-        ceiling ? formatted("%8.1f %3.0f%%", *ceiling, 100 * rate.median / *ceiling) : formatted("%8s %4s", "-", "-");
-    return padded(name) + formatted("%9.2f  %9.2f – %-9.2f %3zu ", rate.median, rate.low, rate.high, rate.n()) + limit +
+        ceiling ? formatted("%8.1f %3.0f%%", *ceiling, 100 * figure / *ceiling) : formatted("%8s %4s", "-", "-");
+    return padded(name) + formatted("%9.2f %9.2f %7s %7s ", figure, rate.median, steady.c_str(), times.c_str()) + limit +
            (converged ? "\n" : "  not converged\n");
 }
 
 }  // namespace
 
 std::string table_heading() {
-    return padded("cell") + formatted("%9s  %9s   %-9s %3s %8s\n", "GB/s", "interval", "", "n", "ceiling");
+    return padded("cell") + formatted("%9s %9s %7s %7s %8s\n", "GB/s", "median", "steady", "visits", "ceiling");
 }
 
 std::string table_rows(const CellResult& result, bool with_size) {
+    const std::size_t visits = result.visits.size();
     std::string rows;
     if (result.flows.size() == 1) {
         const bool timed = result.quantity.rfind("latency.", 0) == 0;
         const std::string more = with_size ? " " + size_words(result.bytes)
                                  : timed   ? " " + result.quantity.substr(8) + ", us"
                                            : "";
-        rows = row(result.cell.text() + more, result.total, result.flows[0].ceiling, result.converged);
+        rows = row(result.cell.text() + more, result.total, visits, result.flows[0].ceiling, result.converged);
     } else {
-        rows = row(result.cell.text(), result.total, {}, result.converged);
+        rows = row(result.cell.text(), result.total, visits, {}, result.converged);
         for (const FlowResult& flow : result.flows)
-            rows += row("  " + flow.flow.text(), flow.rate, flow.ceiling, result.converged);
+            rows += row("  " + flow.flow.text(), flow.rate, visits, flow.ceiling, result.converged);
     }
     for (const AggressorRate& aggressor : result.aggressors)
-        rows += row("  aggressor " + aggressor.flow, aggressor.rate, {}, true);
+        rows += row("  aggressor " + aggressor.flow, aggressor.rate, 0, {}, true);
     return rows;
 }
 

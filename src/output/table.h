@@ -11,7 +11,8 @@ namespace nearfar {
 // Above the rows of cells.
 std::string table_heading();
 
-// A result with its flows, each a line; `with_size`: how much was copied beside its name.
+// A result with its flows, each a line: the plateau, or the median where there is none, the median, the steadiness, how often it was
+// visited, and what part of its link's ceiling the first is; `with_size`: how much was copied beside its name.
 std::string table_rows(const CellResult& result, bool with_size);
 std::string table_row(const SizeCurve& curve);
 // A cell that has no result: "skipped" or "FAILED", and why.

@@ -14,18 +14,23 @@ from benchmarks import estimators as est
 from benchmarks.estimator_study import main
 from benchmarks.noisy_machines import from_trace, simulated, two_levels
 from benchmarks.visit_traces import Unreadable, read
+from tests.support.emulated import emulated_programs
 
 VISIT = st.lists(st.floats(30, 60), min_size=6, max_size=6)
 RUN = st.lists(VISIT, min_size=2, max_size=8)
 
 
-def document(seconds, *visits, unit="GB/s", flows=1):
-    rate = {"unit": unit, "visits": [{"at": float(at), "samples": samples} for at, samples in enumerate(visits)]}
+def document(seconds, *visits, unit="GB/s", flows=1, bytes=1 << 28):
+    rate = {"unit": unit, "samples": [sample for samples in visits for sample in samples]}
     cell = "+".join(f"n0:g{i}" for i in range(flows))
-    result = {"quantity": "copy", "cell": cell, "flows": [{"rate": rate}] * flows} | (
-        {"total": rate} if flows > 1 else {}
-    )
+    result = {"quantity": "copy", "cell": cell, "bytes": bytes, "flows": [{"rate": rate}] * flows, "total": rate}
+    result["visits"] = [{"at": float(at), "seconds": 0.06, "n": len(samples)} for at, samples in enumerate(visits)]
     return {"schema": "nearfar-measurement/2", "started": f"2026-11-22T03:00:{seconds:02}Z", "results": [result]}
+
+
+def edited(document, **visit):
+    document["results"][0]["visits"][0] |= visit
+    return document
 
 
 @pytest.fixture
@@ -116,15 +121,44 @@ def test_two_levels_last_as_long_as_they_say():
 
 
 def test_documents_are_runs_in_order_of_time_and_sums_are_of_competing_flows(written):
-    later, earlier = document(9, [55.0] * 6, [54.0] * 6), document(2, [53.0] * 6)
+    later, earlier = document(9, [55.0] * 6, [54.0] * 5), document(2, [53.0] * 6, bytes=1 << 27)
     [trace] = read(written(later, earlier))
     assert trace.name == "copy n0:g0"
+    assert trace.runs[1] == ((trace.runs[1][0][0], [55.0] * 6), (trace.runs[1][0][0] + 1, [54.0] * 5))
     assert [[samples[0] for _, samples in run] for run in trace.runs] == [[53.0], [55.0, 54.0]]
     assert from_trace(trace) is None
     both = document(1, [50.0] * 6, flows=2)
-    both["results"][0]["total"] = {"unit": "GB/s", "visits": [{"at": 1.0, "samples": [99.0] * 6}]}
+    both["results"][0]["total"] = {"unit": "GB/s", "samples": [99.0] * 6}
     [trace] = read(written(both))
     assert trace.everything() == [99.0] * 6
+
+
+def test_sizes_of_a_cell_are_rates_of_their_own(written):
+    large, small = document(1, [55.0] * 6), document(1, [5.0] * 6, bytes=1024)
+    large["results"] += small["results"]
+    assert [trace.name for trace in read(written(large))] == [f"copy n0:g0 {1 << 28}", "copy n0:g0 1024"]
+
+
+@pytest.fixture
+def emulated(build_folder, tmp_path):
+    return emulated_programs(build_folder, tmp_path)
+
+
+def test_what_a_program_writes_is_read_and_its_figures_are_those_of_the_study(emulated, written):
+    said = emulated.run("--json", "n0:g0", "n0:g0+g0:n0").document()
+    traces = read(written(said))
+    assert [trace.name for trace in traces] == ["copy n0:g0", "copy n0:g0+g0:n0"]
+    for trace, result in zip(traces, said["results"]):
+        [run] = trace.runs
+        visits = [samples for _, samples in run]
+        told = result["total"]
+        assert len(visits) == len(result["visits"]) >= 3
+        assert [est.plateau(visits), est.pooled_median(visits)] == pytest.approx(
+            [told["plateau"], told["median"]], rel=1e-5
+        )
+        low, high = est.plateau_interval(visits)
+        assert told["interval"] == pytest.approx([low, high], rel=1e-3)
+        assert list(est.median_interval(visits)) == pytest.approx(told["ci"], rel=1e-3)
 
 
 def test_lists_of_visits_are_traces_of_rates_and_not_of_latencies(written, capsys):
@@ -157,6 +191,8 @@ def test_a_series_of_copies_becomes_samples_of_ten_milliseconds(written):
         (document(1, [55.0] * 6, unit="us"), "no rate has visits"),
         ({"schema": "nearfar-measurement/1", "started": "2026-11-22T03:00:00Z", "results": []}, "from version 2"),
         (document(1, [55.0, -1.0, 55.0]), "/results/0/visits/0/samples is no list of positive numbers"),
+        (edited(document(1, [55.0] * 6), n=7), "/results/0: 6 samples, but its visits have 7"),
+        (edited(document(1, [55.0] * 6), n="6"), "/results/0/visits/0/n is no number of samples"),
         (document(1, [55.0] * 6) | {"started": "yesterday"}, "/started is no time: 'yesterday'"),
         ({"series": {"h2d": {}}}, "/series/h2d has no flow"),
         ({"series": {"h2d": {"h2d": {"ms": [1, 2]}}}}, "/series/h2d/h2d: `ms` and `GBps`"),
@@ -180,4 +216,6 @@ def test_the_tables_are_the_same_for_the_same_seed_and_have_a_row_for_each_rate(
         tables.append(capsys.readouterr().out.splitlines()[:-1])
     assert tables[0] == tables[1]
     assert sum(line.startswith("| quiet") for line in tables[0]) == 1
-    assert "| copy n0:g0 | 2 | 2.0 | 0.00 | 0.91 | 0.00 | 0.00 | 0.00 | 0.00 | 0.991 to 1.000 | 100 |" in tables[0]
+    assert (
+        "| copy n0:g0 | 2 | 2.0 | 0.00 | 0.91 | 0.00 | 0.00 | 0.00 | 0.00 | 55.00 | 0.991 to 1.000 | 100 |" in tables[0]
+    )

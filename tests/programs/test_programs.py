@@ -49,7 +49,11 @@ def test_stream_measures_this_machine(build_folder: Path) -> None:
 def test_ctrl_c_leaves_whole_cells_and_names_the_others(build_folder: Path, after: float) -> None:
     """The cell at hand too: a sample or two are no figure, even where it is the last one."""
     node = observe().numa_nodes[0].index
-    command = [str(build_folder / "bin" / "nearfar-stream"), "--json", *[f"c{node}:n{node}/{kernel}" for kernel in ("copy", "add", "triad")]]
+    command = [
+        str(build_folder / "bin" / "nearfar-stream"),
+        "--json",
+        *[f"c{node}:n{node}/{kernel}" for kernel in ("copy", "add", "triad")],
+    ]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stderr is not None
     while line := running.stderr.readline():

@@ -52,17 +52,5 @@ TEST(Statistics, IntervalsHoldTheTrueMedianAsOftenAsTheyPromise) {
     EXPECT_GT(static_cast<double>(held) / runs, 0.95);
 }
 
-TEST(Statistics, AutocorrelationTellsDriftFromNoise) {
-    std::vector<double> drift;
-    std::vector<double> alternating;
-    for (int i = 0; i < 20; ++i) {
-        drift.push_back(i);
-        alternating.push_back(i % 2);
-    }
-    EXPECT_GT(lag_one_autocorrelation(drift), 0.6);
-    EXPECT_LT(lag_one_autocorrelation(alternating), 0);
-    EXPECT_EQ(lag_one_autocorrelation({5, 5, 5, 5, 5}), 0);
-}
-
 }  // namespace
 }  // namespace nearfar
