@@ -9,7 +9,7 @@ from nearfar.report.figures import Figure, number
 from .svg import element, markup
 
 WIDTH, HEIGHT = 116, 14
-#: The scatter's scale, to either side of the median: one scale for all rows, so that rows can be compared.
+#: The scatter's scale, to either side of the figure: one scale for all rows, so that rows can be compared.
 SCATTER = 0.01
 
 
@@ -41,7 +41,7 @@ def bullet(figure: Figure) -> Markup:
 
 
 def scatter(figure: Figure) -> Markup:
-    """The samples as dots at their distance from the median, the interval as a bar; arrows for what lies beyond the scale."""
+    """The samples as dots at their distance from the figure, the interval as a bar; arrows for what lies beyond the scale."""
     if figure.value is None or len(figure.samples) < 2 or not figure.value:
         return Markup("")
     middle = figure.value
