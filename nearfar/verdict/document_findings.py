@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from statistics import median
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding, good, passes, utc_time, worst
@@ -24,6 +26,8 @@ from .verdict_types import JudgedMetric
 LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
 #: What a finding speaks of that says that nothing of a check was judged.
 UNJUDGED = "judged"
+#: A CPU is slow above so many times the median of those tried; of so many or fewer none is the odd one.
+_SLOW_CPU, _LEAST_CPUS = 1.25, 2
 #: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
 _HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
 
@@ -123,13 +127,16 @@ def from_document(document: Document | None) -> list[Finding]:
     if document.aggressors:
         words = f"measured beside an aggressor ({', '.join(document.aggressors)}): the figures are not the node's own"
         found.append(Finding("aggressor", "INDETERMINATE", words))
+    if document.raw.get("interrupted"):
+        words = "the run was interrupted: cells that were measured lack visits that were due"
+        found.append(Finding("program", "INDETERMINATE", words))
     for failure in document.failed:
         soft = failure.code in SOFT_FAILURES
         verdict = "INDETERMINATE" if soft else "FAIL"
         found.append(Finding(failure.cell or "program", verdict, _of_cell(failure.cell, failure.reason), not soft))
     for gpu in document.raw.get("gpus_under_load", []):
         found += _from_load(gpu)
-    return found
+    return found + _slow_cpus(document.raw)
 
 
 def from_started(document: Document | None, subject: CaseInfo) -> list[Finding]:
@@ -193,6 +200,25 @@ def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
         words = f"{name}: its hardware held the clocks down while it was measured ({', '.join(held)})"
         found.append(Finding(f"g{gpu['index']}.clocks", "DEGRADED", words))
     return found
+
+
+def _slow_cpus(raw: Mapping[str, Any]) -> list[Finding]:
+    """CPUs that take longer to drive a copy or a launch than the others that were tried: of each its best visit counts."""
+    best: dict[tuple[str, str], dict[str, float]] = {}
+    for result in raw["results"]:
+        for flow in result["flows"]:
+            for tried in flow.get("tried") or []:
+                times = best.setdefault((result["quantity"], result["cell"]), {})
+                times[tried["cpus"]] = min(times.get(tried["cpus"], math.inf), tried["median"])
+    slow: dict[str, str] = {}
+    for (quantity, cell), times in best.items():
+        usual = median(times.values()) if len(times) > _LEAST_CPUS else math.inf
+        for cpu, time in times.items():
+            if time > _SLOW_CPU * usual:
+                slow.setdefault(cpu, f"{quantity} of {cell}: {time:.3g} us, {usual:.3g} us with the others")
+    return [
+        Finding(f"cpu{cpu}", NOT_JUDGED, f"CPU {cpu} is slow to drive a GPU: {words}") for cpu, words in slow.items()
+    ]
 
 
 def _of_cell(cell: str, reason: str) -> str:

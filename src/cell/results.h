@@ -139,7 +139,8 @@ struct Session {
     std::vector<GpuUnderLoad> gpus_under_load;
     std::vector<SizeCurve> curves;
     std::map<std::string, double> setup_seconds;
-    std::string spent;  // why cells that nothing is said of are for a new process; empty: there are none
+    bool interrupted = false;  // visits that were due were not made
+    std::string spent;         // why cells that nothing is said of are for a new process; empty: there are none
 };
 
 }  // namespace nearfar

@@ -112,8 +112,9 @@ bool visit_again(OpenCell& open, const Policy& policy, double seconds, double en
         try {
             add_visit(known, visit(seconds, visiting));
             is_open = !is_visited_enough(known, policy);
-        } catch (const Prevented&) {
+        } catch (const Prevented& why) {
             if (known.empty()) throw;
+            session.interrupted = session.interrupted || why.code == "interrupted";
         }
         if (is_open) return std::vector<CellResult>{};
         for (CellResult& result : known) result.converged = result.converged && is_settled(result, policy);

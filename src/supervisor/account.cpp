@@ -27,6 +27,11 @@ int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeas
     return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : exit_not_measured;
 }
 
+int Account::exit_code() const {
+    const int code = nearfar::exit_code(skipped_, failed_);
+    return code == 0 && interrupted_ ? exit_not_measured : code;
+}
+
 void Account::answered(const std::string& cell) {
     unanswered_.erase(std::remove(unanswered_.begin(), unanswered_.end(), cell), unanswered_.end());
     news_ = true;
@@ -70,6 +75,8 @@ void Account::take(const Message& message) {
         under_load_[message.count(0)] = message.field(1);
     } else if (message.word == told::rank) {
         ranks_.push_back({message.count(0), message.field(1), static_cast<int>(message.count(2))});
+    } else if (message.word == told::interrupted) {
+        interrupted_ = true;
     } else if (message.word == told::wrong_use) {
         wrong_use_ = message.field(0);
     } else if (message.word == told::again) {
@@ -153,6 +160,7 @@ std::string Account::document(double seconds) const {
         for (const auto& [gpu, state] : under_load_) json.json(state);
         json.end_array();
     }
+    if (interrupted_) json.field("interrupted", true);
     for (const auto& [name, content] : members_) json.key(name).json(content);
     json.end_object();
     return json.text() + "\n";

@@ -61,7 +61,8 @@ public:
 
     // The document, or the table, with so many seconds of the whole run.
     std::string text(double seconds) const;
-    int exit_code() const { return nearfar::exit_code(skipped_, failed_); }
+    // As exit_code() of its cells; not 0 where visits that were due were not made.
+    int exit_code() const;
 
 private:
     using Members = std::vector<std::pair<std::string, std::string>>;  // keys of the document and their JSON
@@ -83,6 +84,7 @@ private:
     std::vector<std::string> unanswered_;
     UnderWay under_way_{0, 0, 0, "set-up", {}};
     bool ended_ = false;
+    bool interrupted_ = false;
     bool news_ = false;
     std::string again_;
     std::string wrong_use_;

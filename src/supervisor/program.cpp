@@ -70,6 +70,7 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     measurement.end = [&] {
         teller.node(measurement.run, node, measurement.gpus);
         teller.news(measurement.session);
+        if (measurement.session.interrupted) teller.interrupted();
         teller.under_way(0, 0, allowed, "tear-down");
     };
     program.measure(asked, node, cells, measurement);

@@ -53,7 +53,10 @@ void Teller::news(const Session& session) {
         const std::size_t visits = results.empty() ? 0 : results.front().visits.size();
         if (std::exchange(visits_[cell], visits) == visits) continue;
         Message message{told::so_far, {cell}};
-        for (const CellResult& result : results) message.fields.push_back(item(result));
+        for (CellResult result : results) {
+            result.converged = false;  // more visits are to come
+            message.fields.push_back(item(result));
+        }
         send_(message);
     }
     for (; results_ < session.results.size(); ++results_) {

@@ -22,17 +22,18 @@ constexpr const char* gpus = "gpus";        // PCI ADDRESS…: what g0, g1 … a
 constexpr const char* cells = "cells";      // CELL…: what is to be measured
 constexpr const char* under_way =
     "under_way";  // POSITION COUNT SECONDS WORDS CELL…: what is done now (COUNT 0: nobody need see it), and for how long at most
-constexpr const char* result = "result";          // CELL ITEM: a piece of JSON, or the lines of a table
-constexpr const char* so_far = "so_far";          // CELL ITEM…: all that is known of a cell that goes on
-constexpr const char* results = "results";        // ITEM…: in the place of all that were told before
-constexpr const char* skipped = "skipped";        // CELL CODE REASON
-constexpr const char* failed = "failed";          // CELL CODE REASON
-constexpr const char* curve = "curve";            // CELL ITEM: replaces the cell's
-constexpr const char* under_load = "under_load";  // GPU JSON: likewise the GPU's
-constexpr const char* rank = "rank";              // NUMBER HOST PROCESS: another process without which this one cannot go on
-constexpr const char* wrong_use = "wrong_use";    // WORDS: nothing is to be printed but these
-constexpr const char* again = "again";            // REASON: what is left is for a new process
-constexpr const char* end = "end";                // all was told
+constexpr const char* result = "result";            // CELL ITEM: a piece of JSON, or the lines of a table
+constexpr const char* so_far = "so_far";            // CELL ITEM…: all that is known of a cell that goes on
+constexpr const char* results = "results";          // ITEM…: in the place of all that were told before
+constexpr const char* skipped = "skipped";          // CELL CODE REASON
+constexpr const char* failed = "failed";            // CELL CODE REASON
+constexpr const char* curve = "curve";              // CELL ITEM: replaces the cell's
+constexpr const char* under_load = "under_load";    // GPU JSON: likewise the GPU's
+constexpr const char* rank = "rank";                // NUMBER HOST PROCESS: another process without which this one cannot go on
+constexpr const char* interrupted = "interrupted";  // visits that were due were not made
+constexpr const char* wrong_use = "wrong_use";      // WORDS: nothing is to be printed but these
+constexpr const char* again = "again";              // REASON: what is left is for a new process
+constexpr const char* end = "end";                  // all was told
 
 constexpr const char* waiting_for = ": waiting for ";  // in the words of what is under way: the ranks that keep rank 0 waiting
 }  // namespace told
@@ -63,6 +64,7 @@ public:
     void results(const std::vector<std::string>& items) const { send_({told::results, items}); }
     void skipped(const NotMeasured& cell) const { send_({told::skipped, {cell.cell, cell.code, cell.reason}}); }
     void failed(const NotMeasured& cell) const { send_({told::failed, {cell.cell, cell.code, cell.reason}}); }
+    void interrupted() const { send_({told::interrupted, {}}); }
     void wrong_use(const std::string& words) const { send_({told::wrong_use, {words}}); }
     void again(const std::string& reason) const { send_({told::again, {reason}}); }
     void end() const { send_({told::end, {}}); }

@@ -78,6 +78,33 @@ def test_figures_beside_an_aggressor_are_never_green() -> None:
     assert found["reasons"] == ["measured beside an aggressor (n0:g0): the figures are not the node's own"]
 
 
+def test_an_interrupted_run_is_never_green() -> None:
+    found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, interrupted=True))
+    assert found["verdict"] == "INDETERMINATE"
+    assert "visits that were due" in found["reasons"][0]
+
+
+def test_a_plateau_is_judged_and_the_median_stands_beside_it() -> None:
+    raw = document({f"n0:g{i}": 55.5 for i in range(4)}).raw
+    for result in raw["results"]:
+        figure = result["flows"][0]["rate"]
+        figure.update(median=50.0, ci=[48.0, 52.0], min=45.0, plateau=55.5, interval=[55.3, 55.7], steadiness=0.901)
+    metric = judged(measurement.document.from_raw(raw))["metrics"][0]
+    assert (metric["verdict"], metric["value"], metric["interval"]) == ("PASS", 55.5, [55.3, 55.7])
+    assert (metric["plateau"], metric["median"], metric["steadiness"]) == (55.5, 50.0, 0.901)
+
+
+def test_a_cpu_that_costs_more_than_its_like_is_named() -> None:
+    raw = document({f"n0:g{i}": 55.5 for i in range(4)}).raw
+    tried = [
+        {"cpus": cpu, "median": time} for cpu, time in (("0", 9.5), ("8", 15.0), ("16", 9.6), ("8", 14.0), ("24", 9.7))
+    ]
+    flow = {"flow": "n0:g0", "rate": {**rate(9.5), "unit": "us"}, "tried": tried}
+    raw["results"].append({"quantity": "latency.copy", "cell": "n0:g0", "converged": True, "flows": [flow]})
+    (finding,) = judged(measurement.document.from_raw(raw))["findings"]
+    assert finding["item"] == "cpu8" and "latency.copy of n0:g0: 14 us, 9.65 us with the others" in finding["reason"]
+
+
 def test_a_slow_path_is_a_sentence() -> None:
     values = {f"{a}:{b}": 55.4 for i in range(4) for a, b in (("n0", f"g{i}"), (f"g{i}", "n0"))}
     found = judged(document({**values, "g2:n0": 27.1}))

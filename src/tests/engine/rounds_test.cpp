@@ -137,6 +137,7 @@ TEST(Rounds, WhatPreventsALaterVisitLeavesTheCellWithThoseItHad) {
     EXPECT_EQ(session.results[0].visits.size(), 2U);
     EXPECT_FALSE(session.results[0].converged);
     EXPECT_TRUE(session.skipped.empty());
+    EXPECT_TRUE(session.interrupted);
 }
 
 TEST(Rounds, ACellThatGoesOnIsToldSoFar) {
