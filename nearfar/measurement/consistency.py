@@ -6,6 +6,8 @@ import math
 
 from .metric import MADE_OF_OTHERS, AnyMetric, SubjectMetric
 
+#: Samples of a figure that did not settle: of fewer nothing says how far it may be off.
+_LEAST = 3
 #: Documents have seven digits.
 _ROUNDING = 1e-6
 #: Quantities whose programs compare every byte (or every sum) that arrived: there ``verified`` is true or false. Of a latency
@@ -30,7 +32,11 @@ def fault(metric: AnyMetric) -> str | None:
             return f"it lies outside its own interval, {_numbers(low, high)}"
     if metric.least is not None and metric.most is not None and not _within(metric.value, metric.least, metric.most):
         return f"it lies outside its own samples, {_numbers(metric.least, metric.most)}"
-    if not metric.converged and span(metric) is None and metric.quantity not in MADE_OF_OTHERS:
+    if (
+        not metric.converged
+        and (span(metric) is None or (metric.n or _LEAST) < _LEAST)
+        and metric.quantity not in MADE_OF_OTHERS
+    ):
         return "it did not settle, and no interval says how far it may be off"
     if metric.verified is None and _to_be_verified(metric):
         return "whether the data arrived intact was not looked at"

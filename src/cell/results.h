@@ -52,6 +52,12 @@ struct Verified {
     }
 };
 
+// Why visits that were due were not made.
+struct CutShort {
+    std::string code;
+    std::string reason;
+};
+
 struct CellResult {
     std::string quantity = "copy";
     const char* unit = "GB/s";  // of all its figures
@@ -67,8 +73,9 @@ struct CellResult {
     std::vector<FlowResult> flows;
     std::vector<std::string> beside;        // flows of other cells in the same window
     std::vector<AggressorRate> aggressors;  // never part of the total
-    bool remeasured = false;                // --quick: it was a suspect, and this is what the usual way says of it
-    Summary total;                          // GB/s
+    std::optional<CutShort> cut_short;
+    bool remeasured = false;  // --quick: it was a suspect, and this is what the usual way says of it
+    Summary total;            // GB/s
     double seconds = 0;
     double verify_seconds = 0;
 };
@@ -139,7 +146,7 @@ struct Session {
     std::vector<GpuUnderLoad> gpus_under_load;
     std::vector<SizeCurve> curves;
     std::map<std::string, double> setup_seconds;
-    bool interrupted = false;  // visits that were due were not made
+    bool interrupted = false;  // visits that were due were not made, and not for want of budget
     std::string spent;         // why cells that nothing is said of are for a new process; empty: there are none
 };
 

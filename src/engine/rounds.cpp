@@ -114,7 +114,8 @@ bool visit_again(OpenCell& open, const Policy& policy, double seconds, double en
             is_open = !is_visited_enough(known, policy);
         } catch (const Prevented& why) {
             if (known.empty()) throw;
-            session.interrupted = session.interrupted || why.code == "interrupted";
+            for (CellResult& result : known) result.cut_short = CutShort{why.code, why.what()};
+            session.interrupted = session.interrupted || why.code != "budget";
         }
         if (is_open) return std::vector<CellResult>{};
         for (CellResult& result : known) result.converged = result.converged && is_settled(result, policy);

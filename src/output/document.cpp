@@ -205,6 +205,10 @@ void write_result(Json& json, const CellResult& result, double began) {
     write_rate(json, result.total, result.unit);
     if (!result.beside.empty()) write_words(json, "beside", result.beside);
     if (!result.aggressors.empty()) write_aggressors(json, result.aggressors);
+    if (result.cut_short) {
+        json.key("cut_short").begin_object().field("code", result.cut_short->code);
+        json.field("reason", result.cut_short->reason).end_object();
+    }
     if (result.remeasured) json.field("remeasured", true);
     json.end_object();
 }

@@ -37,6 +37,16 @@ void Account::answered(const std::string& cell) {
     news_ = true;
 }
 
+bool Account::has_visits(const std::string& cell) const {
+    const auto known = so_far_.find(cell);
+    return known != so_far_.end() && !known->second.empty();
+}
+
+void Account::keep_visits(const std::string& cell) {
+    answered(cell);
+    interrupted_ = true;
+}
+
 void Account::take(const Message& message) {
     const auto not_measured = [&] {
         answered(message.field(0));
@@ -49,6 +59,8 @@ void Account::take(const Message& message) {
         results_.emplace_back(message.field(0), message.field(1));
     } else if (message.word == told::so_far) {
         so_far_[message.field(0)] = {message.fields.begin() + 1, message.fields.end()};
+    } else if (message.word == told::skipped && has_visits(message.field(0))) {
+        keep_visits(message.field(0));  // of a process before
     } else if (message.word == told::skipped) {
         skipped_.push_back(not_measured());
     } else if (message.word == told::failed) {
@@ -97,6 +109,10 @@ void Account::give_up(const std::string& code, const std::string& reason, bool n
     }
     std::vector<NotMeasured>& why = node_failed ? failed_ : skipped_;
     for (const std::string& cell : under_way_.cells) {
+        if (code == "interrupted" && has_visits(cell)) {
+            keep_visits(cell);
+            continue;
+        }
         so_far_.erase(cell);
         why.push_back({cell, code, reason});
         answered(cell);
@@ -106,8 +122,12 @@ void Account::give_up(const std::string& code, const std::string& reason, bool n
 }
 
 void Account::skip_rest(const std::string& code, const std::string& reason) {
-    for (const std::string& cell : unanswered_)
-        if (so_far_[cell].empty()) skipped_.push_back({cell, code, reason});
+    for (const std::string& cell : std::vector<std::string>(unanswered_)) {
+        if (has_visits(cell))
+            keep_visits(cell);
+        else
+            skipped_.push_back({cell, code, reason});
+    }
     unanswered_.clear();
 }
 

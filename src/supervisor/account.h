@@ -90,6 +90,9 @@ private:
     std::string wrong_use_;
 
     void answered(const std::string& cell);
+    bool has_visits(const std::string& cell) const;
+    // What was told of it so far is its result.
+    void keep_visits(const std::string& cell);
     std::vector<std::string> results() const;
     std::string document(double seconds) const;
     std::string table() const;

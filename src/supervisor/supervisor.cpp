@@ -98,7 +98,8 @@ public:
             }
             rest = Rest{{}, account_.gpus()};
             for (const std::string& cell : account_.unanswered()) rest->cells.push_back(parse_cell(cell));
-            say(how_.run.name, std::to_string(rest->cells.size()) + " cells go on in a new process");
+            say(how_.run.name, std::to_string(rest->cells.size()) + (rest->cells.size() == 1 ? " cell goes" : " cells go") +
+                                   " on in a new process");
         }
     }
 

@@ -163,16 +163,17 @@ def peers(matrix: dict[str, Any]) -> tuple[str, str]:
 
 def test_peers_write_read_and_stage(build_folder: Path, matrix: dict[str, Any]) -> None:
     a, b = peers(matrix)
-    cells = [f"{a}:{b}", f"{a}:{b}@{b}", f"{a}:{b}/sm", f"{a}:{b}/staged", f"{a}:{b}+{b}:{a}", f"{a}:{b}"]
+    cells = [f"{a}:{b}", f"{a}:{b}@{b}", f"{a}:{b}/sm", f"{a}:{b}/staged", f"{a}:{b}+{b}:{a}"]
     code, document, stderr = copy(build_folder, *cells)
     assert code == 0, (document.get("skipped"), document.get("failed"), stderr)
     if document["skipped"]:
         pytest.skip(document["skipped"][0]["reason"])
     rates = [result["total"]["median"] for result in document["results"]]
-    direct, read, kernel, staged, both, again = rates
+    direct, read, kernel, staged, both = rates
     assert all(result["verified"] for result in document["results"])
     assert staged < 0.5 * min(direct, read, kernel) or not document["node"]["peers"], "staged goes through the host"
-    assert direct == pytest.approx(again, rel=0.02), "peer access is given back after a staged cell"
+    steady = document["results"][0]["total"]["steadiness"]
+    assert steady > 0.98, "its visits lie between those of the staged cell: peer access is given back"
     assert both > 1.5 * direct or not document["node"]["peers"]
     for result in document["results"]:
         for flow in result["flows"]:

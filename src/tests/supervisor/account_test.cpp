@@ -55,6 +55,35 @@ TEST(Account, WhatWasUnderWayIsGivenUpAndTheRestIsLeft) {
     EXPECT_NE(told.account.text(2).find(R"("skipped": [{"cell": "n0:g2", "code": "interrupted")"), std::string::npos);
 }
 
+TEST(Account, VisitsThatWereMadeStandWhereTheNextProcessCannotGoOn) {
+    Told told({"n0:g0", "n0:g1", "n0:g2"});
+    CellResult visited = result("n0:g0");
+    visited.visits = {{0, 0, 1}};
+    visited.converged = true;
+    told.session.so_far["n0:g0"] = {visited};
+    told.under_way("n0:g1");
+    told.account.give_up("error", "killed", true);
+    told.account.begin_again();
+    told.account.take({told::skipped, {"n0:g0", "budget", "the budget was used up before it was measured"}});
+    told.account.skip_rest("interrupted", "ended by a signal");
+    const std::string text = told.account.text(2);
+    EXPECT_NE(text.find(R"("results": [{"quantity": "copy", "cell": "n0:g0")"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("converged": false)"), std::string::npos) << "more visits were due: " << text;
+    EXPECT_NE(text.find(R"("skipped": [{"cell": "n0:g2")"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("interrupted": true)"), std::string::npos) << text;
+}
+
+TEST(Account, AnInterruptedCellKeepsItsVisitsAndTheRunIsNotGreen) {
+    Told told({"n0:g0"});
+    CellResult visited = result("n0:g0");
+    visited.visits = {{0, 0, 1}};
+    told.session.so_far["n0:g0"] = {visited};
+    told.under_way("n0:g0");
+    told.account.give_up("interrupted", "whoever started it is gone", false);
+    EXPECT_EQ(told.account.exit_code(), 3);
+    EXPECT_NE(told.account.text(2).find(R"("skipped": [])"), std::string::npos) << told.account.text(2);
+}
+
 TEST(Account, SeveralResultsOfACellAnswerItAlone) {
     Told told({"n0:g0", "n0:g1"});
     told.under_way("n0:g0");
