@@ -6,7 +6,7 @@ import math
 
 from .metric import MADE_OF_OTHERS, AnyMetric, SubjectMetric
 
-#: Samples of a figure that did not settle: of fewer nothing says how far it may be off.
+#: Samples of a cell that did not settle: of fewer nothing says how far it may be off.
 _LEAST = 3
 #: Documents have seven digits.
 _ROUNDING = 1e-6
@@ -32,11 +32,7 @@ def fault(metric: AnyMetric) -> str | None:
             return f"it lies outside its own interval, {_numbers(low, high)}"
     if metric.least is not None and metric.most is not None and not _within(metric.value, metric.least, metric.most):
         return f"it lies outside its own samples, {_numbers(metric.least, metric.most)}"
-    if (
-        not metric.converged
-        and (span(metric) is None or (metric.n or _LEAST) < _LEAST)
-        and metric.quantity not in MADE_OF_OTHERS
-    ):
+    if not metric.converged and (span(metric) is None or _too_few(metric)) and metric.quantity not in MADE_OF_OTHERS:
         return "it did not settle, and no interval says how far it may be off"
     if metric.verified is None and _to_be_verified(metric):
         return "whether the data arrived intact was not looked at"
@@ -49,6 +45,11 @@ def span(metric: AnyMetric) -> tuple[float, float] | None:
     if metric.ci is not None:
         return metric.ci
     return None if metric.least is None or metric.most is None else (metric.least, metric.most)
+
+
+def _too_few(metric: AnyMetric) -> bool:
+    """Of a cell broken off within its first visit; runs of other programs are few and whole."""
+    return not isinstance(metric, SubjectMetric) and metric.n is not None and metric.n < _LEAST
 
 
 def _to_be_verified(metric: AnyMetric) -> bool:

@@ -457,3 +457,12 @@ def test_what_no_link_carries_is_not_green(value: float, wanted: str) -> None:
         assert found["reasons"][0].startswith(
             f"GPU 0, host to device from NUMA node 0: {value:.4g} GB/s, above what its link can carry, 58.4"
         )
+
+
+@pytest.mark.parametrize(("samples", "word"), [(1, "INDETERMINATE"), (6, "FAIL")])
+def test_a_sample_or_two_that_did_not_settle_fail_nobody(samples: int, word: str) -> None:
+    raw = document({f"n0:g{i}": 55.5 for i in range(4)}).raw
+    raw["results"][1]["converged"] = False
+    raw["results"][1]["flows"][0]["rate"] = rate(20.0, n=samples)
+    found = judged(measurement.document.from_raw(raw))
+    assert [m["verdict"] for m in found["metrics"] if m["subject"] == "n0:g1" and m["unit"] == "GB/s"] == [word]
