@@ -212,6 +212,10 @@ private:
 
 }  // namespace
 
+bool is_shared_by_tasks(const Cell& cell) {
+    return std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.tasks > 1; });
+}
+
 std::set<int> gpus_of(const Cell& cell) {
     std::set<int> found;
     for (const Flow& flow : cell.flows)

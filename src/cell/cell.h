@@ -63,6 +63,9 @@ struct Cell {
     std::string text() const;
 };
 
+// Whether tasks share one of a cell's flows (/xK).
+bool is_shared_by_tasks(const Cell& cell);
+
 // The GPUs at the ends of a cell's flows.
 std::set<int> gpus_of(const Cell& cell);
 

@@ -9,8 +9,7 @@ VisitsFor visits_for(const Cell& cell, const Policy& policy) {
     const int most = policy.most_visits;
     if (policy.latency) return {std::min(least + 1, most), std::min(least + 3, most), 0.03};
     if (!policy.sizes.empty()) return {std::min(2, most), std::min(2, most), 0.01};
-    if (std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.tasks > 1; }))
-        return {least, least, 0.01};
+    if (is_shared_by_tasks(cell)) return {least, least, 0.01};
     const bool by_cores =
         std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_stream_flow(); });
     if (cell.flows.size() > 1 || by_cores) return {least, std::min(least + 2, most), 0.01};

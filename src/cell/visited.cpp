@@ -8,17 +8,6 @@ namespace {
 
 constexpr double rounding = 0.02;  // above a ceiling
 
-// What tasks share, or a kernel's passes, is told by medians: where they compete there is no level that a path reaches.
-bool has_plateau(const CellResult& result) {
-    return std::all_of(result.cell.flows.begin(), result.cell.flows.end(), [](const Flow& flow) { return flow.tasks == 1; });
-}
-
-Summary joined(const Summary& known, const Summary& more, const std::vector<Visit>& visits) {
-    std::vector<double> samples = known.samples;
-    samples.insert(samples.end(), more.samples.begin(), more.samples.end());
-    return summarise(std::move(samples), visits);
-}
-
 Best best_of(const CellResult& result) { return result.unit == std::string("us") ? Best::lowest : Best::highest; }
 
 void add_flow(FlowResult& known, FlowResult&& more, const std::vector<Visit>& visits) {
@@ -34,11 +23,7 @@ void add_flow(FlowResult& known, FlowResult&& more, const std::vector<Visit>& vi
 }
 
 void add_aggressors(std::vector<AggressorRate>& known, const std::vector<AggressorRate>& more) {
-    for (std::size_t i = 0; i < known.size() && i < more.size(); ++i) {
-        std::vector<double> samples = known[i].rate.samples;
-        samples.insert(samples.end(), more[i].rate.samples.begin(), more[i].rate.samples.end());
-        known[i].rate = summarise(std::move(samples));
-    }
+    for (std::size_t i = 0; i < known.size() && i < more.size(); ++i) known[i].rate = joined(known[i].rate, more[i].rate, {});
 }
 
 void add(CellResult& known, CellResult&& more) {
@@ -46,7 +31,8 @@ void add(CellResult& known, CellResult&& more) {
     known.visits.insert(known.visits.end(), more.visits.begin(), more.visits.end());
     known.total = joined(known.total, more.total, known.visits);
     for (std::size_t i = 0; i < known.flows.size(); ++i) add_flow(known.flows[i], std::move(more.flows[i]), known.visits);
-    if (has_plateau(known)) {
+    // What tasks share is told by medians: where they compete there is no level that a path reaches.
+    if (!is_shared_by_tasks(known.cell)) {
         known.total.plateau = plateau_of(known.total, known.visits, best);
         if (known.flows.size() == 1) {
             std::optional<Plateau>& plateau = known.total.plateau;

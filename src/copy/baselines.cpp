@@ -33,10 +33,8 @@ const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Polic
         run_checked({checked_mover(routes[0], chunk, 0)}, window_policy(policy, length), seconds, nullptr);
     checked.require();
     const WindowOutcome& moved = checked.moved;
-    std::vector<double> samples = solo.rate.samples;
-    samples.insert(samples.end(), moved.rates[0].samples.begin(), moved.rates[0].samples.end());
     solo.visits.push_back({moved.begin, moved.end, moved.rates[0].n()});
-    solo.rate = summarise(std::move(samples), solo.visits);
+    solo.rate = joined(solo.rate, moved.rates[0], solo.visits);
     solo.round = round;
     return solo.rate;
 }

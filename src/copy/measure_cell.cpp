@@ -132,8 +132,7 @@ public:
 private:
     // What tasks share is compared with what one has alone, in the same rounds.
     static int round_of(const Cell& cell, const Policy& policy, int round) {
-        const bool shared = std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.tasks > 1; });
-        return shared ? round : std::min(round, policy.solo_visits - 1);
+        return is_shared_by_tasks(cell) ? round : std::min(round, policy.solo_visits - 1);
     }
 
     const Cell& cell_;

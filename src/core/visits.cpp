@@ -76,6 +76,12 @@ Summary summarise(std::vector<double> samples, const std::vector<Visit>& visits)
     return summary;
 }
 
+Summary joined(const Summary& known, const Summary& more, const std::vector<Visit>& visits) {
+    std::vector<double> samples = known.samples;
+    samples.insert(samples.end(), more.samples.begin(), more.samples.end());
+    return summarise(std::move(samples), visits);
+}
+
 std::optional<Plateau> plateau_of(const Summary& rate, const std::vector<Visit>& visits, Best best) {
     const bool highest = best == Best::highest;
     std::vector<double> reached = levels(rate.samples, visits, highest ? upper_of_visit : 1 - upper_of_visit);

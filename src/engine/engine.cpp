@@ -141,7 +141,7 @@ WindowOutcome run_window(Engine& engine, const Policy& policy, double seconds, c
     engine.stop();
     engine.require();
     for (const FlowThread& thread : threads) outcome.cpus.push_back(thread.cpus());
-    // A window whose samples were made longer may end with fewer of them than the first look has: that is a figure.
+    // A window whose samples were made longer may end with fewer of them: that is a figure.
     if (interrupted() && outcome.total.n() < policy.samples) throw Prevented("interrupted", "interrupted while it was measured");
     if (!outcome.rates.empty()) return outcome;
     throw Prevented("budget", "too little moved in " + std::to_string(seconds) + " s to tell a rate");

@@ -104,7 +104,7 @@ struct WindowOutcome : WindowSamples {
     std::vector<std::vector<int>> cpus;  // each thread's binding in effect
 };
 
-// Runs the engine until the medians of every flow and of their sum are known well enough, at most `seconds` (see Sampling).
+// Runs the engine until there are `policy.samples` samples, at most `seconds` (see Sampling).
 // `under_load` is called once, while all move. Throws what a thread threw, and Prevented where there was too little for a rate.
 WindowOutcome run_window(Engine& engine, const Policy& policy, double seconds, const std::function<void()>& under_load);
 

@@ -93,6 +93,7 @@ namespace {
 struct OpenCell {
     const Cell* cell;
     double visited = -INFINITY;  // when the last visit ended
+    bool is_finished = false;
 };
 
 // Waits until a cell that was visited a moment ago may be visited again.
@@ -101,29 +102,28 @@ void await_turn(double time, double end) {
         std::this_thread::sleep_for(std::chrono::duration<double>(std::min(turn_glance, time - now())));
 }
 
-// Visits a cell once more. Whether it is open still.
-bool visit_again(OpenCell& open, const Policy& policy, double seconds, double end, Session& session, const Visiting& visiting) {
+// Visits a cell once more, and finishes it where that was the last visit.
+void visit_again(OpenCell& open, const Policy& policy, double seconds, double end, Session& session, const Visiting& visiting) {
     const std::string text = open.cell->text();
     std::vector<CellResult>& known = session.so_far[text];
     const bool late = !known.empty() && known.front().visits.size() >= static_cast<std::size_t>(policy.least_visits);
     await_turn(open.visited + (late ? policy.later_visits : policy.between_visits), end);
-    bool is_open = false;
+    open.is_finished = true;
     enter(*open.cell, session, [&] {
         try {
             add_visit(known, visit(seconds, visiting));
-            is_open = !is_visited_enough(known, policy);
+            open.is_finished = is_visited_enough(known, policy);
         } catch (const Prevented& why) {
             if (known.empty()) throw;
             for (CellResult& result : known) result.cut_short = CutShort{why.code, why.what()};
             session.interrupted = session.interrupted || why.code != "budget";
         }
-        if (is_open) return std::vector<CellResult>{};
+        if (!open.is_finished) return std::vector<CellResult>{};
         for (CellResult& result : known) result.converged = result.converged && is_settled(result, policy);
         return std::move(known);
     });
     open.visited = now();
-    if (!is_open) session.so_far.erase(text);
-    return is_open && session.spent.empty();
+    if (open.is_finished) session.so_far.erase(text);
 }
 
 }  // namespace
@@ -135,23 +135,18 @@ void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, dou
     std::vector<OpenCell> open;
     for (const Cell& cell : cells) open.push_back({&cell});
     for (int round = 0; !open.empty(); ++round) {
-        double heavy = 0;
-        for (const OpenCell& one : open) heavy += weight(*one.cell);
-        Budget budget(policy.budget, begin, heavy);
-        std::vector<std::size_t> left;
+        const double all = std::accumulate(open.begin(), open.end(), 0.0,
+                                           [](double sum, const OpenCell& one) { return sum + weight(*one.cell); });
+        Budget budget(policy.budget, begin, all);
         std::size_t done = 0;
         for (const std::size_t i : order_of_round(open.size(), round)) {
             const Cell& cell = *open[i].cell;
             const double seconds = budget.share(weight(cell));
             const std::string words = round == 0 ? cell.text() : cell.text() + ", visit " + std::to_string(round + 1);
             progress({done++, open.size(), words, {cell.text()}});
-            if (visit_again(open[i], policy, seconds, end, session, [&](double most) { return visiting(cell, most, round); }))
-                left.push_back(i);
+            visit_again(open[i], policy, seconds, end, session, [&](double most) { return visiting(cell, most, round); });
         }
-        std::sort(left.begin(), left.end());
-        std::vector<OpenCell> still;
-        for (const std::size_t i : left) still.push_back(open[i]);
-        open = std::move(still);
+        open.erase(std::remove_if(open.begin(), open.end(), [](const OpenCell& one) { return one.is_finished; }), open.end());
     }
 }
 

@@ -1,16 +1,14 @@
 #include "supervisor/gpu_watch.h"
 
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 
 #include "core/clock.h"
-#include "core/error.h"
 #include "core/message.h"
+#include "supervisor/child.h"
 
 namespace nearfar {
 namespace {
@@ -43,30 +41,14 @@ void answer(LineChannel& channel) {
 }  // namespace
 
 GpuWatch::GpuWatch() {
-    std::pair<int, int> ends;
-    try {
-        ends = connected_sockets();
-    } catch (const Prevented&) {
-        return;
-    }
-    channel_.emplace(ends.first);
-    std::fflush(nullptr);
-    const pid_t parent = getpid();
-    process_ = fork();
-    if (process_ == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(1);
-        channel_->close();
+    process_ = start_child(channel_, [](LineChannel& channel) {
         for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);  // it ends with its parent
-        LineChannel channel(ends.second);
         try {
             answer(channel);
         } catch (const std::exception&) {
             _exit(1);
         }
-        _exit(0);
-    }
-    close(ends.second);
+    });
 }
 
 GpuWatch::~GpuWatch() {

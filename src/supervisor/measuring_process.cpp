@@ -1,6 +1,5 @@
 #include "supervisor/measuring_process.h"
 
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +10,7 @@
 #include <cstdlib>
 
 #include "core/clock.h"
-#include "core/error.h"
+#include "supervisor/child.h"
 
 namespace nearfar {
 namespace {
@@ -30,30 +29,13 @@ void tell_cpu_limit_apart() {
 }  // namespace
 
 bool MeasuringProcess::start(const std::function<void(const Send& send)>& body) {
-    std::pair<int, int> ends;
-    try {
-        ends = connected_sockets();
-    } catch (const Prevented&) {
-        return false;
-    }
-    channel_.emplace(ends.first);
-    std::fflush(nullptr);
-    const pid_t parent = getpid();
-    process_ = fork();
-    if (process_ == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(1);
-        channel_->close();
+    process_ = start_child(channel_, [&](const LineChannel& channel) {
         tell_cpu_limit_apart();
         for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_DFL);
-        const LineChannel channel(ends.second);
         body([&](const Message& message) { channel.send(message.line()); });
         std::fflush(nullptr);
         std::exit(0);
-    }
-    const int error = errno;
-    ::close(ends.second);
-    errno = error;
+    });
     return process_ > 0;
 }
 

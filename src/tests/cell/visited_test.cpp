@@ -59,7 +59,7 @@ std::vector<CellResult> driven_by(int cpu, double microseconds) {
     return {result};
 }
 
-TEST(TriedCpus, ALatencysCpusAreThoseOfItsBestVisit) {
+TEST(Visited, ALatencysCpusAreThoseOfItsBestVisit) {
     std::vector<CellResult> known;
     const double times[] = {10, 36, 35, 30, 11};  // the fourth is better than the median of those before
     for (int cpu = 0; cpu < 5; ++cpu) add_visit(known, driven_by(cpu, times[cpu]));
