@@ -1,0 +1,118 @@
+"""The word on one figure: what it is beside its reference and the node's past, with the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from nearfar.base import NOT_JUDGED
+from nearfar.measurement import CELL_QUANTITIES, MADE_OF_OTHERS, RATIO_UNIT, AnyMetric, SubjectMetric, consistency
+from nearfar.topology import LOCAL_CLASS, Node
+from nearfar.verdict.references import Reference, figure
+
+from . import plausibility
+from .baseline import Baseline, worse
+from .plausibility import ABOVE_LINK
+from .words import amount, bound_words, describe, interval
+
+
+def unsound(metric: AnyMetric, node: Node | None) -> str | None:
+    """Why a figure is none, whatever it should be; None where it is one."""
+    if not math.isfinite(metric.value) or (metric.value <= 0 and metric.quantity in CELL_QUANTITIES):
+        return f"{metric.value:g} is no figure"
+    # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
+    if metric.verified is False:
+        return "the data that arrived was not verified"
+    wrong = consistency.fault(metric)
+    if wrong is not None:
+        return f"{amount(metric)}: {wrong}"
+    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
+        what = "memory" if metric.path_class == LOCAL_CLASS else "link"
+        carries = f"above what its {what} can carry, {figure(metric.ceiling, metric.unit)}"
+        return f"{amount(metric)}, {carries}: not all was moved, or the {what} is another"
+    impossible = plausibility.fault(metric, node)
+    return None if impossible is None else f"{amount(metric)}, {impossible}"
+
+
+def _verdict(
+    metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None
+) -> tuple[str, str | None]:
+    what = describe(metric)
+    wrong = unsound(metric, node)
+    if wrong is not None:
+        return "INDETERMINATE", f"{what}: {wrong}"
+    if reference is None or reference.boundless:
+        why = "no reference" if reference is None else f"its {reference.origin} reference has no bound"
+        # Figures that are made of others, and parts of 1, explain; what they are made of is judged.
+        explains = metric.quantity in MADE_OF_OTHERS or metric.unit == RATIO_UNIT
+        word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
+        return word, f"{what}: {amount(metric)}, not judged: {why}"
+    span = None if metric.converged else consistency.span(metric)
+    for bound, below in ((reference.lowest, True), (reference.highest, False)):
+        if bound is None:
+            continue
+        outside = metric.value < bound if below else metric.value > bound
+        if span is not None and span[0] < bound < span[1]:
+            held = "interval" if metric.ci else "samples"
+            holds = "holds" if metric.ci else "hold"
+            between = interval(span, metric.unit)
+            words = f"did not settle: its {held} {between} {holds} the bound {figure(bound, metric.unit)}"
+            return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
+        if outside:
+            expected = bound_words(reference, below)
+            if below and reference.degraded_words:
+                expected = f"{reference.degraded_words}; below {figure(bound, reference.unit)} it is broken"
+            return "FAIL", f"{what}: {amount(metric)}, expected {expected}"
+    if reference.degraded_below is not None and metric.value < reference.degraded_below:
+        return (
+            "DEGRADED",
+            f"{what}: {amount(metric)}, expected {reference.degraded_words or bound_words(reference, True)}",
+        )
+    if reference.origin == "siblings" and acceptance:
+        return "INDETERMINATE", f"{what}: {amount(metric)}, like its siblings, which alone accept nothing"
+    return "PASS", None
+
+
+def word(
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None
+) -> tuple[str, str | None]:
+    """The verdict by the reference; what passes it may be worse than it was."""
+    verdict, reason = _verdict(metric, reference, acceptance, node)
+    before = past.get(metric.name)
+    if verdict not in ("PASS", NOT_JUDGED) or before is None or not worse(metric, before):
+        return verdict, reason
+    words = f"{amount(metric)}, worse than its own past: {before.words(metric.unit)}"
+    return "DEGRADED", f"{describe(metric)}: {words}"
+
+
+def other_direction(
+    metric: AnyMetric,
+    metrics: Sequence[AnyMetric],
+    references: Mapping[str, Reference | None],
+    past: Mapping[str, Baseline],
+    node: Node | None,
+) -> str:
+    """What the opposite direction of a host path says: a direction alone points at another part than both."""
+    if isinstance(metric, SubjectMetric) or metric.quantity == "ratio" or metric.total:
+        return ""
+    flow = metric.flow or metric.cell.flows[0]
+    if flow.kind != "host":
+        return ""
+    for other in metrics:
+        if isinstance(other, SubjectMetric):
+            continue
+        beside = other.flow or other.cell.flows[0]
+        same_path = (beside.numa_node, beside.gpus, beside.options) == (flow.numa_node, flow.gpus, flow.options)
+        same_load = other.cell == metric.cell or (other.cell.lone and metric.cell.lone)
+        if (
+            same_path
+            and same_load
+            and not other.total
+            and other.quantity == metric.quantity
+            and beside.direction != flow.direction
+        ):
+            verdict, _ = word(other, references.get(other.name), past, False, node)
+            if verdict == NOT_JUDGED:
+                return ""
+            return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
+    return ""
