@@ -51,8 +51,8 @@ QUESTION = Question(
     cells=one_for_each_gpu,
     levels=(NIGHTLY, ACCEPT),
     order=10,
-    options=("--budget", "1"),
+    options=("--visits", "1"),
     counts_gpus=True,
-    # A second of copying loads the links and measures nothing.
+    # It loads the links and measures nothing.
     figures=lambda document, node: [],
 )

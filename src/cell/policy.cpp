@@ -5,6 +5,7 @@
 namespace nearfar {
 
 VisitsFor visits_for(const Cell& cell, const Policy& policy) {
+    if (policy.visits > 0) return {policy.visits, policy.visits, 0.01};
     const int least = policy.least_visits;
     const int most = policy.most_visits;
     if (policy.latency) return {std::min(least + 1, most), std::min(least + 3, most), 0.03};

@@ -35,11 +35,11 @@ struct Policy {
     std::size_t samples = 6;         // in a visit to a cell, or in a window
     double sample_seconds = 0.0105;  // of a sample
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
+    int visits = 0;                  // to each cell; 0: as visits_for says
     int least_visits = 3;            // to a cell; see visits_for
     int most_visits = 8;
     int solo_visits = 1;           // rounds in which the baselines of flows that compete are measured
     double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
-    double later_visits = 0.5;     // likewise, from least_visits on
 };
 
 // Lone copies until three visits agree. What flows that compete, or cores, reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies

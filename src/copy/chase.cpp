@@ -12,8 +12,8 @@
 namespace nearfar {
 namespace {
 
-constexpr std::uint32_t short_run = 1000;
-constexpr std::uint32_t long_run = 9000;
+constexpr std::uint32_t short_run = 300;
+constexpr std::uint32_t long_run = 2300;
 
 constexpr std::size_t host_cache_line = 64;
 

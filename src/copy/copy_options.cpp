@@ -22,6 +22,8 @@ const HelpText text{
     "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n"};
 
+constexpr double between_latencies = 0.1;  // seconds: each visit is by another CPU, which counts for more than the moment
+
 Cell read_aggressor(const std::string& cell) {
     try {
         return parse_cell(cell);
@@ -62,6 +64,7 @@ CommandLine parse_copy_options(int argc, char** argv) {
     CommandLine line = parse_command_line(argc, argv, table);
     if (line.policy.quick && (line.policy.latency || !line.policy.sizes.empty()))
         throw WrongUse("--quick is for rates at the usual size: not beside --sizes or --latency");
+    if (line.policy.latency) line.policy.between_visits = between_latencies;
     return line;
 }
 

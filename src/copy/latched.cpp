@@ -14,9 +14,6 @@ namespace {
 constexpr int most_queued = 64;  // a deep queue behind a closed latch can block the host for ever
 constexpr int most_attempts = 8;
 
-// The kernel looks at it meanwhile.
-void open_latch(LatchFlag& flag) { __atomic_store_n(&flag.open, 1, __ATOMIC_RELEASE); }
-
 bool agree(double a, double b, double c, double within) {
     const double low = std::min({a, b, c});
     const double high = std::max({a, b, c});
@@ -29,9 +26,7 @@ bool can_be_latched(const Cell& cell) {
     return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
 }
 
-LatchedSampler::LatchedSampler(Route& route, std::size_t bytes, const Policy& policy)
-    : route_(route), bytes_(bytes), policy_(policy) {
-    route.begin_series(bytes, 1);
+Latch::Latch(const Route& route) {
     route.make_current();
     check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), sizeof *flag_, cudaHostAllocMapped), "the latch's flag");
     check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&flag_device_), flag_, 0), "the latch's flag");
@@ -39,31 +34,43 @@ LatchedSampler::LatchedSampler(Route& route, std::size_t bytes, const Policy& po
     check(cudaEventCreate(&stop_), "cudaEventCreate");
 }
 
-LatchedSampler::~LatchedSampler() {
-    if (flag_ != nullptr) open_latch(*flag_);
+Latch::~Latch() {
+    if (flag_ != nullptr) open();
     if (start_ != nullptr) cudaEventDestroy(start_);
     if (stop_ != nullptr) cudaEventDestroy(stop_);
     if (flag_ != nullptr) cudaFreeHost(flag_);
 }
 
+void Latch::close(cudaStream_t stream, double longest_seconds) {
+    flag_->open = 0;
+    flag_->timed_out = 0;
+    queue_latch(flag_device_, longest_seconds, stream);
+}
+
+// The kernel looks at it meanwhile.
+void Latch::open() { __atomic_store_n(&flag_->open, 1, __ATOMIC_RELEASE); }
+
+LatchedSampler::LatchedSampler(Route& route, Latch& latch, std::size_t bytes, const Policy& policy)
+    : route_(route), latch_(latch), bytes_(bytes), policy_(policy) {
+    route.begin_series(bytes, 1);
+}
+
 double LatchedSampler::sample(int copies, const std::function<void()>& under_load) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        flag_->open = 0;
-        flag_->timed_out = 0;
         route_.begin_lap();
-        queue_latch(flag_device_, policy_.latch_seconds, route_.stream());
-        check(cudaEventRecord(start_, route_.stream()), "cudaEventRecord");
+        latch_.close(route_.stream(), policy_.latch_seconds);
+        check(cudaEventRecord(latch_.start(), route_.stream()), "cudaEventRecord");
         route_.queue_copies(copies, policy_.sizes.empty());  // at a size, what each copy costs to start is part of the rate
-        check(cudaEventRecord(stop_, route_.stream()), "cudaEventRecord");
-        const bool hidden = !has_happened(start_);
-        open_latch(*flag_);
+        check(cudaEventRecord(latch_.stop(), route_.stream()), "cudaEventRecord");
+        const bool hidden = !has_happened(latch_.start());
+        latch_.open();
         if (under_load) under_load();
-        check(cudaEventSynchronize(stop_), "waiting for copies");
+        check(cudaEventSynchronize(latch_.stop()), "waiting for copies");
         float milliseconds = 0;
-        check(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
+        check(cudaEventElapsedTime(&milliseconds, latch_.start(), latch_.stop()), "cudaEventElapsedTime");
         route_.verify_lap();
         route_.make_current();
-        if (!hidden || flag_->timed_out != 0) continue;
+        if (!hidden || latch_.has_timed_out()) continue;
         return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
     }
     throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
@@ -82,9 +89,9 @@ double LatchedSampler::warm_up(double seconds, const std::function<void()>& unde
     return last;
 }
 
-LatchedSampler::Outcome LatchedSampler::measure(double seconds, const std::function<void()>& under_load) {
+LatchedSampler::Outcome LatchedSampler::measure(double seconds, bool is_warm, const std::function<void()>& under_load) {
     const double end = now() + seconds;
-    const double rate = warm_up(seconds / 2, under_load);
+    const double rate = is_warm ? sample(1, under_load) : warm_up(seconds / 2, under_load);
     const double one_copy = static_cast<double>(bytes_) / (rate * 1e9);
     const int copies = std::clamp(static_cast<int>(std::lround(policy_.sample_seconds / one_copy)), 1, most_queued);
     std::vector<double> samples;

@@ -13,13 +13,31 @@ namespace nearfar {
 // Whether nothing that the cell queues waits for the stream while the queue is filled: behind a latch that would never end.
 bool can_be_latched(const Cell& cell);
 
+// What holds a stream until everything is queued, and the events around what is queued, on the GPU that drives a route.
+class Latch {
+public:
+    explicit Latch(const Route& route);
+    ~Latch();  // opens it
+    Latch(const Latch&) = delete;
+    Latch& operator=(const Latch&) = delete;
+
+    void close(cudaStream_t stream, double longest_seconds);
+    void open();
+    bool has_timed_out() const { return flag_->timed_out != 0; }
+    cudaEvent_t start() const { return start_; }
+    cudaEvent_t stop() const { return stop_; }
+
+private:
+    LatchFlag* flag_ = nullptr;  // as the host addresses it
+    LatchFlag* flag_device_ = nullptr;
+    cudaEvent_t start_ = nullptr;
+    cudaEvent_t stop_ = nullptr;
+};
+
 class LatchedSampler {
 public:
     // Copies of `bytes`, at most the route's, all to one place, poisoned now. That none of a sample's is left out is seen between the samples.
-    LatchedSampler(Route& route, std::size_t bytes, const Policy& policy);
-    ~LatchedSampler();
-    LatchedSampler(const LatchedSampler&) = delete;
-    LatchedSampler& operator=(const LatchedSampler&) = delete;
+    LatchedSampler(Route& route, Latch& latch, std::size_t bytes, const Policy& policy);
 
     struct Outcome {
         Summary rate;
@@ -27,18 +45,16 @@ public:
         bool complete = false;  // all samples that were asked for
     };
 
-    // Takes `policy.samples` samples in at most about `seconds`; one at least. `under_load` is called once, while copies are under way.
+    // Takes `policy.samples` samples in at most about `seconds`; one at least. `is_warm`: copies on the route have just gone before.
+    // `under_load` is called once, while copies are under way.
     // The calling thread is the one that drives. Throws Prevented where it was interrupted before the first.
-    Outcome measure(double seconds, const std::function<void()>& under_load);
+    Outcome measure(double seconds, bool is_warm, const std::function<void()>& under_load);
 
 private:
     Route& route_;
+    Latch& latch_;
     std::size_t bytes_;
     const Policy& policy_;
-    LatchFlag* flag_ = nullptr;  // as the host addresses it
-    LatchFlag* flag_device_ = nullptr;
-    cudaEvent_t start_ = nullptr;
-    cudaEvent_t stop_ = nullptr;
 
     // Rate of `copies` copies in GB/s.
     double sample(int copies, const std::function<void()>& under_load);

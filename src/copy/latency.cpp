@@ -18,7 +18,7 @@ namespace nearfar {
 namespace {
 
 constexpr std::size_t tiny_copy = 8;
-constexpr int calls_a_sample = 300;
+constexpr int calls_a_sample = 100;
 constexpr double microsecond = 1e-6;
 constexpr std::size_t cpus_tried = 4;
 

@@ -41,18 +41,20 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
                                     : plan_routes(cell.flows[0], keys, setting.buffers, setting.node, setting.gpus, 1);
     Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
-    const std::vector<std::size_t> sizes = policy.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy.sizes;
+    std::vector<std::size_t> sizes = policy.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy.sizes;
+    std::sort(sizes.rbegin(), sizes.rend());  // the largest wakes the link
     const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
     Policy of_size = policy;
     if (!policy.sizes.empty()) of_size.sample_seconds /= 2;  // there are many
     std::vector<CellResult> results;
     LinkState link;
+    Latch latch(route);
     for (const std::size_t bytes : sizes) {
         if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
         const double begin = now();
-        LatchedSampler sampler(route, bytes, of_size);
+        LatchedSampler sampler(route, latch, bytes, of_size);
         const double poisoned = now();
-        const LatchedSampler::Outcome outcome = sampler.measure(share, [&] {
+        const LatchedSampler::Outcome outcome = sampler.measure(share, !results.empty(), [&] {
             if (results.empty()) link = setting.watch.look(route.gpu());
         });
         const double measured = now();
@@ -68,6 +70,7 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
         result.flows.push_back(flow_result(route, outcome.rate, cpus, link, setting.gpus));
         results.push_back(std::move(result));
     }
+    std::reverse(results.begin(), results.end());
     return results;
 }
 

@@ -106,8 +106,7 @@ void await_turn(double time, double end) {
 void visit_again(OpenCell& open, const Policy& policy, double seconds, double end, Session& session, const Visiting& visiting) {
     const std::string text = open.cell->text();
     std::vector<CellResult>& known = session.so_far[text];
-    const bool late = !known.empty() && known.front().visits.size() >= static_cast<std::size_t>(policy.least_visits);
-    await_turn(open.visited + (late ? policy.later_visits : policy.between_visits), end);
+    await_turn(open.visited + policy.between_visits, end);
     open.is_finished = true;
     enter(*open.cell, session, [&] {
         try {

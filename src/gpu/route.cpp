@@ -103,11 +103,11 @@ void Route::begin_series(std::size_t bytes, std::size_t places) {
     series_ = CopySeries(bytes, places, room_, seed_);
     seen_ = 0;
     if (sm_destination_ == nullptr) {
-        fill_pattern(destination_, poison_seed, 0, room_ / word);
+        fill_pattern(destination_, poison_seed, 0, series_.reach() / word);
         return;
     }
     check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
-    queue_fill(sm_destination_, poison_seed, room_ / word, check_stream_);
+    queue_fill(sm_destination_, poison_seed, series_.reach() / word, check_stream_);
     check(cudaStreamSynchronize(check_stream_), "poisoning the destination");
 }
 

@@ -42,7 +42,7 @@ Options table(SaxpyOptions& options) {
          {"--bytes", "SIZE", "of each of a rank's two vectors (default 64MiB)",
           [&options](const std::string& size) { options.bytes = vector_bytes(size); }},
          count_option("--iterations", "in a round (default 20)", options.iterations, most_iterations),
-         count_option("--rounds", "of each binding (default: 6 to 31, until the figures are known within 0.5 %)", options.rounds,
+         count_option("--rounds", "of each binding (default: 6 to 31, until the figures are known within 1 %)", options.rounds,
                       most_rounds),
          count_option("--threads", "of the kernel with --device host (default 1)", options.threads, most_threads),
          switch_option("--oversubscribe", "more ranks than cores", options.oversubscribe),

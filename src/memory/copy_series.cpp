@@ -27,6 +27,11 @@ CopySeries::CopySeries(std::size_t bytes, std::size_t places, std::size_t room, 
       // Fewer than a turn has, so that a step of one turn is never mistaken for another of the next.
       steps_(std::min((pitch_ - bytes) / step_bytes + 1, turn_bytes / step_bytes)), seed_(seed) {}
 
+std::size_t CopySeries::reach() const {
+    const std::size_t of_last = std::min(pitch_, (steps_ - 1) * step_bytes + bytes_ + step_bytes);
+    return ((places_ - 1) * pitch_ + of_last + word - 1) / word * word;
+}
+
 CopyPlace CopySeries::next() {
     if (in_lap_ == most_in_lap()) begin_lap();
     const std::size_t place = in_lap_ % places_;

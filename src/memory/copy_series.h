@@ -51,7 +51,7 @@ struct CopyPlace {
 class CopySeries {
 public:
     CopySeries() = default;
-    // Copies of `bytes` in a destination of `room` bytes, all of it poison; `seed` is the source's, of room for all places and
+    // Copies of `bytes` in a destination of `room` bytes, of which reach() is poison; `seed` is the source's, of room for all places and
     // spare_bytes.
     CopySeries(std::size_t bytes, std::size_t places, std::size_t room, std::uint64_t seed);
 
@@ -61,6 +61,8 @@ public:
     // The next copies, up to most_in_lap(), go on step by step at the start of a place. Only for series of one place.
     void begin_lap();
     std::size_t most_in_lap() const { return places_ * steps_; }
+    // So many bytes of the destination, from its start, are written or compared by any of its copies, however many there are.
+    std::size_t reach() const;
 
     // What the copies of this lap left, and in places that it has not come to yet those of the one before; one page behind the
     // last one too, where no copy came.

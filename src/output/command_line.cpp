@@ -14,6 +14,8 @@
 namespace nearfar {
 namespace {
 
+constexpr int most_visits = 1000;
+
 // The next line up to its comment; false at the end. Looks at each letter as it comes: a device may have no end.
 bool next_line(std::istream& text, const std::string& place, std::string& line) {
     line.clear();
@@ -79,6 +81,8 @@ Options with_cell_options(Options own, CommandLine& line) {
         switch_option("--absent-fails",
                       "a cell that names what this node lacks fails, and the rest is measured (else: wrong use)",
                       line.absent_fails),
+        count_option("--visits", "to each cell, whatever its figures do (default: until the best was reached again, at most 8)",
+                     line.policy.visits, most_visits),
         seconds_option("--budget", "spread so much time over all cells", line.policy.budget)};
     own.insert(own.end(), shared.begin(), shared.end());
     return with_common(std::move(own), line, line.policy.hang_seconds);

@@ -27,7 +27,7 @@ std::vector<CellResult> seen(const Cell& cell, double rate) {
 
 Policy without_pauses() {
     Policy policy;
-    policy.between_visits = policy.later_visits = 0;
+    policy.between_visits = 0;
     return policy;
 }
 

@@ -21,13 +21,13 @@ public:
         : bytes_(bytes), room_(bytes * places + spare_bytes / 8 / step_bytes * step_bytes + step_bytes), moved_(std::move(moved)),
           source_((bytes * places + turn_bytes) / word + 1), destination_(room_ / word + 1), series_(bytes, places, room_, seed) {
         fill_pattern(source_.data(), seed, 0, source_.size());
-        fill_pattern(destination_.data(), poison_seed, 0, destination_.size());
+        fill_pattern(destination_.data(), poison_seed, 0, series_.reach() / word);  // no more is needed
     }
 
     void copy(std::size_t times) {
         for (std::size_t i = 0; i < times; ++i) {
             const CopyPlace place = series_.next();
-            EXPECT_LE(place.to + bytes_, room_);
+            EXPECT_LE(place.to + bytes_, std::min(room_, series_.reach()));
             EXPECT_EQ(place.to % step_bytes, 0U);
             EXPECT_EQ(place.from % word, 0U);
             std::memcpy(at(destination_, place.to), at(source_, place.from), moved_(series_.copies() - 1));
