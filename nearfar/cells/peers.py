@@ -11,6 +11,8 @@ from .notation import Cell, Endpoint, Flow
 
 #: Up to this many GPUs every pair is measured; above, each GPU with one partner of each path class.
 MAX_GPUS = 8
+#: The same of copies with peer access off: through host memory a pair shows what the links of its GPUs to the host do.
+MAX_STAGED = 4
 
 
 def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
@@ -18,32 +20,41 @@ def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     pair once in both directions at once, written.
 
     A pair with a hidden GPU is skipped as ``denied``. With more than ``MAX_GPUS`` GPUs each is measured with the next
-    one of each path class, so that every GPU sends and receives; the other pairs are ``representative``.
+    one of each path class, so that every GPU sends and receives; the other pairs are ``representative``. So are staged
+    copies with more than ``MAX_STAGED`` GPUs.
     """
-    stands_for = _representatives(node)
+    direct, staged = _representatives(node, MAX_GPUS), _representatives(node, MAX_STAGED)
     cells: list[Cell] = []
     skips: list[Skip] = []
     for a, b in _pairs(node.gpus):
         pair = a.index, b.index
         unseen = next((gpu for gpu in (a, b) if not gpu.visible), None)
-        if unseen is not None:
-            skips += [hidden(cell, unseen) for cell in _of_pair(*pair)]
-        elif stands_for[pair] != pair:
-            one, other = stands_for[pair]
-            reason = f"represented by g{one}:g{other} (same path class)"
-            skips += [Skip(cell, reason, "representative") for cell in _of_pair(*pair)]
-        else:
-            cells += _of_pair(*pair)
+        for stands_for, of_pair in ((direct, _direct(*pair)), (staged, _staged(*pair))):
+            if unseen is not None:
+                skips += [hidden(cell, unseen) for cell in of_pair]
+            elif stands_for[pair] != pair:
+                one, other = stands_for[pair]
+                reason = f"represented by g{one}:g{other} (same path class)"
+                skips += [Skip(cell, reason, "representative") for cell in of_pair]
+            else:
+                cells += of_pair
     return cells, skips
 
 
-def _of_pair(a: int, b: int) -> list[Cell]:
-    one, other = Endpoint("g", a), Endpoint("g", b)
-    ways = ((one, other), (other, one))
+def _direct(a: int, b: int) -> list[Cell]:
+    ways = _ways(a, b)
     writes = [Flow(*ends) for ends in ways]
     reads = [Flow(*ends, driver=ends[1]) for ends in ways]
-    staged = [Flow(*ends, staged=True) for ends in ways]
-    return [*(Cell((flow,)) for flow in (*writes, *reads)), Cell(tuple(writes)), *(Cell((flow,)) for flow in staged)]
+    return [*(Cell((flow,)) for flow in (*writes, *reads)), Cell(tuple(writes))]
+
+
+def _staged(a: int, b: int) -> list[Cell]:
+    return [Cell((Flow(*ends, staged=True),)) for ends in _ways(a, b)]
+
+
+def _ways(a: int, b: int) -> tuple[tuple[Endpoint, Endpoint], tuple[Endpoint, Endpoint]]:
+    one, other = Endpoint("g", a), Endpoint("g", b)
+    return (one, other), (other, one)
 
 
 def _pairs(gpus: Iterable[Gpu]) -> list[tuple[Gpu, Gpu]]:
@@ -51,10 +62,10 @@ def _pairs(gpus: Iterable[Gpu]) -> list[tuple[Gpu, Gpu]]:
     return [(a, b) for position, a in enumerate(ordered) for b in ordered[position + 1 :]]
 
 
-def _representatives(node: Node) -> dict[tuple[int, int], tuple[int, int]]:
+def _representatives(node: Node, most: int) -> dict[tuple[int, int], tuple[int, int]]:
     """For each pair of GPUs the one that is measured in its place (itself, where there are few)."""
     pairs = [(a.index, b.index) for a, b in _pairs(node.gpus)]
-    if len(node.gpus) <= MAX_GPUS:
+    if len(node.gpus) <= most:
         return {pair: pair for pair in pairs}
     classes = {pair: peer_class(node, *pair) for pair in pairs}
     order = [gpu.index for gpu in sorted(node.gpus, key=lambda gpu: gpu.index) if gpu.visible]
