@@ -18,6 +18,12 @@ class load_balance_check(launched_check):
     #: :default: ``'default,gpu'``
     bindings = variable(str, value="default,gpu", loggable=True)
 
+    #: Seconds after which no further round begins.
+    #:
+    #: :type: float
+    #: :default: ``4.0``
+    budget = variable(float, value=4.0, loggable=True)
+
     def cells(self, node):
         return self.question.cells(node, bindings=self.bindings)
 
@@ -26,4 +32,4 @@ class load_balance_check(launched_check):
         return len(self.expected.gpus)
 
     def options(self):
-        return ["--binding", self.bindings]
+        return ["--binding", self.bindings, "--budget", f"{self.budget:g}"]
