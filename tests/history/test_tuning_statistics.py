@@ -16,7 +16,10 @@ from nearfar.base.statistics import deviation, spread
 from nearfar.history.tuning import limits, tolerance
 from nearfar.history.tuning.limits import Refusal, TunedLimit
 from nearfar.history.tuning.samples import SLACK, NodeFigure, Pool
+from nearfar.verdict.references import prediction_bound
 
+#: Of a false FAIL, of one of 43 figures.
+CHANCE = prediction_bound.chance(43)
 COVERED = statistics.NormalDist().inv_cdf(0.01)
 
 
@@ -140,7 +143,7 @@ def test_gpus_that_differ_by_their_slot_are_named() -> None:
         for node in range(3)
         for gpu in range(4)
     )
-    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95)
+    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95, CHANCE)
     assert isinstance(found, Refusal)
     assert "near.n0_g2, near.n0_g3 at" in found.why and "near.n0_g0, near.n0_g1 at" in found.why, found.why
 
@@ -155,46 +158,46 @@ def test_nodes_that_merely_differ_are_no_groups_of_figures() -> None:
 
 @pytest.mark.parametrize("kind", SLACK)
 def test_the_limit_is_never_tighter_than_the_slack(kind: str) -> None:
-    found = limits.limit(pool([55.5] * 12, kind, "us" if kind == "latency" else "GB/s"), 0.99, 0.95)
+    found = limits.limit(pool([55.5] * 30, kind, "us" if kind == "latency" else "GB/s"), 0.99, 0.95, CHANCE)
     assert isinstance(found, TunedLimit)
     assert found.bound == pytest.approx(55.5 * (1 + SLACK[kind] * (1 if kind == "latency" else -1)))
-    assert (found.method, found.n, found.provisional) == ("parametric", 12, True)
+    assert (found.method, found.n, found.provisional, found.degraded) == ("parametric", 30, False, None)
 
 
 def test_spread_widens_the_limit_to_the_tolerance() -> None:
     source = random.Random(1)
     values = [source.gauss(100, 3) for _ in range(40)]
-    found = limits.limit(pool(values), 0.99, 0.95)
+    found = limits.limit(pool(values), 0.99, 0.95, CHANCE)
     assert isinstance(found, TunedLimit) and not found.provisional
     k = tolerance.factor(40, 0.99, 0.95)
     expected = statistics.median(values) - k * 1.4826 * deviation(values)
     assert found.bound == pytest.approx(expected, rel=1e-3) and found.bound < 95
-    mirrored = limits.limit(pool([200 - value for value in values], "windowed", "us"), 0.99, 0.95)
+    mirrored = limits.limit(pool([200 - value for value in values], "windowed", "us"), 0.99, 0.95, CHANCE)
     assert isinstance(mirrored, TunedLimit) and mirrored.bound == pytest.approx(200 - expected, rel=1e-3)
 
 
 def test_many_nodes_need_no_distribution() -> None:
     source = random.Random(1)
     values = [100 - source.expovariate(0.5) for _ in range(299)]
-    found = limits.limit(pool(values), 0.99, 0.95)
+    found = limits.limit(pool(values), 0.99, 0.95, CHANCE)
     assert isinstance(found, TunedLimit)
     assert (found.method, found.k, found.bound) == ("order statistic", 1, min(values))
 
 
 def test_a_lone_limit_that_a_lost_lane_would_pass_is_refused() -> None:
     source = random.Random(1)
-    values = [source.gauss(100, 2) for _ in range(12)]
-    found = limits.limit(pool(values, "lone"), 0.99, 0.95)
+    values = [source.gauss(100, 2) for _ in range(40)]
+    found = limits.limit(pool(values, "lone"), 0.99, 0.95, CHANCE)
     assert isinstance(found, Refusal) and "below 0.95 of the median" in found.why
-    assert isinstance(limits.limit(pool(values), 0.99, 0.95), TunedLimit), "of a windowed cell it stands"
+    assert isinstance(limits.limit(pool(values), 0.99, 0.95, CHANCE), TunedLimit), "of a windowed cell it stands"
 
 
 @given(st.floats(0.5, 4000), st.floats(0, 0.3), st.booleans())
 def test_rows_are_never_tighter_than_their_limits(value: float, slack: float, less_is_better: bool) -> None:
     middle = float(f"{value:.4g}")
     bound = middle * (1 + slack) if less_is_better else middle * (1 - slack)
-    limit = TunedLimit(middle, bound, "parametric", 3.0, 40)
-    row = limits.row(("host_device_check", None, "sole.h2d"), limit, "GB/s", less_is_better)
+    limit = TunedLimit(middle, bound, "parametric", 3.0, 40, "GB/s")
+    row = limits.row(("host_device_check", None, "sole.h2d"), limit, less_is_better)
     written = row.upper if less_is_better else row.lower
     assert isinstance(written, float)
     again = middle * (1 + written)
@@ -205,14 +208,14 @@ def test_rows_are_never_tighter_than_their_limits(value: float, slack: float, le
 def test_no_node_counts_twice() -> None:
     """Sixteen figures of two nodes are two, whatever their number."""
     figures = tuple(NodeFigure(f"n{i % 2}", f"g{i}", (55.0, 55.1)) for i in range(16))
-    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95)
-    assert isinstance(found, TunedLimit) and (found.n, found.method) == (2, "slack")
+    found = limits.limit(Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, 0, figures), 0.99, 0.95, CHANCE)
+    assert isinstance(found, TunedLimit) and (found.n, found.method) == (2, "prediction bound")
 
 
 def test_what_is_left_of_figures_that_did_not_settle_is_refused() -> None:
     figures = (NodeFigure("n0", "g0", (55.0, 55.1, 55.2)),)
     for unreliable, refused in ((0, False), (1, True)):
         made = Pool("c", "H200", "near.h2d", "GB/s", "lone", True, "", None, unreliable, figures)
-        found = limits.limit(made, 0.99, 0.95)
+        found = limits.limit(made, 0.99, 0.95, CHANCE)
         assert isinstance(found, Refusal) == refused
     assert isinstance(found, Refusal) and found.why.startswith("1 of its 4 figures did not converge"), found
