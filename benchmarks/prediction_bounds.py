@@ -85,7 +85,9 @@ def chosen(values: list[float], slack: float, p: float) -> float:
     return middle * (1 - prediction_bound.part(slack, n, p, spread, less_is_better=False))
 
 
-def trial(shape: str, n: int, deviation: float, rule: Callable[[list[float]], float], draws: int, seed: int) -> tuple[float, float]:
+def trial(
+    shape: str, n: int, deviation: float, rule: Callable[[list[float]], float], draws: int, seed: int
+) -> tuple[float, float]:
     """The chance of a false FAIL, and the median bound, both over ``draws`` rows."""
     draw, below = SHAPES[shape]
     source = random.Random(seed)
@@ -111,7 +113,9 @@ def main() -> None:
         "Student's t": lambda values: by_student(values, assumed, p),
         "chosen": lambda values: chosen(values, args.slack, p),
     }
-    print(f"{args.figures} figures, {p:.2g} for each; slack {args.slack:g}, assumed spread {assumed:g}; bounds of 1, held above 0.5")
+    print(
+        f"{args.figures} figures, {p:.2g} for each; slack {args.slack:g}, assumed spread {assumed:g}; bounds of 1, held above 0.5"
+    )
     for name, rule in rules.items():
         print(f"\n{name}: false FAILs in {prediction_bound.NODE_NIGHTS} node-nights (median bound)")
         print(f"{'fleet':22} {'spread':>6} " + " ".join(f"{f'n = {n}':>14}" for n in SIZES))
