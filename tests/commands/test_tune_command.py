@@ -385,7 +385,7 @@ def test_the_new_file_stands_in_the_first_directory_of_the_site(world: World, mo
     assert f"{into}: a new file, which stands before {world.file}; that one is then not read\n" in said
     assert f"{into}: written" in said
     assert world.file.read_text() == before, "the file of the other directory is not touched"
-    assert into.read_text().startswith("# Reviewed by Ada.\n") and "degraded: -0.01}" in into.read_text()
+    assert into.read_text().startswith("# Reviewed by Ada.\n") and "degraded: -0.01" in into.read_text()
     code, diff, said = world.tune()
     assert (code, diff) == (0, "") and f"{into}: as it is already" in said and "stands before" not in said
 
