@@ -64,6 +64,7 @@ def _metric(metric: JudgedMetric) -> dict[str, Any]:
             "value": reference.value, "lower": reference.lowest, "upper": reference.highest, "unit": reference.unit,
             "origin": reference.origin, "note": reference.note, "stale": reference.stale,
         },
-        "degraded_below": metric.degraded_below, "past": metric.baseline and dict(vars(metric.baseline)),
+        "degraded_below": metric.degraded_below, "degraded_above": metric.degraded_above,
+        "past": metric.baseline and dict(vars(metric.baseline)),
         "verdict": metric.verdict, "reason": metric.reason,
     }  # fmt: skip

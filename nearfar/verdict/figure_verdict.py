@@ -60,14 +60,16 @@ def _verdict(
             return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
         if outside:
             expected = bound_words(reference, below)
-            if below and reference.degraded_words:
-                expected = f"{reference.degraded_words}; below {figure(bound, reference.unit)} it is broken"
+            second = reference.degraded_below if below else reference.degraded_above
+            if second is not None and reference.degraded_words:
+                beyond = f"{'below' if below else 'above'} {figure(bound, reference.unit)}"
+                expected = f"{reference.degraded_words}; {beyond} it is broken"
             return "FAIL", f"{what}: {amount(metric)}, expected {expected}"
-    if reference.degraded_below is not None and metric.value < reference.degraded_below:
-        return (
-            "DEGRADED",
-            f"{what}: {amount(metric)}, expected {reference.degraded_words or bound_words(reference, True)}",
-        )
+    low = reference.degraded_below is not None and metric.value < reference.degraded_below
+    high = reference.degraded_above is not None and metric.value > reference.degraded_above
+    if low or high:
+        expected = reference.degraded_words or bound_words(reference, low)
+        return "DEGRADED", f"{what}: {amount(metric)}, expected {expected}"
     if reference.origin == "siblings" and acceptance:
         return "INDETERMINATE", f"{what}: {amount(metric)}, like its siblings, which alone accept nothing"
     return "PASS", None

@@ -152,6 +152,7 @@ def _judge_metric(
         baseline=None if before is None else PastRuns(before.median, len(before.values), before.since),
         verdict=verdict, reason=reason,
         plateau=metric.plateau, median=metric.median, steadiness=metric.steadiness,
+        degraded_above=None if reference is None else reference.degraded_above,
     )  # fmt: skip
 
 

@@ -81,6 +81,7 @@ class JudgedMetric:
     median: float | None = None
     steadiness: float | None = None
     looks: tuple[Mapping[str, Any], ...] = ()
+    degraded_above: float | None = None
 
     @property
     def cell(self) -> Cell | None:
@@ -97,7 +98,7 @@ class JudgedMetric:
         """Whether its reference has a bound; without one there is nothing to pass."""
         if self.reference is None:
             return False
-        bounds = self.reference.lowest, self.reference.highest, self.degraded_below
+        bounds = self.reference.lowest, self.reference.highest, self.degraded_below, self.degraded_above
         return any(bound is not None for bound in bounds)
 
     @property

@@ -97,10 +97,17 @@ def test_a_diff_is_shown_and_nothing_written(world: World) -> None:
     code, diff, said = world.tune()
     assert code == 0
     assert diff.startswith(f"--- /dev/null\n+++ {world.file}\n")
-    assert "+    sole.h2d: [55.6, -0.02, null, GB/s]\n" in diff
+    assert "+    budget: {node_nights: 1000, figures: 20}\n" in diff
+    assert (
+        f"+      {row('sole.h2d')}: {{n: 10, method: prediction bound, k: 9.66, provisional: true, degraded: -0.02}}\n"
+        in diff
+    )
+    assert "+    sole.h2d: [55.6, -0.1331, null, GB/s]\n" in diff
     assert "10 nodes and 3 runs, 2026-11-01 to 2026-11-03, driver 580.159.04, cuda 13.0" in said
-    assert "5 limits: parametric, provisional (n = 10)" in said
-    assert "alarm budget: 10 nodes × 20 figures × 0.01 = 2 false alarms" in said
+    assert "5 limits: prediction bound, provisional (n = 10)" in said
+    assert f"{row('sole.h2d')}: FAIL below 48.2 (prediction for n = 10), DEGRADED below 54.5 (slack)" in said
+    assert "one FAIL in 1,000 node-nights, shared over 20 figures of a node: one in 20,000 for each" in said
+    assert "alarm budget: 10 nodes × (20 provisional figures × 5e-05) = 0.01 false alarms" in said
     assert not world.file.exists()
 
 
@@ -126,7 +133,8 @@ def test_what_is_written_is_read_as_it_was_meant(world: World) -> None:
         assert row is not None and row.place == (check, model[0] if model else None, name)
         reference = file.reference(row, tuned["stamp"])
         assert reference.value == limit["value"] and reference.lowest == pytest.approx(limit["bound"], rel=2e-4)
-        assert reference.note == "tuned 2026-11-03, n = 10, parametric, provisional"
+        assert reference.degraded_below == pytest.approx(limit["degraded"], rel=2e-4)
+        assert reference.note == "tuned 2026-11-03, n = 10, provisional"
     assert "host_memory_check/local.triad" in made["tuned"], "a check without GPUs has no index"
     code, diff, said = world.tune()
     assert (code, diff) == (0, "") and "as it is already" in said
@@ -136,13 +144,15 @@ def test_provisional_is_said_wherever_the_reference_is_used(world: World) -> Non
     world.nights()
     world.tune("--apply")
     files = [ReferenceFile(world.file, known_checks())]
-    run = nightly.run(world.folder / "judged", {"gpu001": 0.9}, "2026-11-20", files=files)
-    judged = json.loads((run / "gpu001/host_device_check/verdict.json").read_text())
-    assert judged["verdict"] == "FAIL"
+    run = nightly.run(world.folder / "judged", {"gpu001": 0.8, "gpu002": 0.95}, "2026-11-20", files=files)
+    judged, between = (
+        json.loads((run / f"{node}/host_device_check/verdict.json").read_text()) for node in ("gpu001", "gpu002")
+    )
+    assert (judged["verdict"], between["verdict"]) == ("FAIL", "DEGRADED")
     failed = next(m for m in judged["metrics"] if m["name"] == "sole.n0_g0")
-    assert "(tuned: 55.6; tuned 2026-11-03, n = 10, parametric, provisional)" in failed["reason"]
+    assert "at least 54.5 (tuned: 55.6; tuned 2026-11-03, n = 10, provisional); below 48.2 it is" in failed["reason"]
     page = report.build(run).read_text()
-    assert "provisional" in page
+    assert "provisional" in page and "DEGRADED below 54.5" in page
     assert "tuned, provisional" in report.summary(
         nightly.run(world.folder / "good", {"gpu001": 1.0}, files=files), colour=False
     )
@@ -294,19 +304,40 @@ def test_nothing_above_what_a_link_carries(world: World) -> None:
     assert "above what its link can carry, 58.4" in made["refused"][row("sole.h2d")]
 
 
+def tighter(text: str) -> str:
+    """A tuned file of which a row expects more than its slack asks for."""
+    lines = text.splitlines(keepends=True)
+    changed = [
+        line.replace("degraded: -0.02", "degraded: -0.01") if row("sole.h2d") in line else line for line in lines
+    ]
+    assert changed != lines
+    return "".join(changed)
+
+
 def test_never_looser_than_today_unless_allowed(world: World) -> None:
     world.nights(days=1)
     world.tune("--apply")
-    text = world.file.read_text().replace("sole.h2d: [55.61, -0.02", "sole.h2d: [55.61, -0.01")
-    assert "-0.01, null" in text
-    world.file.write_text("# Reviewed by Ada.\n" + text)
+    world.file.write_text("# Reviewed by Ada.\n" + tighter(world.file.read_text()))
     made = world.proposal()
     assert made["kept"] == {row("sole.h2d"): "54.5 would be looser than today's 55.1"}
-    assert "sole.h2d: [55.61, -0.01, null" in world.file.read_text()
+    assert "degraded: -0.01}" in world.file.read_text()
     assert world.proposal("--allow-looser")["kept"] == {}
     world.tune("--allow-looser", "--apply")
     assert world.file.read_text().startswith("# Reviewed by Ada.\nprovenance:")
-    assert "sole.h2d: [55.61, -0.02, null" in world.file.read_text()
+    assert "degraded: -0.01}" not in world.file.read_text()
+
+
+def test_a_file_of_one_bound_gets_two(world: World) -> None:
+    """What was the one bound of a row from few nodes is its slack: two bounds are not looser than that."""
+    world.nights(days=1)
+    world.file.parent.mkdir()
+    world.file.write_text(
+        "provenance: {tuned: {date: 2026-11-01, n: 3, provisional: true}}\n"
+        f"host_device_check:\n  $index: [$dev.gpu.model]\n  {MODEL}:\n    sole.h2d: [55.6, -0.02, null, GB/s]\n"
+    )
+    assert world.proposal()["kept"] == {}
+    world.tune("--apply")
+    assert "sole.h2d: [55.61, -0.1331, null" in world.file.read_text()
 
 
 def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) -> None:
@@ -339,9 +370,7 @@ def test_published_files_and_templates_are_not_touched(world: World) -> None:
 def test_the_new_file_stands_in_the_first_directory_of_the_site(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.nights(days=1)
     world.tune("--apply")
-    before = "# Reviewed by Ada.\n" + world.file.read_text().replace(
-        "sole.h2d: [55.61, -0.02", "sole.h2d: [55.61, -0.01"
-    )
+    before = "# Reviewed by Ada.\n" + tighter(world.file.read_text())
     world.file.write_text(before)
     own = world.folder / "own"
     own.mkdir()
@@ -356,7 +385,7 @@ def test_the_new_file_stands_in_the_first_directory_of_the_site(world: World, mo
     assert f"{into}: a new file, which stands before {world.file}; that one is then not read\n" in said
     assert f"{into}: written" in said
     assert world.file.read_text() == before, "the file of the other directory is not touched"
-    assert into.read_text().startswith("# Reviewed by Ada.\n") and "sole.h2d: [55.61, -0.01" in into.read_text()
+    assert into.read_text().startswith("# Reviewed by Ada.\n") and "degraded: -0.01" in into.read_text()
     code, diff, said = world.tune()
     assert (code, diff) == (0, "") and f"{into}: as it is already" in said and "stands before" not in said
 
@@ -431,11 +460,12 @@ def test_chosen_nodes_and_runs(world: World) -> None:
     assert "reports/redwood/20261103T020000 --nodes 'gpu[000-004]'" in made["diff"], "the command is part of it"
 
 
-def test_few_nodes_have_the_slack_alone(world: World) -> None:
+def test_one_node_has_two_bounds(world: World) -> None:
     world.nights({"gpu001": 1.0})
     limit = world.proposal()["tuned"][row("sole.h2d")]
-    assert (limit["n"], limit["method"], limit["provisional"]) == (1, "slack", True)
-    assert limit["bound"] == pytest.approx(0.98 * limit["value"])
+    assert (limit["n"], limit["method"], limit["provisional"]) == (1, "prediction bound", True)
+    assert limit["degraded"] == pytest.approx(0.98 * limit["value"])
+    assert 0.7 * limit["value"] < limit["bound"] < 0.76 * limit["value"]
 
 
 def test_the_budget_counts_what_may_drain(world: World) -> None:
@@ -446,7 +476,7 @@ def test_the_budget_counts_what_may_drain(world: World) -> None:
     systems = world.site / "systems/redwood.yaml"
     systems.write_text(SITE + "act: {default: observe, checks: {host_device_check: {evidence: drain, speed: drain}}}\n")
     assert world.proposal()["budget"]["draining"] == 20
-    assert "10 nodes × 20 figures that may drain × 0.01 = 2 false alarms" in world.tune()[2]
+    assert "10 nodes × (20 provisional figures × 4.8e-05) = 0.00952 false alarms" in world.tune()[2]
 
 
 def test_a_slow_node_among_good_ones_is_named(world: World) -> None:

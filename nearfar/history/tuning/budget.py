@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .limits import TunedLimit
@@ -17,8 +18,9 @@ _LEAST_AGAIN = 10
 
 @dataclass(frozen=True)
 class Budget:
-    """``figures`` is how many of a node's figures a limit judges, ``draining`` how many of them may drain it; ``alarms`` are the
-    expected false ones in a run of all nodes, of those that may drain (of all, where none may).
+    """``figures`` is how many of a node's figures a limit judges, ``draining`` how many of them may drain it; ``provisional``
+    how many of those that count (which may drain; of all, where none may) have a prediction bound. ``alarms`` are the expected
+    false ones of these in a run of all nodes: 1 - ``coverage`` of each figure, of provisional ones ``chance``.
 
     ``again`` is the measured chance that a low figure is low the next time too, from ``lows`` of them (None: too few).
     ``outside`` of ``judged`` figures that entered lie outside of the new limits, ``slow`` has the nodes whose median does and
@@ -28,7 +30,9 @@ class Budget:
     nodes: int
     figures: int
     draining: int
+    provisional: int
     coverage: float
+    chance: float
     again: float | None
     lows: int
     outside: int
@@ -38,7 +42,12 @@ class Budget:
     @property
     def alarms(self) -> float:
         """Expected in one run of all nodes, if the limits cover what they are meant to."""
-        return self.nodes * (self.draining or self.figures) * (1 - self.coverage)
+        return self.nodes * (self.settled * (1 - self.coverage) + self.provisional * self.chance)
+
+    @property
+    def settled(self) -> int:
+        """How many of the figures that count have a limit from many nodes."""
+        return (self.draining or self.figures) - self.provisional
 
     @property
     def confirmed(self) -> float | None:
@@ -46,27 +55,35 @@ class Budget:
         return None if self.again is None else self.alarms * self.again
 
 
-def budget(limits: Mapping[Pool, TunedLimit], coverage: float, may_drain: Callable[[str], bool]) -> Budget:
+def figures_of_a_node(pools: Iterable[Pool]) -> int:
+    """How many figures the node with the most has."""
+    return max(Counter(figure.node for pool in pools for figure in pool.figures).values(), default=0)
+
+
+def budget(
+    limits: Mapping[Pool, TunedLimit], coverage: float, chance: float, may_drain: Callable[[str], bool]
+) -> Budget:
     """The budget of these limits; ``may_drain`` says of a check whether a slow figure of it may drain its node."""
-    per_node: dict[str, int] = {}
-    draining: dict[str, int] = {}
+    nodes = {figure.node for pool in limits for figure in pool.figures}
+    draining = [pool for pool in limits if may_drain(pool.check)]
+    provisional = [pool for pool in draining or limits if limits[pool].provisional]
     slow: dict[str, int] = {}
     outside = judged = lows = again = 0
     for pool, limit in limits.items():
         sign = -1 if pool.less_is_better else 1
         for node, middle in pool.nodes.items():
-            if sign * middle < sign * limit.bound:
+            if sign * middle < sign * limit.as_expected:
                 slow[node] = slow.get(node, 0) + 1
         for figure in pool.figures:
-            per_node[figure.node] = per_node.get(figure.node, 0) + 1
-            draining[figure.node] = draining.get(figure.node, 0) + may_drain(pool.check)
             judged += len(figure.values)
-            outside += sum(sign * value < sign * limit.bound for value in figure.values)
+            outside += sum(sign * value < sign * limit.as_expected for value in figure.values)
         more, of_them = _again([[sign * value for value in figure.values] for figure in pool.figures])
         lows, again = lows + more, again + of_them
-    chance = again / lows if lows >= _LEAST_AGAIN else None
-    most = max(per_node.values(), default=0)
-    return Budget(len(per_node), most, max(draining.values(), default=0), coverage, chance, lows, outside, judged, slow)
+    again_part = again / lows if lows >= _LEAST_AGAIN else None
+    counts = [figures_of_a_node(each) for each in (limits, draining, provisional)]
+    return Budget(
+        len(nodes), counts[0], counts[1], counts[2], coverage, chance, again_part, lows, outside, judged, slow
+    )
 
 
 def _again(figures: Sequence[Sequence[float]]) -> tuple[int, int]:

@@ -1,14 +1,16 @@
-"""The limit of a pool: the lower of median × (1 − slack) and a one-sided tolerance limit, mirrored for times; or why there is
-none."""
+"""The limit of a pool: the lower of median × (1 − slack) and a one-sided tolerance limit, mirrored for times; from few nodes the
+prediction bound, and the slack beside it; or why there is none."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import stdev
+from typing import Any
 
 from nearfar.base import statistics
-from nearfar.verdict.references import ReferenceRow, RowPlace, figure
+from nearfar.verdict.references import ReferenceRow, RowPlace, figure, prediction_bound
 
 from . import modes, tolerance
 from .samples import SLACK, Pool
@@ -27,8 +29,8 @@ SETTLED = 30
 class TunedLimit:
     """``bound`` is the least good value (for times the greatest), ``value`` the median, both in the pool's unit.
 
-    ``method`` is ``order statistic`` (``k`` is its rank), ``parametric`` (``k`` its factor) or ``slack`` (too few nodes
-    for either).
+    ``method`` is ``order statistic`` (``k`` is its rank), ``parametric`` (``k`` its factor) or, from few nodes,
+    ``prediction bound`` (``k`` its factor): beyond that is FAIL, and beyond ``degraded``, the slack, DEGRADED.
     """
 
     value: float
@@ -36,6 +38,13 @@ class TunedLimit:
     method: str
     k: float | None
     n: int
+    unit: str
+    degraded: float | None = None
+
+    @property
+    def as_expected(self) -> float:
+        """The least good value that is neither FAIL nor DEGRADED."""
+        return self.bound if self.degraded is None else self.degraded
 
     @property
     def provisional(self) -> bool:
@@ -50,8 +59,11 @@ class Refusal:
     why: str
 
 
-def limit(pool: Pool, coverage: float, confidence: float) -> TunedLimit | Refusal:
-    """The limit of a pool's nodes; ``n`` counts nodes, whatever their GPUs and runs. The median has four digits."""
+def limit(pool: Pool, coverage: float, confidence: float, chance: float) -> TunedLimit | Refusal:
+    """The limit of a pool's nodes; ``n`` counts nodes, whatever their GPUs and runs. The median has four digits.
+
+    ``coverage`` and ``confidence`` are those of a tolerance limit, ``chance`` that of a false FAIL beyond a prediction bound.
+    """
     entered = sum(len(each.values) for each in pool.figures)
     if pool.beyond is not None and pool.unreliable > MOST_UNRELIABLE * (entered + pool.unreliable):
         count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
@@ -66,6 +78,8 @@ def limit(pool: Pool, coverage: float, confidence: float) -> TunedLimit | Refusa
         return Refusal(split)
     nodes = list(pool.nodes.values())
     middle, n = float(f"{statistics.median(nodes):.4g}"), len(nodes)
+    if n < SETTLED:
+        return _of_few(pool, middle, chance)
     tolerated, method, k = _tolerated(nodes, coverage, confidence, pool.less_is_better)
     slack = SLACK[pool.kind]
     bound = max(middle * (1 + slack), tolerated) if pool.less_is_better else min(middle * (1 - slack), tolerated)
@@ -74,19 +88,30 @@ def limit(pool: Pool, coverage: float, confidence: float) -> TunedLimit | Refusa
     if pool.kind == "lone" and bound < LEAST_LONE * middle:
         words = f"its limit would be {figure(bound, pool.unit)}, below {LEAST_LONE:g} of the median {figure(middle, pool.unit)}"
         return Refusal(f"{words}: {n} nodes are too few, or differ too much")
-    return TunedLimit(middle, bound, method, k, n)
+    return TunedLimit(middle, bound, method, k, n, pool.unit)
+
+
+def _of_few(pool: Pool, middle: float, chance: float) -> TunedLimit:
+    """The two bounds of a pool of few nodes. What one node's figures differ by is seen without their worst."""
+    nodes, slack, above = pool.nodes, SLACK[pool.kind], pool.less_is_better
+    n, sign = len(nodes), 1 if pool.less_is_better else -1
+    within = statistics.spread(value / nodes[each.node] for each in pool.figures for value in each.values)
+    between = stdev(nodes.values()) / middle if n > 1 else 0.0
+    spread = prediction_bound.spread(slack, n, between, within)
+    part = prediction_bound.part(slack, n, chance, spread, above)
+    k = round(prediction_bound.factor(n, chance), 2)
+    bound, degraded = (middle * (1 + sign * away) for away in (part, slack))
+    return TunedLimit(middle, bound, "prediction bound", k, n, pool.unit, degraded)
 
 
 def _tolerated(
     nodes: Sequence[float], coverage: float, confidence: float, above: bool
 ) -> tuple[float, str, float | None]:
-    """The tolerance limit (where there is none, the median), how, and its k."""
+    """The tolerance limit, how, and its k."""
     n, middle = len(nodes), statistics.median(nodes)
     if n >= tolerance.least_for_rank(coverage, confidence):
         r = tolerance.rank(n, coverage, confidence)
         return sorted(nodes, reverse=above)[r - 1], "order statistic", r
-    if n < tolerance.LEAST_NODES:
-        return middle, "slack", None
     k = tolerance.factor(n, coverage, confidence)
     away = k * statistics.spread(nodes)
     return middle + away if above else middle - away, "parametric", k
@@ -160,9 +185,21 @@ def _listed(words: Sequence[str]) -> str:
     return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
 
-def row(place: RowPlace, found: TunedLimit, unit: str, less_is_better: bool) -> ReferenceRow:
-    """The row of a reference file; the bound is never tighter for its rounding."""
-    part = round(found.bound / found.value - 1, 9)
+def row(place: RowPlace, found: TunedLimit, less_is_better: bool) -> ReferenceRow:
+    """The row of a reference file, with what its provenance says of it."""
+    bound = _part(found.bound, found.value, less_is_better)
+    about: dict[str, Any] = {"n": found.n, "method": found.method}
+    about |= {} if found.k is None else {"k": found.k}
+    about |= {"provisional": found.provisional}
+    if found.degraded is not None:
+        about["degraded"] = _part(found.degraded, found.value, less_is_better)
+    lower, upper = (None, bound) if less_is_better else (bound, None)
+    return ReferenceRow(*place, found.value, lower, upper, found.unit, about)
+
+
+def _part(bound: float, value: float, less_is_better: bool) -> float:
+    """A bound as a part of the value, never tighter for its rounding."""
+    part = round(bound / value - 1, 9)
     if less_is_better:
-        return ReferenceRow(*place, found.value, None, max(0.0, math.ceil(part * 1e4) / 1e4), unit)
-    return ReferenceRow(*place, found.value, max(-1.0, min(0.0, math.floor(part * 1e4) / 1e4)), None, unit)
+        return max(0.0, math.ceil(part * 1e4) / 1e4)
+    return max(-1.0, min(0.0, math.floor(part * 1e4) / 1e4))

@@ -10,10 +10,18 @@ from typing import Any
 
 from nearfar.base import day_text
 from nearfar.model.prediction import NodeType
-from nearfar.verdict.references import ReferenceFile, ReferenceRow, RowPlace, fastest_links, figure, place_key
+from nearfar.verdict.references import (
+    ReferenceFile,
+    ReferenceRow,
+    RowPlace,
+    fastest_links,
+    figure,
+    place_key,
+    prediction_bound,
+)
 
 from . import limits, reference_text
-from .budget import Budget, budget
+from .budget import Budget, budget, figures_of_a_node
 from .limits import Refusal, TunedLimit
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
@@ -65,12 +73,14 @@ def propose(
     tuned: dict[RowPlace, TunedLimit] = {}
     kept: dict[RowPlace, str] = {}
     rows = dict(today.rows)
+    figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
+    chance = prediction_bound.chance(figures)
     for place, pool in places.items():
-        found = _impossible(pool) or limits.limit(pool, how.coverage, how.confidence)
+        found = _impossible(pool) or limits.limit(pool, how.coverage, how.confidence, chance)
         if isinstance(found, Refusal):
             refused[place] = found.why
             continue
-        row = limits.row(place, found, pool.unit, pool.less_is_better)
+        row = limits.row(place, found, pool.less_is_better)
         looser = None if how.allow_looser else _looser(row, _of_today(place, today, published))
         if looser is not None:
             kept[place] = looser
@@ -78,11 +88,11 @@ def propose(
         tuned[place], rows[place] = found, row
     text = today.text
     if tuned:
-        rows = {place: replace(row, provenance=_own(row, tuned.get(place), today)) for place, row in rows.items()}
-        text = reference_text.text(today.head, _about(chosen, rows.values(), how), rows.values())
+        rows = {place: row if place in tuned else _of_before(row, today) for place, row in rows.items()}
+        text = reference_text.text(today.head, _about(chosen, rows.values(), how, figures), rows.values())
         for node_type in node_types:
             reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
-    spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage, how.may_drain)
+    spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage, chance, how.may_drain)
     return Proposal(today, text, tuned, refused, kept, spent)
 
 
@@ -133,26 +143,23 @@ def _of_today(place: RowPlace, today: CurrentFile, published: Sequence[Reference
 
 
 def _looser(new: ReferenceRow, before: ReferenceRow | None) -> str | None:
-    """That a row's bound is looser than today's, in words; None where it is not."""
+    """That what a row expects is looser than today's, in words; None where it is not."""
     if before is None:
         return None
-    for now, then, sign in ((new.lowest, before.lowest, 1), (new.highest, before.highest, -1)):
+    for now, then, sign in zip(new.as_expected, before.as_expected, (1, -1)):
         if now is not None and then is not None and sign * now < sign * then * (1 - sign * 1e-9):
             return f"{figure(now, new.unit)} would be looser than today's {figure(then, new.unit)}"
     return None
 
 
-def _own(row: ReferenceRow, found: TunedLimit | None, today: CurrentFile) -> dict[str, Any]:
-    """What the provenance says of one row: of this tune, or of the one that it is from."""
-    if found is None:
-        whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
-        provisional = {"provisional": True} if today.tuned.get("provisional") else {}
-        return {**whole, **provisional, **row.provenance}
-    k = {} if found.k is None else {"k": found.k}
-    return {"n": found.n, "method": found.method, **k, "provisional": found.provisional}
+def _of_before(row: ReferenceRow, today: CurrentFile) -> ReferenceRow:
+    """A row of today's with what the provenance says of the tune that it is from."""
+    whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
+    provisional = {"provisional": True} if today.tuned.get("provisional") else {}
+    return replace(row, provenance={**whole, **provisional, **row.provenance})
 
 
-def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions) -> dict[str, Any]:
+def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions, figures: int) -> dict[str, Any]:
     """What the provenance says of the file."""
     own = [row.provenance for row in rows]
     runs = list(chosen.runs[-reference_text.MOST_RUNS :])
@@ -165,6 +172,7 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
         "stamp": dict(chosen.stamp),
         "coverage": how.coverage,
         "confidence": how.confidence,
+        "budget": {"node_nights": prediction_bound.NODE_NIGHTS, "figures": figures},
         "runs": [*runs, f"and {left} earlier"] if left else runs,
         "command": shlex.join(how.command),
     }

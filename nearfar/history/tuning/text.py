@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nearfar.base import day_text
-from nearfar.verdict.references import place_key
+from nearfar.verdict.references import figure, place_key, prediction_bound
 
+from .limits import TunedLimit
 from .proposal import Proposal, places_by_reason
 from .samples import ChosenSamples
 
@@ -37,6 +38,9 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         methods[method] = methods.get(method, 0) + 1
     for method, count in methods.items():
         say(f"{counted(count, 'limit')}: {method}")
+    for place, limit in made.tuned.items():
+        if limit.degraded is not None:
+            say(f"{place_key(place)}: {_two_bounds(limit)}")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
     for words in _budget(made):
@@ -55,16 +59,27 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(f"{path}: not written; review the diff, then say it again with --apply")
 
 
+def _two_bounds(limit: TunedLimit) -> str:
+    """``FAIL below 52.1 (prediction for n = 3), DEGRADED below 54.3 (slack)``."""
+    side = "above" if limit.bound > limit.value else "below"
+    fail, degraded = (figure(bound, limit.unit) for bound in (limit.bound, limit.as_expected))
+    return f"FAIL {side} {fail} (prediction for n = {limit.n}), DEGRADED {side} {degraded} (slack)"
+
+
 def _budget(made: Proposal) -> list[str]:
     """The alarm budget in lines."""
     spent = made.budget
     if not spent.figures:
         return []
-    what = f"{spent.draining:,} figures that may drain" if spent.draining else counted(spent.figures, "figure")
+    each = [(spent.settled, "figure", 1 - spent.coverage), (spent.provisional, "provisional figure", spent.chance)]
+    what = " + ".join(f"{counted(count, noun)} × {part:.2g}" for count, noun, part in each if count)
+    shared = round(1 / spent.chance / prediction_bound.NODE_NIGHTS)
     lines = [
-        f"alarm budget: {counted(spent.nodes, 'node')} × {what} × {1 - spent.coverage:.4g} = "
+        f"false-alarm budget: one FAIL in {prediction_bound.NODE_NIGHTS:,} node-nights, shared over {counted(shared, 'figure')} "
+        f"of a node: one in {1 / spent.chance:,.0f} for each",
+        f"alarm budget: {counted(spent.nodes, 'node')} × ({what}) = "
         f"{_expected(spent.alarms)} false alarms in a run of all, were each figure at its coverage and alone"
-        + ("" if spent.draining else "; none may drain today")
+        + ("; of figures that may drain" if spent.draining else "; none may drain today"),
     ]
     if spent.again is None or spent.confirmed is None:
         lines.append("with a confirming run: not measured, too few low figures were measured again")

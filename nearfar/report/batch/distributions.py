@@ -15,8 +15,8 @@ from nearfar.verdict import JudgedMetric, Verdict
 @dataclass
 class Distribution:
     """One figure of one check, or all that one row of references judges; ``values[i]`` is of ``owners[i]``, a position in
-    the collection's nodes. ``lowest`` and ``highest`` are the bounds that were in force, ``bad`` the positions of values that
-    did not pass."""
+    the collection's nodes. ``lowest`` and ``highest`` are the bounds that were in force, ``below`` and ``above`` those beyond
+    which it is DEGRADED, ``bad`` the positions of values that did not pass."""
 
     check: str
     name: str
@@ -27,6 +27,8 @@ class Distribution:
     bad: list[int] = field(default_factory=list)
     lowest: set[float] = field(default_factory=set)
     highest: set[float] = field(default_factory=set)
+    below: set[float] = field(default_factory=set)
+    above: set[float] = field(default_factory=set)
 
     def add(self, owner: int, metric: JudgedMetric, value: float) -> None:
         """Take over a figure of a verdict, and its ``value``."""
@@ -35,9 +37,13 @@ class Distribution:
         self.values.append(value)
         self.owners.append(owner)
         if metric.reference is not None:
-            for bounds, bound in ((self.lowest, metric.reference.lowest), (self.highest, metric.reference.highest)):
+            bounds = {
+                "lowest": metric.reference.lowest, "highest": metric.reference.highest,
+                "below": metric.degraded_below, "above": metric.degraded_above,
+            }  # fmt: skip
+            for name, bound in bounds.items():
                 if bound is not None:
-                    bounds.add(bound)
+                    getattr(self, name).add(bound)
 
     def join(self, other: Distribution) -> None:
         """Take over another's values."""
@@ -46,6 +52,8 @@ class Distribution:
         self.owners += other.owners
         self.lowest |= other.lowest
         self.highest |= other.highest
+        self.below |= other.below
+        self.above |= other.above
 
     @cached_property
     def middle(self) -> float:

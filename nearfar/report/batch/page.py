@@ -25,6 +25,7 @@ def render(batch: Batch, fold: Callable[[Iterable[str]], str]) -> str:
 
     def limits(one: Distribution) -> str:
         words = [_bound("≥", sorted(one.lowest), one.unit), _bound("≤", sorted(one.highest), one.unit)]
+        words += [_bound("DEGRADED <", sorted(one.below), one.unit), _bound("DEGRADED >", sorted(one.above), one.unit)]
         return ", ".join(filter(None, words)) or "no bound"
 
     def named(owners: list[int]) -> str:

@@ -101,10 +101,21 @@ class Figure(JudgedMetric):
         return f"{number(past.median, self.unit)} before, {past.n} runs since {past.since}" if past else ""
 
     @property
+    def second_bound(self) -> str:
+        """``DEGRADED below 54.3``; empty where there is no second bound."""
+        ends = (("below", self.degraded_below), ("above", self.degraded_above))
+        return ", ".join(f"DEGRADED {side} {number(end, self.unit)}" for side, end in ends if end is not None)
+
+    @property
+    def expectation(self) -> str:
+        """The reference in a few words, both bounds where there are two: ``55.4 (≥ 44.1), tuned; DEGRADED below 54.3``."""
+        return "; ".join(filter(None, [expectation(self.reference), self.second_bound]))
+
+    @property
     def sentence(self) -> str:
         """Value, expectation and reason, as a tooltip says them."""
         parts = [f"{self.pretty}: {number(self.value, self.unit)} {unit_words(self.unit)}".rstrip()]
-        parts.append(f"expected {expectation(self.reference)}" if self.reference else "no reference applies")
+        parts.append(f"expected {self.expectation}" if self.reference else "no reference applies")
         if self.how:
             parts.append(self.how)
         if self.reason:

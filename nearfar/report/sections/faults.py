@@ -106,7 +106,8 @@ def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
             continue
         if metric.derived or metric.unit != "GB/s":
             continue
-        slack = 1 - reference.lowest / reference.value if reference.lowest is not None else 0.0
+        bounds = [bound for bound in (reference.lowest, metric.degraded_below) if bound is not None]
+        slack = 1 - max(bounds) / reference.value if bounds else 0.0
         known[cell, cell.flows[0] if cell.lone else metric.flow] = reference.value, slack
     found = {}
     for cell in dict.fromkeys(cell for cell, _ in known):

@@ -23,6 +23,7 @@ def complaints(table: ReferenceTable) -> Iterator[Complaint]:
 
 def _of_bounds(row: ReferenceRow) -> str | None:
     penalty = "penalty" in row.name
+    lower, upper = row.inner
     less_is_better = row.unit in LESS_IS_BETTER or penalty
     if row.lower is None and row.upper is None:
         return "neither bound: it judges nothing, and accepts nothing"
@@ -30,9 +31,9 @@ def _of_bounds(row: ReferenceRow) -> str | None:
         return "no upper bound: nothing is too slow; give one, such as 0.1 for 10 % above"
     if not less_is_better and row.lower is None and row.unit != "1":
         return "no lower bound: nothing is too slow; give one, such as -0.05 for 5 % below"
-    if row.lower is not None and row.lower <= -0.5 and not less_is_better:
-        accepted = "everything" if row.lower == -1 else f"{1 + row.lower:.0%} of the value"
-        return f"lower bound {row.lower:g} accepts {accepted}"
-    if row.upper is not None and row.upper > 1 and not penalty:
-        return f"upper bound {row.upper:g} is {1 + row.upper:g} times the value; in per cent? {row.upper / 100:g}"
+    if lower is not None and lower <= -0.5 and not less_is_better:
+        accepted = "everything" if lower == -1 else f"{1 + lower:.0%} of the value"
+        return f"lower bound {lower:g} accepts {accepted}"
+    if upper is not None and upper > 1 and not penalty:
+        return f"upper bound {upper:g} is {1 + upper:g} times the value; in per cent? {upper / 100:g}"
     return None

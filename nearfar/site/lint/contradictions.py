@@ -71,4 +71,4 @@ def _sum(table: ReferenceTable, row: ReferenceRow) -> str | None:
 
 
 def _tolerance(row: ReferenceRow) -> float:
-    return max([TOLERANCE, *(abs(float(bound)) for bound in (row.lower, row.upper) if bound is not None)])
+    return max([TOLERANCE, *(abs(float(bound)) for bound in row.inner if bound is not None)])

@@ -59,7 +59,7 @@ def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
         return of_memory(row.value)
     limits = [limit for metric, node in about if (limit := _limit(metric, node))]
     above = above_link(row.value, max(limits, key=lambda limit: limit.line)) if limits else None
-    return above or _below_link(row.value, row.lower, about)
+    return above or _below_link(row.value, row.inner[0], about)
 
 
 def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:

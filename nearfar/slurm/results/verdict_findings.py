@@ -39,7 +39,8 @@ def _from_metric(metric: JudgedMetric) -> dict[str, Any]:
 def _limit(metric: JudgedMetric) -> float | None:
     """The bound that a figure is outside of; None where it is inside or there is none."""
     if metric.verdict == "DEGRADED":
-        return metric.degraded_below
+        above, value = metric.degraded_above, metric.value
+        return above if above is not None and value is not None and value > above else metric.degraded_below
     reference, value = metric.reference, metric.value
     if reference is None or value is None:
         return None

@@ -3,6 +3,7 @@
 Needs: base, topology, cells, measurement, model, model.prediction, question.
 """
 
+from . import prediction_bound
 from .reference import Reference, figure
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
@@ -22,6 +23,7 @@ __all__ = [
     "known_checks",
     "model_of",
     "place_key",
+    "prediction_bound",
     "question_of",
     "resolve",
     "row_keys",

@@ -10,7 +10,8 @@ class Reference:
     """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no
     bound).
 
-    Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is.
+    Outside of them is FAIL; below ``degraded_below`` or above ``degraded_above`` (in ``unit``) DEGRADED, and
+    ``degraded_words`` say what that is.
     ``stale``: measured with other software.
     """
 
@@ -24,6 +25,7 @@ class Reference:
     degraded_words: str = ""
     stale: bool = False
     file: str | None = None
+    degraded_above: float | None = None
 
     @property
     def lowest(self) -> float | None:
@@ -33,7 +35,8 @@ class Reference:
     @property
     def boundless(self) -> bool:
         """Whether no value could be outside of it."""
-        return self.lower is None and self.upper is None and self.degraded_below is None
+        bounds = self.lower, self.upper, self.degraded_below, self.degraded_above
+        return all(bound is None for bound in bounds)
 
     @property
     def highest(self) -> float | None:

@@ -15,6 +15,7 @@ from nearfar.model.prediction import NodeType, line_rate
 from nearfar.question import questions
 from nearfar.topology import Link, Node
 
+from . import few_nodes
 from .reference import Reference
 from .reference_row import ReferenceRow, place_key, row_at
 
@@ -73,7 +74,7 @@ class ReferenceFile:
 
     def _table(self, check: str, model: str | None, content: Mapping[Any, Any]) -> dict[str, ReferenceRow]:
         """The rows of one check and model. Refuses what a schema cannot tell: keys that are numbers, ``.nan`` and ``.inf``,
-        another unit than the figure's."""
+        another unit than the figure's, a DEGRADED bound outside of the FAIL bound."""
         table = {}
         for name, values in content.items():
             place = (check, model, name)
@@ -85,6 +86,9 @@ class ReferenceFile:
             unit = row.expected_unit or row.unit
             if row.unit != unit:
                 raise self.file.error(f"{name}: is in '{unit}', found '{row.unit}'", *steps)
+            wrong = few_nodes.misplaced(row)
+            if wrong is not None:
+                raise self.file.error(f"{name}: {wrong}", PROVENANCE, "tuned", "rows", place_key(place), "degraded")
             table[name] = row
         return table
 
@@ -138,7 +142,7 @@ class ReferenceFile:
         note = _tuned_note(tuned) if self.origin == "tuned" else str(self.provenance["published"]["source"])
         if changed:
             note += f"; stale: {', '.join(changed)}"
-        return Reference(
+        found = Reference(
             float(row.value),
             row.lower,
             row.upper,
@@ -148,6 +152,7 @@ class ReferenceFile:
             stale=bool(changed),
             file=str(self.file.path),
         )
+        return few_nodes.with_two_bounds(found, row, tuned)
 
 
 def _tuned_note(tuned: Mapping[str, Any]) -> str:

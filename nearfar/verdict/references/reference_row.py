@@ -72,6 +72,31 @@ class ReferenceRow:
         return None if self.upper is None else self.value * (1 + self.upper)
 
     @property
+    def degraded(self) -> float | None:
+        """The DEGRADED bound of a row from few nodes, as a part of ``value``, below it or (above 0) above it; None where the
+        file says none."""
+        found = self.provenance.get("degraded")
+        return None if found is None else float(found)
+
+    @property
+    def inner(self) -> tuple[float | None, float | None]:
+        """The lower and upper bound, as parts of ``value``, within which a figure is neither FAIL nor DEGRADED."""
+        if self.degraded is None:
+            return self.lower, self.upper
+        return (self.lower, self.degraded) if self.degraded_above else (self.degraded, self.upper)
+
+    @property
+    def as_expected(self) -> tuple[float | None, float | None]:
+        """The same bounds in ``unit``."""
+        lower, upper = self.inner
+        return None if lower is None else self.value * (1 + lower), None if upper is None else self.value * (1 + upper)
+
+    @property
+    def degraded_above(self) -> bool:
+        """Whether the DEGRADED bound is one from above; one of 0 is on the side that has a FAIL bound."""
+        return self.degraded is not None and (self.degraded > 0 or (self.degraded == 0 and self.lower is None))
+
+    @property
     def values(self) -> list[float | str | None]:
         """As the file has them: ``[value, lower, upper, unit]``."""
         return [self.value, self.lower, self.upper, self.unit]

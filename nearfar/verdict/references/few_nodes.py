@@ -1,0 +1,66 @@
+"""Rows from few nodes have two bounds: beyond the one is FAIL, between it and the other DEGRADED. Read here, and computed for
+files that know only one (docs/guide/tuning.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from . import prediction_bound
+from .reference import Reference, figure
+from .reference_row import ReferenceRow
+
+
+def misplaced(row: ReferenceRow) -> str | None:
+    """What is wrong with a row's DEGRADED bound, in words; None where nothing is, or it has none."""
+    degraded = row.degraded
+    if degraded is None:
+        return None
+    bound, side = (row.upper, "upper") if row.degraded_above else (row.lower, "lower")
+    if bound is None:
+        return f"degraded: {degraded:g} needs the {side} bound that it is inside of, and the row has none"
+    if abs(degraded) > abs(bound):
+        return f"degraded: {degraded:g} is outside of the row's own bound {bound:g}, beyond which it is FAIL; swap them"
+    return None
+
+
+def with_two_bounds(reference: Reference, row: ReferenceRow, tuned: Mapping[str, Any]) -> Reference:
+    """A reference with the DEGRADED bound of its row. ``tuned`` is what the provenance says of the row and its file.
+
+    A provisional row without that key has one bound, which is its slack: that is the DEGRADED bound, and the FAIL bound is
+    the prediction bound for its n, with the spread between machines that is assumed of such a slack.
+    """
+    if row.degraded is None:
+        return _of_one_bound(reference, tuned) if tuned.get("provisional") else reference
+    below, above = row.as_expected
+    if row.degraded_above:
+        return _worded(replace(reference, degraded_above=above))
+    return _worded(replace(reference, degraded_below=below))
+
+
+def _of_one_bound(reference: Reference, tuned: Mapping[str, Any]) -> Reference:
+    n, p = int(tuned["n"]), prediction_bound.chance(prediction_bound.ASSUMED_FIGURES)
+
+    def widened(slack: float, less_is_better: bool) -> float:
+        spread = prediction_bound.spread(slack, n, prediction_bound.assumed_spread(slack), 0.0)
+        return round(prediction_bound.part(slack, n, p, spread, less_is_better), 4)
+
+    lower, upper = reference.lower, reference.upper
+    return _worded(
+        replace(
+            reference,
+            lower=None if lower is None else -widened(-lower, False),
+            upper=None if upper is None else widened(upper, True),
+            degraded_below=reference.lowest,
+            degraded_above=reference.highest,
+        )
+    )
+
+
+def _worded(reference: Reference) -> Reference:
+    ends = (("at least", reference.degraded_below), ("at most", reference.degraded_above))
+    bounds = " and ".join(f"{word} {figure(end, reference.unit)}" for word, end in ends if end is not None)
+    stale = ", stale" if reference.stale else ""
+    origin = f"{reference.origin}{stale}: {figure(reference.value, reference.unit)}; {reference.note}"
+    return replace(reference, degraded_words=f"{bounds} ({origin})" if bounds else "")
