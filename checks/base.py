@@ -204,6 +204,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 left_out=self.left_out, kind=self.kind, acceptance=self.acceptance and self.kind == "measured", exists=self.known(document),
                 quantities=self.question.quantities,
                 must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
+                host=self.partition.host_of(self.observed),
             )  # fmt: skip
             # The first verdict says which figures of which boards are to be looked for.
             past, notes = self.find_past(document, judge(findings=findings))
