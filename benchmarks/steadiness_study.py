@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """How often the judge calls a GPU unsteady on a shared host, on healthy machines and on ones with a fault that comes and goes.
 
-Each run gives every GPU visits of both directions from a trace of a real machine, one after the other from a place drawn for each, three to eight until
-three agree within 0.3 %; the fault takes its part of a visit's rate in a share of the visits of GPU 0. Prints a table in Markdown.
+Each run gives every GPU visits of both directions from a trace of a real machine, one after the other from a place drawn for
+each, three to eight until three agree within 0.3 %. The fault takes its part of the rate in a share of the visits of GPU 0. Prints
+a table in Markdown.
 
     benchmarks/steadiness_study.py TRACE.json [--runs 300] [--seed 1]     a trace with visits of n0:g0 and g0:n0 (see visit_traces.py)
 """
@@ -33,7 +34,8 @@ LEFT, SHARES = 0.944, (0.0, 0.3, 0.5, 0.8)
 
 def visits_of(trace: Trace, source: random.Random, share: float) -> list[list[float]]:
     """The visits of one path in one run."""
-    first, found = source.randrange(len(trace.visits)), []
+    first = source.randrange(len(trace.visits))
+    found: list[list[float]] = []
     while len(found) < MOST:
         samples = trace.visits[(first + len(found)) % len(trace.visits)][1][:SAMPLES]
         part = LEFT if source.random() < share else 1.0
