@@ -14,7 +14,7 @@ from nearfar.base import site_file
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_to_document
-from nearfar.verdict import CaseInfo, Verdict, judge, verdict_file
+from nearfar.verdict import CaseInfo, Verdict, disturbances, judge, verdict_file
 from nearfar.verdict.references import Reference
 
 CPUS = tuple(range(32))
@@ -152,8 +152,6 @@ def test_many_figures_of_one_disturbance_are_one_reason() -> None:
 
 def test_of_several_looks_those_in_quiet_count() -> None:
     quiet, busy = document([lone("n0:g0", 35.0)]), document([lone("n0:g0", 35.0)], BUSY)
-    from nearfar.verdict import disturbances
-
     failed = judged(quiet).metrics
     assert disturbances.apply(failed, [busy, quiet, quiet], "shared")[0].verdict == "FAIL"
     assert disturbances.apply(failed, [busy, busy, quiet], "shared")[0].verdict == "INDETERMINATE"
