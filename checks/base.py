@@ -204,6 +204,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 left_out=self.left_out, kind=self.kind, acceptance=self.acceptance and self.kind == "measured", exists=self.known(document),
                 quantities=self.question.quantities,
                 must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
+                host=self.partition.host_of(self.observed),
             )  # fmt: skip
             # The first verdict says which figures of which boards are to be looked for.
             past, notes = self.find_past(document, judge(findings=findings))
@@ -241,15 +242,17 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         return unused
 
     def find_past(self, document, judged):
-        """The node's own healthy runs by metric, and a note where they cannot be read: that fails nothing."""
+        """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""
         if document is None or document.kind != "measured" or self.kind != "measured":
             return {}, []
         observed = {} if self.observed is None else topology.node_to_document(self.observed)
         try:
-            found, left_out = own_past().of(judged, observed), own_past().left_out()
+            found, host = own_past().of(judged, observed), own_past().of_host(judged)
+            left_out = own_past().left_out()
         except NearfarError as error:
             return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
-        return found, [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
+        notes = [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
+        return found, [*host, *notes]
 
     @run_before("performance")
     def hand_over_the_bounds(self):

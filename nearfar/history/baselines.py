@@ -12,8 +12,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge, day_text
-from nearfar.verdict import Baseline, Verdict, plausibility
+from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, day_text
+from nearfar.verdict import Baseline, Verdict, disturbances, plausibility
 
 from . import rows
 from .lazy_polars import pl
@@ -24,6 +24,8 @@ from .store import History, RowFilter, trusted
 #: What is older is forgotten, and of the rest the newest runs count.
 SPAN = timedelta(days=92)
 RUNS = 30
+#: A host is told of that was slow on so many of its last days with runs, today among them.
+HOST_SLOW, HOST_DAYS = 3, 5
 #: Of a node's files that nobody compacted the newest are read: a day may have many runs.
 _FILES = 60
 _SAME_FIGURE = ("check", "metric", "unit")
@@ -42,7 +44,8 @@ class OwnPast:
 
     def __init__(self, place: Path | None = None, now: datetime | None = None) -> None:
         self._place = directory() if place is None else place
-        self._since = (now or datetime.now(timezone.utc)) - SPAN
+        self._now = now or datetime.now(timezone.utc)
+        self._since = self._now - SPAN
         self._read: dict[tuple[str, str], pl.DataFrame] = {}
         self._left_out: list[str] = []
 
@@ -56,6 +59,25 @@ class OwnPast:
             self._read[system, node] = self._healthy(system, node)
         healthy, now = self._read[system, node], rows.of_verdict(verdict, observed)
         return _alike(healthy, now) if now and not healthy.is_empty() else {}
+
+    def of_host(self, verdict: Verdict) -> list[Finding]:
+        """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
+        part. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
+        if all(metric.disturbance != disturbances.HOST for metric in verdict.metrics) or not self._recorded(
+            verdict.system
+        ):
+            return []
+        question = RowFilter(verdict.system, (rows.short_name(verdict.node),), since=self._since, newest=_FILES)
+        found = History(self._place, self._left_out.append, trusted(self._place)).rows(question, ("disturbance",))
+        slow = {self._now.date(): True}
+        for started, disturbance in found.select("started", "disturbance").iter_rows():
+            slow[started.date()] = slow.get(started.date(), False) or disturbance == disturbances.HOST
+        last = sorted(slow)[-HOST_DAYS:]
+        count = sum(slow[day] for day in last)
+        if count < HOST_SLOW:
+            return []
+        words = f"the host was slow on {count} of the last {len(last)} days with runs: paths that share only its memory fell together"
+        return [Finding(disturbances.HOST, "DEGRADED", f"{words}; ask who else uses it, and look at its memory")]
 
     def left_out(self) -> str | None:
         """What could not be read since the last time this was asked, in a line; None where all was."""

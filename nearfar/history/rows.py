@@ -132,6 +132,7 @@ def _row(metric: JudgedMetric, devices: _Devices) -> dict[str, Any] | None:
         "verified": metric.verified,
         "throttled": metric.throttled,
         "contended": metric.contended,
+        "disturbance": metric.disturbance,
     }
 
 

@@ -60,5 +60,6 @@ def row_schema() -> dict[str, pl.DataType]:
         "verified": pl.Boolean(),
         "throttled": pl.Boolean(),
         "contended": pl.Boolean(),
+        "disturbance": pl.String(),  # what made a slow figure INDETERMINATE: cpus, steal, gpu, host
         "quick": pl.Boolean(),
     }

@@ -22,7 +22,7 @@ from .document import (
     verified_in,
 )
 from .document_metrics import metrics
-from .machine import BusyProcess, GpuProcess, MachineUse, machine_uses
+from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
 from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
 
@@ -38,6 +38,7 @@ __all__ = [
     "Document",
     "FlowResult",
     "GpuProcess",
+    "LinkCounter",
     "MachineUse",
     "Metric",
     "Rate",

@@ -32,6 +32,17 @@ class GpuProcess:
 
 
 @dataclass(frozen=True)
+class LinkCounter:
+    """What a counter of a GPU's links (``pcie_replays``) grew by while a run measured for ``seconds`` (None: it does not say)."""
+
+    gpu: int | None
+    pci: str
+    name: str
+    grown: int
+    seconds: float | None
+
+
+@dataclass(frozen=True)
 class MachineUse:
     """What a run of one program saw, in CPUs (CPU seconds per second): on the average of the run, and the most of a look.
 
@@ -45,6 +56,7 @@ class MachineUse:
     steal: float | None
     busiest: tuple[BusyProcess, ...]
     gpu_processes: tuple[GpuProcess, ...]
+    counters: tuple[LinkCounter, ...] = ()
 
 
 def machine_uses(raw: Mapping[str, Any]) -> list[MachineUse]:
@@ -61,6 +73,7 @@ def machines(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _use(entry: Mapping[str, Any]) -> MachineUse:
     mean = entry.get("mean") or {}
+    seconds = max((look["at"] for look in entry.get("looks") or () if "at" in look), default=None)
     others = [look["others"] for look in entry.get("looks") or ()]
     return MachineUse(
         program=str(entry.get("program", "")),
@@ -75,5 +88,9 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
         gpu_processes=tuple(
             GpuProcess(each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"])
             for each in entry.get("gpu_processes") or ()
+        ),
+        counters=tuple(
+            LinkCounter(each.get("gpu"), each["pci"], each["name"], max(0, each["after"] - each["before"]), seconds)
+            for each in entry.get("counters") or ()
         ),
     )

@@ -84,6 +84,9 @@ source: {_text(f"observed on {host}, {day_text()}")}
 # comes first. A virtual machine's product name is shared by many others: name the hosts.
 {claim}
 
+# Whether its nodes have their hosts alone (own), or others use them too (shared; the default under a hypervisor).
+# host: {"shared" if node.virtual_machine else "own"}
+
 # What each node should be. Every difference from it is a finding with its own sentence.
 expect:
 {expect}

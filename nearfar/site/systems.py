@@ -56,6 +56,8 @@ class Partition:
     environs: tuple[str, ...] = (SYSTEM,)
     expect: Mapping[str, Any] = field(default_factory=dict)
     references: str | None = None
+    #: ``own`` or ``shared``; None: as the node shows itself.
+    host: str | None = None
     #: Keys that pass unchanged to ReFrame's partition: access, modules, prepare_cmds, max_jobs, time_limit, …
     reframe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,6 +65,10 @@ class Partition:
     def modelled(self) -> bool:
         """Whether there is no such machine here, so that the prediction answers."""
         return "modelled" in self.features
+
+    def host_of(self, observed: Node | None) -> str:
+        """``own`` or ``shared``: the site's word, else ``shared`` of a node that was seen to run under a hypervisor."""
+        return self.host or ("shared" if observed is not None and observed.virtual_machine else "own")
 
     def load_node_type(self, directories: list[Path]) -> NodeType | None:
         """The node type with capacities and nominal links, or None where none is named."""
@@ -169,12 +175,24 @@ def _environments(file: SiteFile) -> dict[str, Environment]:
 
 
 def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition:
-    own = {"name", "description", "scheduler", "launcher", "node_type", "features", "environs", "expect", "references"}
+    own = {
+        "name",
+        "description",
+        "scheduler",
+        "launcher",
+        "node_type",
+        "features",
+        "environs",
+        "expect",
+        "references",
+        "host",
+    }
     return Partition(
         name=entry["name"], description=entry.get("description", system.get("description", "")),
         scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
         features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
+        host=entry.get("host", system.get("host")),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 

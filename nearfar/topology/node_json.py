@@ -22,6 +22,7 @@ def node_to_document(node: Node) -> dict[str, Any]:
     return {
         "hostname": node.hostname,
         "product": node.product,
+        **({} if node.virtual_machine is None else {"virtual_machine": node.virtual_machine}),
         "packages": [{"index": p.index, "cpus": format_cpu_list(p.cpus)} for p in node.packages],
         **({"cores": [format_cpu_list(core) for core in node.cores]} if node.cores else {}),
         "numa_nodes": [{**vars(n), "cpus": format_cpu_list(n.cpus)} for n in node.numa_nodes],
@@ -49,6 +50,7 @@ def node_from_document(document: Any) -> Node:
         peers=dict(_peer(row) for row in top.rows("peers")),
         distances=_distances(top.inner("distances")),
         product=top.text("product"),
+        virtual_machine=top.flag("virtual_machine"),
         allowed_cpus=allowed.cpus("cpus") if allowed and allowed.has("cpus") else None,
         allowed_numa_nodes=allowed.numbers("numa_nodes") if allowed and allowed.has("numa_nodes") else None,
         cores=tuple(parse_cpu_list(text) for text in top.texts("cores")),

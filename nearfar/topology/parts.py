@@ -98,6 +98,7 @@ class Node:
     place in the PCI tree. ``distances`` maps (NUMA node, NUMA node) to the ACPI distance. ``allowed_cpus`` and
     ``allowed_numa_nodes`` are what the cpuset of the process that looked permits (``None``: no restriction known).
     ``cores`` are the hardware threads of each core that has several; every other CPU is a core of its own.
+    ``virtual_machine``: whether it runs under a hypervisor (``None``: nobody looked).
     ``notes`` are sentences about what could not be read, and why.
     """
 
@@ -113,6 +114,7 @@ class Node:
     allowed_numa_nodes: tuple[int, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
     cores: tuple[tuple[int, ...], ...] = ()
+    virtual_machine: bool | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -8,7 +8,16 @@ Needs: base, topology, cells, measurement, model.prediction, question.
 
 from __future__ import annotations
 
-from . import build_provenance, case_files, document_facts, plausibility, run_directory, unused_references, verdict_file
+from . import (
+    build_provenance,
+    case_files,
+    disturbances,
+    document_facts,
+    plausibility,
+    run_directory,
+    unused_references,
+    verdict_file,
+)
 from .baseline import Baseline
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .document_findings import UNJUDGED, CaseInfo, KnownPath
@@ -36,6 +45,7 @@ __all__ = [
     "build_provenance",
     "case_files",
     "cell_of",
+    "disturbances",
     "document_facts",
     "headline",
     "judge",

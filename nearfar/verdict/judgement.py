@@ -21,7 +21,7 @@ from nearfar.measurement import (
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import document_facts, figure_verdict
+from . import disturbances, document_facts, error_counters, figure_verdict, steadiness
 from .baseline import Baseline
 from .document_findings import (
     CaseInfo,
@@ -57,6 +57,7 @@ def judge(
     exists: Mapping[Cell | str, KnownPath] | None = None,
     quantities: Callable[[Cell | str], Sequence[str]] | None = None,
     must_judge: bool = False,
+    host: str = "own",
 ) -> Verdict:
     """The verdict on one check of one node.
 
@@ -64,6 +65,7 @@ def judge(
     ``left_out`` the cells that were never asked for, ``past`` the node's own healthy runs by metric name.
     ``acceptance``: what cannot be judged is INDETERMINATE. ``must_judge``: a check of which nothing was judged is. ``exists`` says
     of what was asked for that it must exist, and ``quantities`` what each of it was asked for (without it any result answers).
+    ``host``: ``own``, or ``shared`` with others that the node cannot see.
     """
     past = past or {}
     missing = missing_subjects(document, asked, quantities)
@@ -72,17 +74,19 @@ def judge(
         *findings, *from_kind(document, kind), *from_started(document, subject), *from_document(document),
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
-    found += from_nothing(document, asked, kind)
+    found += [*from_nothing(document, asked, kind), *error_counters.findings(document)]
     node = None if document is None else document.node
     judged = [
         _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node, raw)
         for metric in metrics
     ]
     judged = _doubt_what_is_made_of(metrics, judged, node)
+    judged = steadiness.apply(metrics, judged, document, host)
+    judged = disturbances.apply(judged, [] if document is None else [document], host)
     if must_judge:
         found += from_nothing_judged(found, judged, subject.system)
     ranked = sorted(
-        [(f.verdict, f.reason) for f in found] + [(m.verdict, m.reason or "") for m in judged],
+        [(f.verdict, f.reason) for f in found] + disturbances.reasons(judged),
         key=lambda pair: ORDER.index(pair[0]),
     )
     files = sorted({r.file for r in references.values() if r is not None and r.file is not None})

@@ -25,7 +25,7 @@ VERSION = 2
 SCHEMA = f"nearfar-verdict/{VERSION}"
 _FILE = f"verdict-{VERSION}"
 #: Keys that stand in a file only where they say something.
-_OPTIONAL = ("plateau", "median", "steadiness", "looks", "degraded_above")
+_OPTIONAL = ("plateau", "median", "steadiness", "looks", "degraded_above", "disturbance")
 
 _T = TypeVar("_T")
 

@@ -44,6 +44,7 @@ class JudgedMetric:
     is asked of the path class (``h2d``, ``both.total``), ``derived`` what it is beside a measured rate (``over_near``). ``gpus`` are
     those of the flow, or the cell. ``engine``: ``ce``, ``sm``, ``cpu`` or ``mpi``. ``rows`` are references' that may speak of it, the
     most precise first. ``contended``: others used the same paths; ``throttled``: a GPU's clocks were held down by heat or power.
+    ``disturbance``: what made it INDETERMINATE (``cpus``, ``steal``, ``gpu``, ``host``; None: nothing).
     """
 
     name: str
@@ -82,6 +83,7 @@ class JudgedMetric:
     steadiness: float | None = None
     looks: tuple[Mapping[str, Any], ...] = ()
     degraded_above: float | None = None
+    disturbance: str | None = None
 
     @property
     def cell(self) -> Cell | None:

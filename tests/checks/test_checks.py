@@ -23,6 +23,7 @@ from nearfar.base.verdicts import NOT_JUDGED, passes
 CASES = {
     "good": "PASS",
     "broken_path": "FAIL",
+    "busy": "INDETERMINATE",
     "slower_path": "DEGRADED",
     "far_slow": "FAIL",
     "unsettled": "INDETERMINATE",
@@ -157,6 +158,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
     "case, words",
     [
         ("broken_path", "GPU 2, device to host from NUMA node 1: 1.38 GB/s, expected at least"),
+        ("busy", "meanwhile 9.5 of 12 CPUs were busy with others' processes (stream of x 9.5)"),
         ("hang", "nearfar-copy did not end within 4 s, twice; the last it said: 7/18 n0:g2"),
         ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
         ("own_watchdog", "n0:g2: GPU 2: no progress within 5 s"),

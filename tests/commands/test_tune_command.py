@@ -178,6 +178,10 @@ def disturbed(raw: dict[str, Any]) -> None:
     raw["aggressor"] = ["n0:g1"]
 
 
+def busy(raw: dict[str, Any]) -> None:
+    raw["machine"] = {"mean": {"others": 30.0, "own": 0.5}}
+
+
 def newer_driver(raw: dict[str, Any]) -> None:
     raw["node"]["software"]["driver"] = "590.1"
 
@@ -190,6 +194,7 @@ def newer_driver(raw: dict[str, Any]) -> None:
         (unverified, "not verified", 1 * 2),
         (quick, "of a quick look", 20 * 2),
         (disturbed, "beside other traffic", 20 * 2),
+        (busy, "disturbed by others", 20 * 2),
     ],
 )
 def test_what_never_enters(world: World, change: Callable[[dict[str, Any]], None], reason: str, count: int) -> None:

@@ -51,6 +51,32 @@ def asked(
     return own.of(verdict_file.from_raw(raw, path), {}), own.left_out()
 
 
+def with_a_slow_host(path: Path) -> None:
+    raw = json.loads(path.read_text())
+    for metric in raw["metrics"][:2]:
+        metric.update({"verdict": "INDETERMINATE", "reason": "slow", "disturbance": "host"})
+    path.write_text(json.dumps({**raw, "verdict": "INDETERMINATE"}))
+
+
+@pytest.mark.parametrize("slow, told", [([], False), (["2026-11-15"], False), (["2026-11-13", "2026-11-15"], True)])
+def test_a_host_that_is_slow_again_and_again_is_told_of(tmp_path: Path, slow: list[str], told: bool) -> None:
+    verdict = "gpu001/host_device_check/verdict.json"
+    for day in NIGHTS:
+        run = nightly.run(tmp_path / "reports", {"gpu001": 1.0}, day)
+        if day in slow:
+            with_a_slow_host(run / verdict)
+        history.record(run, tmp_path / "history")
+    path = nightly.run(tmp_path / "now", {"gpu001": 1.0}, "2026-11-20") / verdict
+    own = history.OwnPast(tmp_path / "history", NOW)
+    assert own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path)) == [], "it is not slow now"
+    with_a_slow_host(path)
+    found = own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path))
+    assert bool(found) is told
+    if told:
+        assert (found[0].item, found[0].verdict, found[0].hard) == ("host", "DEGRADED", False)
+        assert "slow on 3 of the last 5 days with runs" in found[0].reason
+
+
 def test_a_node_has_its_own_past_alone(kept: Path) -> None:
     found = past_of(kept)
     assert len(found) > 10

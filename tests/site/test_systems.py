@@ -60,6 +60,32 @@ def test_layers_partition_over_system(site: Path) -> None:
     assert partition.references == "mine"
 
 
+@pytest.mark.parametrize(
+    "change, virtual, kind",
+    [
+        (("", ""), None, "own"), (("", ""), False, "own"), (("", ""), True, "shared"),
+        (("partitions:", "host: own\npartitions:"), True, "own"), (("partitions:", "host: shared\npartitions:"), False, "shared"),
+        (("    features: [gpu]", "    features: [gpu]\n    host: own"), True, "own"),
+    ],
+)  # fmt: skip
+def test_own_and_shared_hosts(site: Path, change: tuple[str, str], virtual: bool | None, kind: str) -> None:
+    write(site, GOOD.replace(*change, 1) if change[0] else GOOD)
+    partition = systems.load_all()["mine"].partitions["gpu"]
+    assert partition.host_of(Node("n", (), (), virtual_machine=virtual)) == kind
+    assert partition.host_of(None) == ("shared" if "shared" in change[1] else "own")
+    assert "host" not in partition.reframe
+
+
+def test_a_partitions_host_stands_above_its_systems(site: Path) -> None:
+    write(
+        site,
+        GOOD.replace("partitions:", "host: own\npartitions:").replace(
+            "    features: [gpu]", "    features: [gpu]\n    host: shared"
+        ),
+    )
+    assert systems.load_all()["mine"].partitions["gpu"].host_of(None) == "shared"
+
+
 def test_expected_links_are_laid_over_the_node_type() -> None:
     node = Node("n", (), (), (Gpu(0, "0000:01:00.0", name="A", link=Link("pcie", 1, 16, 4, 16)),))
     gpu = expectations.overlaid(node, {"link": {"gen": 5}, "gpu_model": "B"}).gpus[0]
@@ -69,7 +95,7 @@ def test_expected_links_are_laid_over_the_node_type() -> None:
 @pytest.mark.parametrize(
     "change, line, words",
     [
-        (("hosts:", "host:"), 2, "unknown key 'host' (did you mean 'hosts'?)"),
+        (("hosts:", "host:"), 2, "is not one of own, shared"),
         (("partitions:", "partition:"), 5, "unknown key 'partition' (did you mean 'partitions'?)"),
         (("    features: [gpu]", "    feature: [gpu]"), 8, "unknown key 'feature' (did you mean 'features'?)"),
         (("gpus: 4", "gpus: four"), 4, 'expected a whole number, found "four"'),
@@ -80,6 +106,8 @@ def test_expected_links_are_laid_over_the_node_type() -> None:
         (("node[01-12]", "node[1-99999999]"), 2, "'node[1-99999999]': a list of 99,999,999 names; at most 100,000 are read"),
         (("\"node[01-12]\", \"login1\"", "\"a[1-60000]\", \"b[1-60000]\""), 2, "a list of 120,000 names"),
         (("partitions:", "partitions: {"), 6, "not YAML"),
+        (("product:", "host: mine\nproduct:"), 3, '"mine" is not one of own, shared'),
+        (("    features: [gpu]", "    features: [gpu]\n    host: 1"), 9, "host"),
         (("product: \"Box 9000\"", "hosts: [a]"), 3, "the key 'hosts' is there twice"),
         (("    features: [gpu]", "    features: [gpu]\n    environs: [sytem]"), 9, "unknown environment 'sytem' (did you mean 'system'?)"),
         (("Box 9000", "{{ env.NEARFAR_NO_SUCH }}"), 3, "template: no environment variable 'NEARFAR_NO_SUCH'"),

@@ -88,10 +88,18 @@ def nothing(made: Document) -> None:
     made.update(results=[], skipped=[], failed=[])
 
 
+def busy(made: Document) -> None:
+    """A slow path while others used the CPUs."""
+    rescale(find(made, "g2:n1"), BROKEN)
+    stream = {"pid": 7, "command": "stream", "user": "x", "cpus": 9.5}
+    made["machine"] = {"mean": {"others": 9.5, "own": 0.5}, "busiest": [stream]}
+
+
 BENDS: dict[str, Callable[[Document], Any]] = {
     "good": lambda made: None,
     "broken_path": lambda made: rescale(find(made, "g2:n1"), BROKEN),
     "aged_path": lambda made: rescale(find(made, "g2:n1"), AGED),
+    "busy": busy,
     "slower_path": lambda made: rescale(find(made, "g2:n1"), SLOWER),
     "far_slow": lambda made: rescale(find(made, "n0:g2"), 0.35),
     "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.58, spread=0.1), find(made, "g2:n1").update(converged=False)),

@@ -12,7 +12,7 @@ import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.process import find_program
-from nearfar.topology import Link, Node, inventory, peer_class
+from nearfar.topology import Link, Node, inventory, node_from_document, node_to_document, peer_class
 from nearfar.topology.inventory.nvml import read_driver
 from nearfar.topology.inventory.visibility import VisibleGpu, visible_gpus
 from tests.support import construct_topologies
@@ -228,6 +228,31 @@ def test_the_kernel_fills_what_hwloc_left_open(tmp_path: Path) -> None:
     assert [gpu.pci for gpu in node.gpus] == ["0000:01:00.0", "0000:03:00.0", "0000:04:00.0"]
     assert [(gpu.numa_node, gpu.package) for gpu in node.gpus] == [(None, None), (1, 1), (None, None)]
     assert node.gpus[1].link == Link("pcie", 1, 16, 4, 16)
+
+
+@pytest.mark.parametrize(
+    "cpuinfo, files, virtual",
+    [
+        ("", {}, None),
+        ("flags\t\t: fpu vme\n", {"sys/class/dmi/id/sys_vendor": "QEMU"}, False),
+        ("flags\t\t: fpu hypervisor vme\n", {}, True),
+        ("Features\t: fp asimd\n", {"sys/class/dmi/id/sys_vendor": "QEMU"}, True),
+        ("Features\t: fp asimd\n", {"sys/class/dmi/id/sys_vendor": "Supermicro"}, False),
+        ("cpu\t: POWER9\n", {"proc/device-tree/hypervisor/compatible": "linux,kvm"}, True),
+        ("cpu\t: POWER9\n", {}, False),
+    ],
+)
+def test_a_virtual_machine_is_known_and_stored(
+    tmp_path: Path, cpuinfo: str, files: dict[str, str], virtual: bool | None
+) -> None:
+    root = machine(tmp_path)
+    for name, text in {"proc/cpuinfo": cpuinfo, **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    xml = (construct_topologies.CAPTURES / "constructed-unknown-locality.xml").read_text(encoding="utf-8")
+    node = inventory.observe(xml, root=root)
+    assert node.virtual_machine is virtual
+    assert node_from_document(node_to_document(node)).virtual_machine is virtual
 
 
 def test_the_driver_tells_which_numa_nodes_are_gpu_memory(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
-_UNRELIABLE = ("with clocks held down", "not converged", "not verified")
+_UNRELIABLE = ("with clocks held down", "disturbed by others", "not converged", "not verified")
 
 
 def _reason(loosen: bool) -> pl.Expr:
@@ -176,6 +176,7 @@ def _reason(loosen: bool) -> pl.Expr:
         pl.when(pl.col("quick")).then(pl.lit("of a quick look"))
         .when(pl.col("contended")).then(pl.lit("beside other traffic"))
         .when(pl.col("throttled")).then(pl.lit("with clocks held down"))
+        .when(pl.col("disturbance").is_not_null()).then(pl.lit("disturbed by others"))
         .when(pl.col("converged").eq(False)).then(pl.lit("not converged"))
         .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
         .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))

@@ -95,7 +95,8 @@ def _with_kernel(node: Node, root: Path) -> Node:
     node = replace(node, numa_nodes=numa_nodes, peers={(pair[0], pair[1]): link for pair, link in peers.items()})
     gpus = tuple(_placed(node, replace(gpu, index=i), root) for i, gpu in enumerate(ordered))
     nics = tuple(_placed(node, nic, root) for nic in node.nics)
-    return replace(node, gpus=gpus, nics=nics, product=node.product or sysfs.product_name(root))
+    product, virtual = node.product or sysfs.product_name(root), sysfs.virtual_machine(root)
+    return replace(node, gpus=gpus, nics=nics, product=product, virtual_machine=virtual)
 
 
 def _numa_nodes(

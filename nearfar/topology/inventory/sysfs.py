@@ -10,6 +10,10 @@ from nearfar.base import NearfarError
 from nearfar.topology import Gpu, Link, bus_order, generation, is_gpu, normal_bus_id, parse_cpu_list
 
 _DEVICES = "sys/bus/pci/devices"
+#: How the firmware that hypervisors show begins its vendor and product, as systemd-detect-virt reads them.
+_HYPERVISORS = ("KVM", "QEMU", "OpenStack", "VMware", "VMW", "innotek GmbH", "VirtualBox", "Xen", "Bochs", "Parallels", "BHYVE",
+                "Google Compute Engine", "Apple Virtualization", "Hyper-V", "Virtual Machine")  # fmt: skip
+_VENDORS = ("sys_vendor", "product_name", "board_vendor", "bios_vendor")
 
 
 def gpu_pci_devices(root: Path = Path("/")) -> tuple[Gpu, ...]:
@@ -104,6 +108,20 @@ def product_name(root: Path) -> str | None:
     dmi = _read(root / "sys/class/dmi/id/product_name")
     tree = _read(root / "proc/device-tree/model").rstrip("\0")
     return dmi.strip() or tree.strip() or None
+
+
+def virtual_machine(root: Path) -> bool | None:
+    """Whether the machine runs under a hypervisor: the CPU's own flag where the kernel lists flags (x86), else what the kernel, the
+    device tree or the firmware call it. ``None`` where ``/proc/cpuinfo`` is not there."""
+    cpus = _read(root / "proc/cpuinfo")
+    if not cpus:
+        return None
+    flags = re.search(r"^flags[ \t]*:(.*)$", cpus, re.MULTILINE)
+    if flags:
+        return "hypervisor" in flags[1].split()
+    if _read(root / "sys/hypervisor/type") or _read(root / "proc/device-tree/hypervisor/compatible"):
+        return True
+    return any(_read(root / "sys/class/dmi/id" / name).startswith(_HYPERVISORS) for name in _VENDORS)
 
 
 def driver_version(root: Path) -> str | None:

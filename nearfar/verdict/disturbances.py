@@ -1,0 +1,268 @@
+"""Who disturbed a measurement: slow figures that others explain are INDETERMINATE, and name them. Pure (docs/method/disturbances.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.cells import Cell, Flow
+from nearfar.measurement import Document, MachineUse, machine_uses
+from nearfar.topology import Node
+from nearfar.verdict.references import figure
+
+from .verdict_types import JudgedMetric
+
+#: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.
+LEAST_CPUS, CPU_SHARE = 1.0, 0.05
+#: Steal time disturbs from so much of the CPU time that the run and others used, at least of one CPU's.
+STEAL_SHARE = 0.05
+#: Paths fall together where the least fall is at least so much of the greatest, each as a part of what is expected, and the
+#: greatest at least this.
+TOGETHER, LEAST_FALL = 0.5, 0.02
+#: The flows of a sum are even where the least moves so much of what the greatest moves.
+EVEN = 0.9
+#: The disturbance of unrelated paths that fall together.
+HOST = "host"
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """``kind``: ``cpus``, ``steal``, ``gpu`` or ``host``; ``words`` end a sentence about a figure. ``gpus``: those that others used,
+    and those behind the same bridge. ``fallen``: the cells, or the NUMA node and direction, whose paths fell together."""
+
+    kind: str
+    words: str
+    gpus: frozenset[int] = frozenset()
+    fallen: frozenset[str | tuple[int, str]] = frozenset()
+
+    def touches(self, metric: JudgedMetric) -> bool:
+        """Whether it can have made a figure worse."""
+        cell = metric.cell
+        if self.kind == "gpu":
+            used = metric.gpus if cell is None or metric.flow is None else tuple(g for f in cell.flows for g in f.gpus)
+            # Of ranks nobody knows which GPU is whose.
+            return not self.gpus.isdisjoint(used) or (metric.engine == "mpi" and not used)
+        if self.kind == HOST:
+            return metric.subject in self.fallen or (cell is not None and any(self._fell(flow) for flow in cell.flows))
+        return _uses_the_host(metric, cell)
+
+    def _fell(self, flow: Flow) -> bool:
+        memory = _memory(flow)
+        ways = {way for way in self.fallen if isinstance(way, tuple) and way[0] == memory}
+        return bool(ways) if flow.kind == "stream" else (memory, flow.direction) in ways
+
+
+def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: str) -> list[JudgedMetric]:
+    """The figures, with INDETERMINATE for FAIL and DEGRADED where a disturbance can have made them so; the reason names it.
+
+    ``documents`` are those that the figures come from, one for each time that they were measured; what disturbed fewer than half
+    of them explains nothing. ``host``: ``own`` or ``shared`` (of it alone unrelated paths may fall together by others' doing).
+    A figure on the good side of its bounds stays what it is.
+    """
+    found = [] if not documents else seen(documents)
+    if host == "shared" and documents:
+        found += fallen_together(judged, documents[0].node)
+    return [_explained(entry, found) for entry in judged]
+
+
+def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
+    """The figures' verdicts with their reasons, those of one disturbance as one, and of a run where nothing settled as one."""
+    one_by_one, said = [], []
+    for kind in dict.fromkeys(entry.disturbance for entry in judged if entry.disturbance):
+        group = [entry for entry in judged if entry.disturbance == kind]
+        more = f" (and {_count(len(group) - 1, 'figure')} more)" if len(group) > 1 else ""
+        said.append(("INDETERMINATE", f"{group[0].reason}{more}"))
+    rest = [entry for entry in judged if not entry.disturbance]
+    unsettled = [entry for entry in rest if _unsettled(entry)]
+    bounded = [entry for entry in judged if entry.bounded]
+    if len(unsettled) > 1 and len(unsettled) == len(bounded):
+        words = (
+            f"none of the {len(bounded)} figures settled, so that nothing can be said of them: {unsettled[0].reason}"
+        )
+        said.append(("INDETERMINATE", words))
+        rest = [entry for entry in rest if not _unsettled(entry)]
+    one_by_one = [(entry.verdict, entry.reason or "") for entry in rest]
+    return [*said, *one_by_one]
+
+
+def seen(documents: Sequence[Document]) -> list[Disturbance]:
+    """What the documents' ``machine`` says of others, in at least half of them."""
+    of_each = [_of_document(document) for document in documents]
+    found: dict[tuple[str, frozenset[int]], Disturbance] = {}
+    counts: dict[tuple[str, frozenset[int]], int] = {}
+    for each in of_each:
+        for key in {(d.kind, d.gpus) for d in each}:
+            counts[key] = counts.get(key, 0) + 1
+        for disturbance in each:
+            found.setdefault((disturbance.kind, disturbance.gpus), disturbance)
+    return [found[key] for key, count in counts.items() if 2 * count >= len(documents)]
+
+
+def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturbance]:
+    """The host's memory, where paths that share nothing else fall together and those between GPUs stay.
+
+    Lone paths between one NUMA node's memory and GPUs behind different bridges, one direction for itself, with STREAM of that
+    memory where it was measured; or a sum of such paths that share it evenly.
+    """
+    if any(_bad(m) and m.cell is not None and _between_gpus(m.cell) for m in judged):
+        return []
+    groups = _link_groups(node)
+    found = []
+    for memory, way in sorted({_way(m) for m in judged if _bad(m) and _lone_host(m)}):
+        paths = [m for m in judged if m.cell is not None and m.cell.lone and _on(m.cell.flows[0], memory, way)]
+        falls = {
+            m.subject: (_part(m.cell.flows[0], groups), fall)
+            for m in paths
+            if m.cell and (fall := _fall(m)) is not None
+        }
+        parts, sizes = {part for part, _ in falls.values()}, [fall for _, fall in falls.values()]
+        if len(parts) > 1 and max(sizes) >= LEAST_FALL and min(sizes) >= TOGETHER * max(sizes):
+            named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, (_, fall) in list(falls.items())[:4])
+            words = f"paths that share only the memory of NUMA node {memory} fell together ({named})"
+            found.append(Disturbance(HOST, words, fallen=frozenset([(memory, way)])))
+    for total in judged:
+        if _bad(total) and total.flow is None and (shares := _even_shares(total, judged, groups)):
+            moved = ", ".join(figure(share, total.unit) for share in shares)
+            words = f"its flows share only the memory of NUMA node {_memory(total.cell.flows[0])}, and fell evenly ({moved})"  # type: ignore[union-attr]
+            found.append(Disturbance(HOST, words, fallen=frozenset([total.subject])))
+    return found
+
+
+def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetric:
+    if not _bad(entry) or _too_good(entry):
+        return entry
+    told = [each for each in found if each.touches(entry)]
+    if not told:
+        return entry
+    words = "; ".join(each.words for each in told)
+    return replace(entry, verdict="INDETERMINATE", reason=f"{entry.reason}; {words}", disturbance=told[0].kind)
+
+
+def _bad(entry: JudgedMetric) -> bool:
+    return entry.verdict in ("FAIL", "DEGRADED")
+
+
+def _too_good(entry: JudgedMetric) -> bool:
+    """Whether it lies beyond its bound on the side that nobody's load leads to."""
+    reference = entry.reference
+    if reference is None or entry.value is None or entry.unit == "1":
+        return False
+    if entry.unit in ("us", "ns", "ms", "s"):
+        return reference.lowest is not None and entry.value < reference.lowest
+    return reference.highest is not None and entry.value > reference.highest
+
+
+def _unsettled(entry: JudgedMetric) -> bool:
+    return entry.verdict == "INDETERMINATE" and not entry.converged and "did not settle" in (entry.reason or "")
+
+
+def _of_document(document: Document) -> list[Disturbance]:
+    uses = machine_uses(document.raw)
+    found = [*_cpus(uses, document.node), *_steal(uses)]
+    groups = _link_groups(document.node)
+    by_pci = {gpu.pci: gpu.index for gpu in document.node.gpus}
+    there: dict[int, dict[str, None]] = {}
+    for process in (process for use in uses for process in use.gpu_processes):
+        gpu = by_pci.get(process.pci) if process.gpu is None else process.gpu
+        if gpu is not None:
+            there.setdefault(gpu, {})[f"{process.name or 'a process'} (pid {process.pid})"] = None
+    for gpu, named in there.items():
+        found.append(
+            Disturbance("gpu", f"others used GPU {gpu}: {', '.join(named)}", groups.get(gpu, frozenset([gpu])))
+        )
+    return found
+
+
+def _cpus(uses: Iterable[MachineUse], node: Node) -> list[Disturbance]:
+    cpus = len({cpu for package in node.packages for cpu in package.cpus})
+    use = max(uses, key=lambda use: use.others or 0.0, default=None)
+    if use is None or use.others is None or use.others < max(LEAST_CPUS, CPU_SHARE * cpus):
+        return []
+    named = ", ".join(f"{each.command} of {each.user or 'an unknown user'} {each.cpus:.1f}" for each in use.busiest)
+    of_all = f" of {cpus}" if cpus else ""
+    who = f" ({named})" if named else ""
+    return [Disturbance("cpus", f"meanwhile {use.others:.1f}{of_all} CPUs were busy with others' processes{who}")]
+
+
+def _steal(uses: Iterable[MachineUse]) -> list[Disturbance]:
+    for use in uses:
+        wanted = max(1.0, use.own + (use.others or 0.0))
+        if use.steal is not None and use.steal >= STEAL_SHARE * wanted:
+            words = (
+                f"meanwhile the hypervisor withheld {use.steal:.2f} CPUs of {wanted:.1f} that were wanted (steal time)"
+            )
+            return [Disturbance("steal", words)]
+    return []
+
+
+def _uses_the_host(metric: JudgedMetric, cell: Cell | None) -> bool:
+    """Whether the host's CPUs or memory have a part in it: all but copies between GPUs and within one."""
+    if cell is None or metric.quantity.startswith("latency."):
+        return True
+    return any(flow.kind in ("host", "stream") or flow.staged or flow.numa_node is not None for flow in cell.flows)
+
+
+def _between_gpus(cell: Cell) -> bool:
+    return all(flow.kind == "peer" and not flow.staged for flow in cell.flows)
+
+
+def _memory(flow: Flow) -> int | None:
+    return flow.destination.index if flow.kind == "stream" else flow.numa_node
+
+
+def _lone_host(metric: JudgedMetric) -> bool:
+    cell = metric.cell
+    return metric.quantity == "copy" and cell is not None and cell.lone and cell.flows[0].kind == "host"
+
+
+def _way(metric: JudgedMetric) -> tuple[int, str]:
+    flow = metric.cell.flows[0]  # type: ignore[union-attr]
+    return flow.numa_node or 0, flow.direction
+
+
+def _on(flow: Flow, memory: int, way: str) -> bool:
+    if _memory(flow) != memory or flow.tasks > 1:
+        return False
+    return flow.kind == "stream" or (flow.kind == "host" and flow.direction == way and not flow.options)
+
+
+def _fall(metric: JudgedMetric) -> float | None:
+    """How far a rate lies below what is expected, as a part of it; None of what has no expectation."""
+    if metric.unit != "GB/s" or metric.derived or metric.value is None:
+        return None
+    expected = metric.reference.value if metric.reference else metric.baseline.median if metric.baseline else None
+    return None if not expected else 1 - metric.value / expected
+
+
+def _part(flow: Flow, groups: Mapping[int, frozenset[int]]) -> frozenset[int] | str:
+    """What a path has for itself: the link of its GPU, or the cores."""
+    return "cores" if flow.kind == "stream" else groups.get(flow.gpus[0], frozenset(flow.gpus))
+
+
+def _even_shares(
+    total: JudgedMetric, judged: Sequence[JudgedMetric], groups: Mapping[int, frozenset[int]]
+) -> list[float]:
+    """What the flows of a sum moved, where they share nothing but one NUMA node's memory and move alike; else nothing."""
+    cell = total.cell
+    if cell is None or cell.lone or total.unit != "GB/s" or {flow.kind for flow in cell.flows} != {"host"}:
+        return []
+    if len({(flow.numa_node, flow.direction) for flow in cell.flows}) > 1:
+        return []
+    if len({groups.get(flow.gpus[0], frozenset(flow.gpus)) for flow in cell.flows}) < len(cell.flows):
+        return []
+    own = [
+        m.value for m in judged if m.subject == total.subject and m.flow is not None and m.derived is None and m.value
+    ]
+    return own if len(own) == len(cell.flows) and min(own) >= EVEN * max(own) else []
+
+
+def _link_groups(node: Node) -> dict[int, frozenset[int]]:
+    """The GPUs that hang behind a common bridge, by each of them; one with a bridge of its own, or none, is alone."""
+    return {
+        gpu.index: frozenset(o.index for o in node.gpus if o is gpu or not set(o.uplinks).isdisjoint(gpu.uplinks))
+        for gpu in node.gpus
+    }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,59 @@
+"""Error counters of the GPUs' links that grew while a node was measured, as findings. Pure."""
+
+from __future__ import annotations
+
+from nearfar.base import Finding
+from nearfar.measurement import Document, machine_uses
+
+#: PCIe replays in a run above which a link is broken: DCGM's ``max_pcie_replays`` (4.6.0, its PCIe test). Fewer are errors all the
+#: same, which the link mended.
+MOST_REPLAYS = 80
+#: Flit CRC errors per second of NVLink above which it is broken: DCGM's ``crc_error_threshold``.
+MOST_FLIT_ERRORS = 100.0
+_WORDS = {
+    "pcie_replays": ("PCIe replay", "PCIe replays"),
+    "nvlink_replays": ("NVLink replay", "NVLink replays"),
+    "nvlink_recoveries": ("NVLink recovery", "NVLink recoveries"),
+    "nvlink_crc_flit_errors": ("NVLink CRC flit error", "NVLink CRC flit errors"),
+}
+_PART = {"pcie": "link", "nvlink": "nvlink"}
+
+
+def findings(document: Document | None) -> list[Finding]:
+    """One for each counter that grew. FAIL above DCGM's limits, and for any NVLink recovery; DEGRADED below them.
+
+    CRC data errors and ECC data errors of NVLink grow on healthy links: they are no finding.
+    """
+    if document is None or document.kind != "measured":
+        return []
+    indices = {gpu.pci: gpu.index for gpu in document.node.gpus}
+    grown: dict[tuple[str, str], int] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    for counter in (counter for use in machine_uses(document.raw) for counter in use.counters):
+        key = counter.pci, counter.name
+        grown[key] = grown.get(key, 0) + counter.grown
+        seconds[key] = seconds.get(key, 0.0) + (counter.seconds or 0.0)
+    for load in document.raw.get("gpus_under_load") or []:
+        # What the driver said of a load counts where the counters of the whole run are not there.
+        gpu = document.node.gpu(load["index"])
+        if gpu is not None and load.get("replays"):
+            grown.setdefault((gpu.pci, "pcie_replays"), load["replays"])
+    found = []
+    for (pci, name), count in grown.items():
+        if count and name in _WORDS:
+            gpu_name = f"g{indices[pci]}" if pci in indices else pci
+            found.append(_finding(gpu_name, name, count, seconds.get((pci, name), 0.0)))
+    return found
+
+
+def _finding(gpu: str, name: str, count: int, seconds: float) -> Finding:
+    broken = {
+        "pcie_replays": count > MOST_REPLAYS,
+        "nvlink_recoveries": True,
+        "nvlink_crc_flit_errors": seconds > 0 and count / seconds > MOST_FLIT_ERRORS,
+    }.get(name, False)
+    of = f"GPU {gpu[1:]}" if gpu.startswith("g") else f"the GPU at {gpu}"
+    item = f"{gpu}.{_PART[name.partition('_')[0]]}"
+    return Finding(
+        item, "FAIL" if broken else "DEGRADED", f"{of}: {count} {_WORDS[name][count > 1]} while it was measured", broken
+    )

@@ -1,0 +1,153 @@
+"""Paths that reach what they should, and not always: on an own host below a limit, on a shared one beside alike paths. Pure.
+
+The limits and where they come from: docs/method/disturbances.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from nearfar.base import NOT_JUDGED
+from nearfar.cells import Flow
+from nearfar.measurement import AnyMetric, Document
+from nearfar.verdict.references import figure
+
+from .verdict_types import JudgedMetric, cell_of
+from .words import describe
+
+#: The least steadiness of a lone copy on a host that nobody else uses.
+LEAST = 0.98
+#: Fewer visits say nothing of it, and smaller transfers vary by themselves (bytes).
+VISITS, BYTES = 3, 1 << 25
+#: A visit is low whose median lies by this part below the path's plateau.
+LOW = 0.03
+#: On a shared host a path is unsteady with so many low visits, and this share of those in the rounds of alike paths.
+LOW_VISITS, LOW_SHARE = 2, 1 / 3
+#: Visits of one round lie within so many seconds.
+ROUND = 0.5
+
+
+@dataclass(frozen=True)
+class _Path:
+    """A lone copy: when it was visited, in seconds, and whether that visit was low."""
+
+    entry: JudgedMetric
+    what: str
+    flow: Flow
+    visits: tuple[tuple[float, bool], ...]
+
+    def low(self, until: float) -> int:
+        return sum(low for at, low in self.visits if at <= until)
+
+
+def apply(
+    metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], document: Document | None, host: str
+) -> list[JudgedMetric]:
+    """The figures, with DEGRADED for lone copies that pass by their plateau and were not steady.
+
+    On an ``own`` host: steadiness below ``LEAST``, or a median below the reference's bound. On a ``shared`` one: a GPU whose paths in
+    both directions had low visits, while alike paths of other GPUs had none in the same rounds.
+    """
+    if document is None or document.kind != "measured":
+        return list(judged)
+    visits = {(r["quantity"], r["cell"], r.get("bytes")): r for r in document.raw["results"] if r.get("visits")}
+    pairs = zip(metrics, judged, strict=True)
+    paths = [path for metric, entry in pairs if (path := _path(entry, describe(metric), visits)) is not None]
+    unsteady = _on_own(paths) if host == "own" else _beside_alike(paths)
+    return [_degraded(entry, unsteady.get(entry.name)) for entry in judged]
+
+
+def _degraded(entry: JudgedMetric, words: str | None) -> JudgedMetric:
+    if words is None or entry.verdict not in ("PASS", NOT_JUDGED):
+        return entry
+    return replace(entry, verdict="DEGRADED", reason=words)
+
+
+def _path(
+    entry: JudgedMetric, what: str, results: Mapping[tuple[str, str, int | None], Mapping[str, Any]]
+) -> _Path | None:
+    result = results.get((entry.quantity, entry.subject, entry.bytes))
+    cell = cell_of(entry.subject)
+    if (
+        result is None
+        or entry.quantity != "copy"
+        or entry.derived
+        or cell is None
+        or not cell.lone
+        or not entry.plateau
+    ):
+        return None
+    flow, samples = cell.flows[0], result["flows"][0]["rate"].get("samples") or []
+    if flow.tasks > 1 or flow.pageable or (entry.bytes or 0) < BYTES:
+        return None
+    visits, first = [], 0
+    for visit in result["visits"]:
+        own, first = samples[first : first + visit["n"]], first + visit["n"]
+        if own:
+            visits.append((float(visit["at"]), median(own) < (1 - LOW) * entry.plateau))
+    return _Path(entry, what, flow, tuple(visits)) if len(visits) >= VISITS else None
+
+
+def _on_own(paths: Sequence[_Path]) -> dict[str, str]:
+    return {path.entry.name: words for path in paths if (words := _limits(path)) is not None}
+
+
+def _limits(path: _Path) -> str | None:
+    entry = path.entry
+    if entry.plateau is None or entry.median is None or entry.steadiness is None:
+        return None
+    reaches = (
+        f"{path.what}: reaches {figure(entry.plateau, entry.unit)} {entry.unit}, and in half of its samples at most"
+    )
+    bounds = [entry.degraded_below, entry.reference.lowest if entry.reference else None]
+    bound = max((bound for bound in bounds if bound is not None), default=None)
+    if bound is not None and entry.median < bound:
+        return f"{reaches} {figure(entry.median, entry.unit)}, below its bound {figure(bound, entry.unit)}"
+    if entry.steadiness < LEAST:
+        return f"{reaches} {figure(entry.median, entry.unit)}: steadiness {entry.steadiness:.3f}, at least {LEAST} on an own host"
+    return None
+
+
+def _beside_alike(paths: Sequence[_Path]) -> dict[str, str]:
+    """By the figure's name, of each GPU that is unsteady where others are not, what to say."""
+    found: dict[str, str] = {}
+    for gpu in sorted({gpu for path in paths for gpu in path.flow.gpus}):
+        lows, clear = {}, False
+        for kind in dict.fromkeys(_kind(path) for path in paths if gpu in path.flow.gpus):
+            alike = [path for path in paths if _kind(path) == kind and gpu not in path.flow.gpus]
+            if not alike:
+                continue
+            until = max(at for path in alike for at, _ in path.visits) + ROUND
+            own = [path for path in paths if _kind(path) == kind and gpu in path.flow.gpus]
+            low, number = (
+                sum(path.low(until) for path in own),
+                sum(at <= until for path in own for at, _ in path.visits),
+            )
+            steady = not any(path.low(until) for path in alike)
+            clear |= steady and low >= LOW_VISITS and low >= LOW_SHARE * number
+            others = ", ".join(str(path.flow) for path in alike[:3])
+            for path in own:
+                if path.low(until):
+                    lows[kind, path.entry.name] = _words(path, until, others, steady)
+        if clear and len({kind for kind, _ in lows}) > 1:
+            found.update({name: words for (_, name), words in lows.items()})
+    return found
+
+
+def _kind(path: _Path) -> tuple[object, ...]:
+    """What alike paths have in common: the memory, the direction, how it is copied and in which pieces."""
+    flow = path.flow
+    read = flow.kind == "peer" and flow.driver is not None
+    return flow.kind, flow.direction, flow.numa_node, flow.options, read, path.entry.bytes
+
+
+def _words(path: _Path, until: float, others: str, steady: bool) -> str:
+    entry = path.entry
+    limit = figure((1 - LOW) * (entry.plateau or 0.0), entry.unit)
+    number = sum(at <= until for at, _ in path.visits)
+    beside = f"alike paths ({others}) held theirs in the same rounds" if steady else f"as alike paths ({others}) too"
+    reaches = f"reaches {figure(entry.plateau or 0.0, entry.unit)} {entry.unit}"
+    return f"{path.what}: {reaches}, and in {path.low(until)} of {number} visits was below {limit}; {beside}"
