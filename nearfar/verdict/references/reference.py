@@ -11,7 +11,8 @@ class Reference:
     bound).
 
     Outside of them is FAIL; below ``degraded_below`` (in ``unit``) DEGRADED, and ``degraded_words`` say what that is.
-    ``stale``: measured with other software.
+    ``stale``: measured with other software. ``accepts``: whether what passes it is as it should be; False where it only
+    tells what is broken, or unlike its like.
     """
 
     value: float
@@ -24,6 +25,7 @@ class Reference:
     degraded_words: str = ""
     stale: bool = False
     file: str | None = None
+    accepts: bool = True
 
     @property
     def lowest(self) -> float | None:
