@@ -141,7 +141,7 @@ def test_siblings_that_are_all_slow(value: float, plain: str, accepted: str) -> 
         ("[394.0, 396.0]", "[394.0, 796.0]", 10, "NV18.write: 796 GB/s is above what NVLink 4 x18 carries, 400.0 GB/s"),
         ("[55.0, 55.6]", "[55.0, .nan]", 9, "finite"),
         ("  link: {kind: pcie, gen: 5, width: 16}\n", "", 8, "give the model's link under expect"),
-        ("sole.h2d: [55.0", "sole.both.total: [55.0", 8, "sole.both.total"),
+        ("sole.h2d: [55.0", "sole.both.total: [55.0", 9, "'sole.both.total' is no property of a GPU model"),
     ],
 )
 def test_a_wrong_range(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:

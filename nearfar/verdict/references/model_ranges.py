@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ MARGIN = 0.05
 OTHER_KIND_MARGIN = 0.10
 #: What may lie above a payload ceiling: the packets are assumed, and NVLink 2 signals 3 % faster than it is named.
 _ROUNDING = 0.03
+#: The rows that are a property of a GPU's model: a copy engine alone on its own link, and both directions between two GPUs.
+_ROW = re.compile(r"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
     for place, entry in enumerate(file.data.get("healthy", ())):
         for row, (low, high) in entry["figures"].items():
             steps = ("healthy", place, "figures", row)
+            if not _ROW.fullmatch(row):
+                known = "near or sole with .h2d or .d2h, NVn with .write, .read or .both.total"
+                raise file.error(f"'{row}' is no property of a GPU model; rows are {known}", *steps)
             if not (math.isfinite(low) and math.isfinite(high)):
                 raise file.error(f"{row}: low and high are finite numbers, found {low}, {high}", *steps)
             if low > high:
