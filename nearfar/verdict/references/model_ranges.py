@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import SiteFile, site_files
-from nearfar.model.link_limits import OWN_LINK_CLASSES, link_text
+from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling
 from nearfar.topology import Link
 
@@ -85,7 +85,7 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
     """The link to the host of a row (None: between GPUs), what its links carry (GB/s) and their name."""
     path_class, _, figure = row.partition(".")
     expect: Mapping[str, Any] = file.data["expect"]
-    host = path_class in OWN_LINK_CLASSES
+    host = path_class in link_limits.OWN_LINK_CLASSES
     link = Link(**expect["link"]) if host and "link" in expect else None
     lanes = None
     if not host and "nvlink_generation" in expect:
@@ -98,7 +98,7 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
             f"{row}: nobody can say what it may be at most: give the model's {missing} under expect", *steps
         )
     many = 2 if figure == "both.total" else 1
-    return link, most * many, f"{'' if many == 1 else '2 × '}{link_text(known)}"
+    return link, most * many, f"{'' if many == 1 else '2 × '}{link_limits.link_text(known)}"
 
 
 def find(
