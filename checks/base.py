@@ -128,6 +128,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             self.reference_files = references.for_partition(*names)
             self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
             self.models = expectations.gpu_models(list(site.directories))
+            self.ranges = references.model_ranges.read(site.directories)
             self.expected = self.partition.expected_node(self.node_type, self.observed, self.models)
 
     @run_after("setup")
@@ -235,6 +236,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             mine = [metric for metric in self.metrics if self.question.references_of(metric) == check]
             found = references.resolve(
                 mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
+                ranges=self.ranges,
             )  # fmt: skip
             self.references.update(found)
             if self.kind == "measured":

@@ -1,4 +1,4 @@
-"""What a node should carry: ``prediction`` (capacities, max-min shares), ``link_limits`` (what a link's payload is at least),
+"""What a node should carry: ``prediction`` (capacities, max-min shares), ``link_limits`` (what is certain of a nominal link),
 ``calibration`` (capacities from measured cells), ``diagnosis`` (which parts explain what is slow).
 
 Needs: topology, cells, measurement.

@@ -70,8 +70,9 @@ def _verdict(
     if low or high:
         expected = reference.degraded_words or bound_words(reference, low)
         return "DEGRADED", f"{what}: {amount(metric)}, expected {expected}"
-    if reference.origin == "siblings" and acceptance:
-        return "INDETERMINATE", f"{what}: {amount(metric)}, like its siblings, which alone accept nothing"
+    if acceptance and not reference.accepts:
+        like = "like its siblings, which" if reference.origin == "siblings" else "not broken, which"
+        return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone accepts nothing"
     return "PASS", None
 
 

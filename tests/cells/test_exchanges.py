@@ -194,29 +194,13 @@ def test_how_one_to_all_divides_blames_nobody() -> None:
     found = expected(document(measured))
     assert {name for name, reference in found.items() if reference is not None and ".of." in name} == set()
     totals = [reference for name, reference in found.items() if name.endswith(".total")]
-    assert len(totals) == 4 and all(reference.degraded_below == pytest.approx(368) for reference in totals)
+    assert {reference.origin for reference in totals if reference} <= {"siblings"}  # of the lanes nothing is asserted
 
 
-@pytest.mark.parametrize(
-    "cell, name, value, floor",
-    [
-        (ONE, "NV18.g0_g1_at_g1__g0_g2_at_g2__g0_g3_at_g3.total", 400.0, 368.0),
-        (ALL, "NV18.g1_g0__g2_g0__g3_g0.total", 400.0, 368.0),
-        (ROUND, "NV18.g0_g1__g1_g0__g2_g3__g3_g2.total", 1600.0, 1472.0),
-        (ROUND, "NV18.g0_g1__g1_g0__g2_g3__g3_g2.of.g3_g2", 400.0, 368.0),
-        (HALF, "NV18.g0_g2__g1_g3.total", 800.0, 736.0),
-    ],
-)
-def test_what_the_lanes_let_one_expect(cell: str, name: str, value: float, floor: float) -> None:
-    reference = expected(document({cell: 390.0}))[name]
-    assert (reference.value, reference.degraded_below, reference.lowest) == pytest.approx((value, floor, 0.6 * value))
-
-
-def test_how_one_gpus_lanes_are_divided_is_not_asserted() -> None:
-    found = expected(document({ONE: [200.0, 120.0, 75.0], ALL: [131.7, 131.3, 136.2]}))
-    assert [name for name, reference in found.items() if reference is not None] == [
-        "NV18.g0_g1_at_g1__g0_g2_at_g2__g0_g3_at_g3.total", "NV18.g1_g0__g2_g0__g3_g0.total",
-    ]  # fmt: skip
+@pytest.mark.parametrize("cell", [ONE, ALL, ROUND, HALF])
+def test_what_many_carry_at_once_is_no_guess_from_their_lanes(cell: str) -> None:
+    found = expected(document({cell: 390.0}))
+    assert {reference.origin for reference in found.values() if reference is not None} <= {"siblings"}
 
 
 def test_a_ceiling_is_that_of_the_lanes_that_flows_share() -> None:
@@ -248,18 +232,16 @@ def test_fairness_and_a_gpu_that_sends_too_little_in_all() -> None:
     assert found["NV18_fairness.g0_g1_at_g1__g0_g2_at_g2__g0_g3_at_g3"].value == pytest.approx(130 / 134)
     short = judged(document({**rates, ones[2]: [90.0, 90.0, 90.0]}))
     assert short["verdict"] == "DEGRADED"
-    lanes = (
-        "270.0 GB/s, expected at least 368.0 (prediction: GPU 2's lanes to the switch, NVLink 4 x18, carry 400.0 GB/s"
-    )
-    assert any(r.startswith(f"GPU 2 to GPUs 0, 1, 3 at once, together: {lanes}") for r in short["reasons"])
+    words = "GPU 2 to GPUs 0, 1, 3 at once, together: 270.0 GB/s, expected 395.0 ± 39.5 (siblings)"
+    assert any(r.startswith(words) for r in short["reasons"])
 
 
 def test_a_slow_flow_of_a_round_is_named() -> None:
     broken = judged(document({ROUND: [390.0, 390.0, 200.0, 390.0]}))
-    assert broken["verdict"] == "FAIL"
+    assert broken["verdict"] == "DEGRADED"  # beside its like
     assert "GPU 2 to GPU 3, of GPU pairs 0 and 1, 2 and 3 at once, both directions: 200.0 GB/s" in broken["reasons"][0]
     half = judged(document({HALF: [390.0, 300.0]}))
-    assert half["reasons"][0].startswith("GPU 1 to GPU 3, of GPUs 0, 1 to GPUs 2, 3 at once, one each: 300.0 GB/s")
+    assert half["verdict"] == "not judged"  # one beside it is too few
 
 
 def test_a_site_may_say_what_a_class_carries() -> None:
@@ -344,5 +326,5 @@ def test_real_all_to_one_and_pairs_pass() -> None:
     from nearfar.verdict import references
 
     found = references.resolve(metrics, "peer_check", [], seen)
-    judged_totals = [(m.value, found[m.name]) for m in metrics if m.total]
-    assert all(r is not None and r.degraded_below is not None and v >= r.degraded_below for v, r in judged_totals)
+    bounds = [(m.value, r.degraded_below or 0.0) for m in metrics if (r := found[m.name]) is not None]
+    assert all(value >= bound for value, bound in bounds)

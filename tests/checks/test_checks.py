@@ -18,6 +18,7 @@ import pytest
 from nearfar.base import site_file, supervise
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED, passes
+from tests.support import fake_program
 
 #: What the fake program does, and the verdict on it.
 CASES = {
@@ -25,7 +26,7 @@ CASES = {
     "broken_path": "FAIL",
     "busy": "INDETERMINATE",
     "slower_path": "DEGRADED",
-    "far_slow": "FAIL",
+    "far_slow": "PASS",
     "unsettled": "INDETERMINATE",
     "unsettled_and_good": "PASS",
     "unverified": "INDETERMINATE",
@@ -94,6 +95,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
     (site / "nodes" / "unpublished.yaml").write_text(
         described.replace("node_type: keeneland", "node_type: unpublished")
     )
+    (site / "gpus").mkdir()
+    (site / "gpus" / "fake.yaml").write_text(fake_program.HEALTHY)
     programs(folder / "bin")
     # What hangs is waited for in a session beside the others': theirs have all the time that a busy machine needs.
     others = [case for case in CASES if case not in HANGS]

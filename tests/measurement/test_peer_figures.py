@@ -117,27 +117,23 @@ def test_a_fair_share_without_the_undivided_cell_is_of_the_shared_one() -> None:
 # What they should be
 
 
-@pytest.mark.parametrize(
-    "cell, name, value, floor, broken",
-    [
-        ("g0:g1", "NV18.g0_g1", 400.0, 380.0, 240.0),
-        ("g0:g1@g1", "NV18.g0_g1_at_g1", 400.0, 380.0, 240.0),
-        ("g0:g1/sm", "NV18.g0_g1.sm", 400.0, 340.0, 240.0),
-        ("g0:g1+g1:g0", "NV18.g0_g1__g1_g0.of.g0_g1", 400.0, 368.0, 240.0),
-        ("g0:g1+g1:g0", "NV18.g0_g1__g1_g0.total", 800.0, 736.0, 480.0),
-    ],
-)
-def test_floors_below_nvlink(cell: str, name: str, value: float, floor: float, broken: float) -> None:
+@pytest.mark.parametrize("cell, name", [("g0:g1", "NV18.g0_g1"), ("g0:g1@g1", "NV18.g0_g1_at_g1")])
+def test_a_lone_pair_below_half_of_its_lanes_is_broken(cell: str, name: str) -> None:
     reference = expected(document({cell: 390.0}))[name]
-    assert (reference.value, reference.degraded_below, reference.lowest) == pytest.approx((value, floor, broken))
+    assert (reference.value, reference.degraded_below, reference.lowest) == (400.0, None, 200.0)
     assert "NVLink 4 x18 carries" in reference.note
+    assert judged(document({cell: 198.0}))["verdict"] == "FAIL"  # half of what it had
+
+
+def test_kernels_and_both_directions_at_once_have_no_prior() -> None:
+    found = expected(document({"g0:g1/sm": 150.0, "g0:g1+g1:g0": 150.0}))
+    assert set(found.values()) == {None}
 
 
 def test_nothing_is_asserted_where_no_ceiling_is_known() -> None:
     unknown = replace(H200, gpus=tuple(replace(gpu, nvlink_generation=None) for gpu in H200.gpus))
-    older = replace(H200, gpus=tuple(replace(gpu, nvlink_generation=3) for gpu in H200.gpus))
     no_link = replace(H200, peers={})
-    for node in (unknown, older, no_link):
+    for node in (unknown, no_link):
         made = document({"g0:g1": 20.0, "g0:g1/staged": 20.0, "g0:g1+g2:g3": 1.0}, node)
         assert set(expected(made, node=node).values()) == {None}
     assert peer_ceiling(H200, 0, 1) == pytest.approx(400.0)
@@ -152,12 +148,14 @@ def test_four_real_gpus_pass_and_a_slow_pair_is_named() -> None:
     assert judged(document(rates))["verdict"] == "PASS"
     slow = judged(document({**rates, "g2:g3@g3": 365.0}))
     assert (slow["verdict"], len(slow["reasons"])) == ("DEGRADED", 1)
-    assert slow["reasons"][0].startswith("GPU 2 to GPU 3, read: 365.0 GB/s, expected at least 380.0")
+    assert slow["reasons"][0].startswith("GPU 2 to GPU 3, read: 365.0 GB/s, expected 390.5 ± 19.5 (siblings)")
     staged = judged(document({**rates, "g2:g3/staged": 20.0}))
     assert staged["reasons"][0].startswith("GPU 2 to GPU 3 (/staged): 20.0 GB/s, expected 31.0 ± 4.4 (siblings)")
     broken = judged(document({**rates, "g0:g1+g1:g0": [389.0, 120.0]}))
-    assert broken["verdict"] == "FAIL"
-    assert "GPU 1 to GPU 0, both directions at once: 120.0 GB/s, expected at least 368.0" in " ".join(broken["reasons"])
+    assert broken["verdict"] == "DEGRADED"
+    assert "GPU 1 to GPU 0, both directions at once: 120.0 GB/s, expected 389.4 ± 38.9 (siblings)" in " ".join(
+        broken["reasons"]
+    )
 
 
 def test_a_host_side_that_saturates_is_not_blamed_on_the_gpus() -> None:
@@ -173,12 +171,12 @@ def test_a_host_side_that_saturates_is_not_blamed_on_the_gpus() -> None:
     assert not any("fairness" in m["name"] for m in accepted["metrics"] if m["verdict"] == "INDETERMINATE")
 
 
-def test_a_starved_task_is_named() -> None:
+def test_what_tasks_share_is_described() -> None:
     rates = {"n0:g0+n0:g1": 50.0, "n0:g0/x4+n0:g1/x4": 48.0}
     made = judged(document(rates, x4=[0.07, 16.0, 16.0, 16.0]), "sharing_check")
-    assert made["verdict"] == "DEGRADED"
-    assert "GPU 0, host to device from NUMA node 0 (/x4)" in made["reasons"][0]
-    assert "the slowest task over its fair share: 0.006, expected at least 0.500" in made["reasons"][0]
+    share = next(m for m in made["metrics"] if m["name"].startswith("sole_task_over_fair"))
+    assert (share["verdict"], share["reference"]) == (NOT_JUDGED, None)
+    assert share["value"] == pytest.approx(0.006, abs=0.001)
 
 
 def test_published_capacities_judge_what_many_gpus_carry() -> None:

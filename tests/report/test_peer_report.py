@@ -51,23 +51,23 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
         assert words in page.text
     assert "spread over packages" not in page.text and "Across the package link" not in page.text
     # A broken pair, a slow one, and the direction of a pair that is slow, each in its map.
-    assert any(place.startswith("✕") and "FAIL" in place and "50 % of 400.0" in place for place in page.places)
+    assert any(place.startswith("✕") and "FAIL" in place and "49 % of 400.0" in place for place in page.places)
     assert any(place.startswith("▼") and "88 % of 400.0" in place for place in page.places)
     assert re.search(r"← 340\.\d ▼", " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split()))
     # Many at once: one GPU sends too little to all others; how it divides is no reason to call a total unjudged.
     for words in ("One GPU with all others", "Disjoint pairs at once", "Half with half"):
         assert words in page.text
     assert any(
-        re.search(r"^▼.*310\.2.*DEGRADED.*each .*fairness 0\.95.*78 % of 400\.0", place) for place in page.places
+        re.search(r"^▼.*310\.2.*DEGRADED.*each .*fairness 0\.95.*78 % of 397\.0", place) for place in page.places
     )
-    assert any(re.search(r"^✓.*397\.\d.*99 % of 400\.0", place) for place in page.places)
-    assert any(re.search(r"^✓.*156\d.*98 % of 1600", place) for place in page.places)
+    assert any(re.search(r"^✓.*397\.\d.*100 % of 39\d\.\d", place) for place in page.places)
+    assert any(re.search(r"^✓.*156\d.*99 % of 1579 alone", place) for place in page.places)
     # What the host side carries is shown and not judged; what each GPU had stands beside it.
     assert any(re.search(r"196\.\d.*each .*fairness 0\.89.*% of 22\d\.\d alone", place) for place in page.places)
-    assert any("the slowest has 0.05 of 1/4" in place and "DEGRADED" in place for place in page.places)
+    assert any("the slowest has 0.05 of 1/4" in place for place in page.places)
     said = report.summary(runs["virtual_machine"].parent, colour=False)
     assert "one to all 310.2–397.3, all to one 397.0–397.3, 2 pairs at once 1566–1567 GB/s" in said
-    assert "NV18 write 20" in said and "(expected ≥ 380.0, prediction)" in said
+    assert "NV18 write 19" in said and "(expected ≥ 370.8–375.1, prediction)" in said
     assert re.search(r"4 GPUs at once: H2D 19\d\.\d, D2H 15\d\.\d, both 18\d\.\d GB/s in total \(not judged", said)
     assert "up to 4 tasks a GPU: the slowest has 0.05 of its fair share" in said
 

@@ -26,6 +26,7 @@ from nearfar.site import systems
 from nearfar.topology import inventory
 from nearfar.verdict import Verdict
 from tests.checks.test_checks import programs
+from tests.support import fake_program
 from tests.support.verdicts import judged as judged_whole
 
 SITE = """\
@@ -157,6 +158,7 @@ def validate_plain(checkout: Path, case: str, **environment: str) -> subprocess.
     shutil.copy(checkout / "site/nodes/keeneland.xml", checkout / "site/nodes/plain.xml")
     described = (checkout / "site/nodes/keeneland.yaml").read_text().replace("node_type: keeneland", "node_type: plain")
     (checkout / "site/nodes/plain.yaml").write_text(described)
+    (checkout / "site/gpus/plain.yaml").write_text(fake_program.HEALTHY)
     text = SITE.replace("good}", f"{case}, FAKE_HOST: {socket.gethostname()}}}").replace(": keeneland", ": plain")
     (checkout / "site/systems/fake.yaml").write_text(text)
     return validate(checkout, "--system", "fake", "--check", "host_device_check", **environment)

@@ -58,9 +58,9 @@ def nominal_rows(check: str, node_type: str, part: float, lower: float) -> dict[
     loaded = load_node_type(node_type, [DATA / "site", CHECKOUT / "site"])
     found: dict[str, list[Any]] = {}
     for row, metrics in (known_metrics.rows(check, loaded.node, frozenset()) or {}).items():
-        expected = [link_limits.expectation(m, loaded.node) for m in metrics if isinstance(m, Metric)]
+        expected = [link_limits.ceiling(m, loaded.node) for m in metrics if isinstance(m, Metric)]
         if expected and all(each is not None for each in expected):
-            found[row] = [round(min(each.ceiling for each in expected if each) * part, 4), -lower, None, "GB/s"]
+            found[row] = [round(min(each.value for each in expected if each) * part, 4), -lower, None, "GB/s"]
         elif metrics[0].unit == "1":
             found[row] = [1.0, -lower, None, "1"]
     return found
@@ -87,8 +87,8 @@ def test_references_at_nominal_values_raise_nothing(
 def right(row: str, metrics: list[AnyMetric], node: Node) -> list[Any]:
     """A row that nothing is wrong with, of the nominal links where these say something."""
     unit, less = metrics[0].unit, metrics[0].unit in ("us", "ms", "B") or "penalty" in row
-    expected = [link_limits.expectation(m, node) for m in metrics if isinstance(m, Metric)]
-    ceilings = [each.ceiling for each in expected if each] or [m.ceiling for m in metrics if m.ceiling]
+    expected = [link_limits.ceiling(m, node) for m in metrics if isinstance(m, Metric)]
+    ceilings = [each.value for each in expected if each] or [m.ceiling for m in metrics if m.ceiling]
     value = 0.9 if unit == "1" else 0.9 * min(ceilings) if ceilings else 10.0
     return [value, None if less else -0.05, 0.1 if less else None, unit]
 

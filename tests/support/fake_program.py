@@ -21,6 +21,19 @@ Document = dict[str, Any]
 #: Of the fake node: every flow at this part of what its PCIe 2 link carries.
 GOOD, AGED, SLOWER, BROKEN = 0.85, 0.81, 0.70, 0.20
 CEILING = 6.9
+#: What healthy GPUs of its model have: a file of ``site/gpus/``.
+HEALTHY = """\
+gpu_models: [Tesla M2070]
+source: invented
+expect: {link: {kind: pcie, gen: 2, width: 16}}
+healthy:
+  - figures: {near.h2d: [5.7, 6.0], near.d2h: [5.7, 6.0]}
+    n: 3
+    machine: bare metal
+    source: invented
+    command: nothing
+    date: "2026-11-22"
+"""
 
 
 def document(cells: list[Any]) -> Document:
@@ -102,7 +115,7 @@ BENDS: dict[str, Callable[[Document], Any]] = {
     "busy": busy,
     "slower_path": lambda made: rescale(find(made, "g2:n1"), SLOWER),
     "far_slow": lambda made: rescale(find(made, "n0:g2"), 0.35),
-    "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.58, spread=0.1), find(made, "g2:n1").update(converged=False)),
+    "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.50, spread=0.1), find(made, "g2:n1").update(converged=False)),
     "unsettled_and_good": lambda made: find(made, "g2:n1").update(converged=False),
     "unverified": lambda made: find(made, "g2:n1").update(verified=False),
     "missing_cell": lambda made: without(made, "g2:n1"),

@@ -48,12 +48,12 @@ def test_the_real_node_as_the_driver_completes_it() -> None:
     assert {peer_class(seen, a, b) for a in range(4) for b in range(4) if a != b} == {"NV18"}
 
 
-def test_a_healthy_run_passes_on_its_links(node: Node) -> None:
+def test_a_healthy_run_passes_by_its_links_and_siblings(node: Node) -> None:
     made = judged(document("host_device_check"), node)
     assert made["verdict"] == "PASS", made["reasons"]
     assert len(made["metrics"]) == 4 * (1 + 1 + 3)
     assert {m["path_class"] for m in made["metrics"]} == {"sole"}
-    assert {m["reference"]["origin"] for m in made["metrics"]} == {"prediction"}
+    assert {m["reference"]["origin"] for m in made["metrics"]} == {"prediction", "siblings"}
     lone = [m for m in made["metrics"] if "+" not in m["subject"]]
     assert all(0.93 < m["value"] / m["ceiling"] < 1 for m in lone)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,30 +114,19 @@ def test_absolute_bounds_are_reframes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "cell, flow, total, link, floor, broken",
+    "cell, path_class, link",
     [
-        ("n0:g0", None, False, GEN5, 0.92, 0.6),
-        ("g0:n0", None, False, GEN5, 0.92, 0.6),
-        ("n0:g0/sm", None, False, GEN5, 0.85, 0.6),
-        ("n0:g0+g0:n0", "n0:g0", False, GEN5, 0.85, 0.6),
-        ("n0:g0+g0:n0", None, True, GEN5, 0.85, 0.6),
-        ("n0:g0", None, False, Link("pcie", 4, 16), 0.92, 0.6),
-        ("n0:g0", None, False, Link("pcie", 2, 16), 0.78, 0.6),
-        ("n0:g0", None, False, Link("nvlink", 2, 2), 0.88, 0.6),
+        ("n0:g0", "near", GEN5), ("g0:n0", "near", GEN5), ("n0:g0", "sole", Link("pcie", 4, 16)), ("n0:g0", "near", Link("pcie", 2, 16)),
+        ("n0:g0", "near", Link("nvlink", 2, 2)),
     ],
 )  # fmt: skip
-def test_floors_below_the_nominal_link(
-    cell: str, flow: str | None, total: bool, link: Link, floor: float, broken: float
-) -> None:
-    from dataclasses import replace
-
+def test_a_lone_path_below_half_of_its_link_is_broken(cell: str, path_class: str, link: Link) -> None:
     node = replace(NODE, gpus=(replace(NODE.gpus[0], link=link),))
-    measured = metric(cell, 1.0, flow=flow, total=total)
+    measured = metric(cell, 1.0, path_class)
     reference = resolve([measured], CHECK, [], node)[measured.name]
-    assert reference.origin == "prediction"
-    assert reference.degraded_below == pytest.approx(floor * reference.value)
-    assert reference.lowest == pytest.approx(broken * reference.value)
-    assert reference.highest is None
+    assert (reference.origin, reference.degraded_below, reference.highest) == ("prediction", None, None)
+    assert reference.lowest == pytest.approx(0.5 * reference.value)
+    assert not reference.accepts
 
 
 def test_the_present_state_of_a_link_expects_nothing() -> None:
@@ -144,25 +134,23 @@ def test_the_present_state_of_a_link_expects_nothing() -> None:
     assert one(metric("n0:g0", 55.0)).value == pytest.approx(CEILING_H2D, abs=0.1)
 
 
-def test_no_floor_is_invented() -> None:
-    from dataclasses import replace
-
+def test_no_limit_is_invented() -> None:
     bare = replace(NODE, gpus=(replace(NODE.gpus[0], link=Link("pcie")),))
+    superchip = replace(NODE, gpus=(replace(NODE.gpus[0], link=Link("c2c", speed=450.0)),))
     for cell, node in (
-        ("n0:g0", bare),
-        ("n0:g0/pageable", NODE),
-        ("n0:g0/x4", NODE),
-        ("n0:g0+n0:g1", NODE),
-        ("c0:n0/triad", NODE),
-    ):
+        ("n0:g0", bare), ("n0:g0", superchip), ("n0:g0/pageable", NODE), ("n0:g0/x4", NODE), ("n0:g0/sm", NODE), ("n0:g0+g0:n0", NODE),
+        ("n0:g0+n0:g1", NODE), ("c0:n0/triad", NODE),
+    ):  # fmt: skip
         measured = metric(cell, 5.0, total="+" in cell, path_class="local" if cell[0] == "c" else "near")
         assert resolve([measured], CHECK, [], node)[measured.name] is None, cell
 
 
-def test_off_socket_without_a_known_package_link_is_not_called_degraded() -> None:
-    reference = one(metric("n1:g0", 30.0, "off_socket"))
-    assert reference.degraded_below is None
-    assert reference.lowest == pytest.approx(0.4 * CEILING_H2D, abs=0.1)
+@pytest.mark.parametrize(
+    "path_class", ["off_socket", "on_socket", "unknown", "off_socket_over_near", "on_socket_over_near"]
+)
+def test_far_memory_is_not_judged_by_the_gpus_link(path_class: str) -> None:
+    """A published node had 0.31 and 0.20 of its near paths off socket, and nobody calls it broken."""
+    assert one(metric("n1:g0", 0.2, path_class)) is None
 
 
 def test_siblings_can_show_degraded_and_never_fail() -> None:
@@ -177,8 +165,6 @@ def test_siblings_can_show_degraded_and_never_fail() -> None:
 
 
 def test_siblings_are_of_the_same_model_link_and_class() -> None:
-    from dataclasses import replace
-
     gpus = [replace(g, name="old" if g.index == 0 else g.name, link=Link("pcie")) for g in NODE.gpus]
     node = replace(NODE, gpus=tuple(gpus))
     measured = [metric(f"n{i // 4}:g{i}", 50.0) for i in range(8)] + [
@@ -199,18 +185,13 @@ def test_inside_the_bounds_and_clearly_worse_than_siblings(tmp_path: Path) -> No
     assert "siblings" in slow.degraded_words
 
 
-def test_ratios_have_a_lower_bound_always_and_an_upper_one_where_known(tmp_path: Path) -> None:
+def test_a_ratio_is_held_against_the_sites_own(tmp_path: Path) -> None:
     ratio = metric("n1:g0", 0.97, "off_socket_over_near")
-    free = one(ratio)
-    assert (free.origin, free.highest) == ("prediction", None)
-    assert free.lowest == pytest.approx(0.45)
     site = one(ratio, reference_file(tmp_path, TUNED))
     assert (site.lowest, site.highest) == (pytest.approx(0.97 * 0.97), pytest.approx(0.97 * 1.03))
 
 
 def test_the_prediction_bounds_a_ratio_above_where_the_package_link_limits() -> None:
-    from dataclasses import replace
-
     summit = load_node_type("summit", [CHECKOUT / "site"])
     a, b = (summit.node.gpus[0].package, summit.node.gpus[-1].package)
     narrow = {
@@ -224,7 +205,7 @@ def test_the_prediction_bounds_a_ratio_above_where_the_package_link_limits() -> 
     assert found.highest == pytest.approx(found.value * 1.15)
     calibrated = {name: replace(c, published=False) for name, c in narrow.items()}
     node_type = replace(node_type, capacities={**summit.capacities, **calibrated})
-    assert resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name].highest is None
+    assert resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name] is None
 
 
 def test_modelled_figures_meet_published_ones_alone(tmp_path: Path) -> None:

@@ -110,9 +110,15 @@ def test_a_slow_path_is_a_sentence() -> None:
     found = judged(document({**values, "g2:n0": 27.1}))
     assert found["verdict"] == "FAIL"
     (reason,) = found["reasons"]
-    assert reason.startswith("GPU 2, device to host from NUMA node 0: 27.1 GB/s, expected at least ")
+    assert reason.startswith("GPU 2, device to host from NUMA node 0: 27.1 GB/s, expected ")
     assert reason.endswith("; the other direction is fine")
-    assert "(prediction: PCIe 5.0 x16 carries" in reason
+    assert "below 28.8 it is broken" in reason
+
+
+def test_alone_a_broken_path_is_told_by_its_link() -> None:
+    (reason,) = judged(document({"g2:n0": 27.1, "n0:g2": 55.4}))["reasons"]
+    assert "expected at least 28.8 (prediction: 57.6; PCIe 5.0 x16 carries 57.6 GB/s of payload" in reason
+    assert "below half of it a path is broken" in reason
 
 
 def test_the_siblings_sentence() -> None:
@@ -197,7 +203,7 @@ def test_parts_of_one_explain_and_a_site_that_tuned_everything_is_accepted() -> 
 
 def test_siblings_alone_accept_nothing() -> None:
     measured = metric("n0:g0", 55.0)
-    reference = Reference(55.0, None, None, "GB/s", "siblings", "", 52.0, "55.0 ± 3.0 (siblings)")
+    reference = Reference(55.0, None, None, "GB/s", "siblings", "", 52.0, "55.0 ± 3.0 (siblings)", accepts=False)
     for acceptance, word in ((False, "PASS"), (True, "INDETERMINATE")):
         found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured], acceptance=acceptance)
         assert found["verdict"] == word

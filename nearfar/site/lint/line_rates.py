@@ -77,21 +77,26 @@ def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
 
 def _below_link(value: float, lower: float | None, about: _About) -> UnitFault | None:
     """A value, or a lower bound, that only a broken path has, whichever of the figures the row speaks of."""
-    expected = [each for metric, node in about if (each := link_limits.expectation(metric, node)) is not None]
-    if not expected or len(expected) < len(about):
+    # What leads through a package link may be far slower than the GPU's link.
+    own = [(metric, node) for metric, node in about if metric.path_class not in ("on_socket", "off_socket", "unknown")]
+    limits = [each for metric, node in own if (each := link_limits.ceiling(metric, node)) is not None]
+    if not limits or len(limits) < len(about):
         return None
-    narrow = min(expected, key=lambda each: each.ceiling)
-    part = value / narrow.ceiling
-    carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.explanation.partition(', ')[0]})"
+    narrow = min(limits, key=lambda each: each.value)
+    part = value / narrow.value
+    carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.explanation})"
     if part < OTHER_UNIT:
-        why = meant(value, narrow.ceiling, _TOO_LITTLE) or "; it would accept a broken path"
+        why = meant(value, narrow.value, _TOO_LITTLE) or "; it would accept a broken path"
         return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {carries}{why}")
-    if part < narrow.broken:
-        return UnitFault(WARNING, "low", f"{value:g} GB/s is {carries}; below {narrow.broken:.0%} a path is broken")
-    least = None if lower is None else part * (1 + lower)
-    if least is not None and least < narrow.broken:
-        words = f"its lower bound, {least * narrow.ceiling:.4g} GB/s, accepts {least:.0%} of what the link carries"
-        return UnitFault(WARNING, "loose", f"{words}; below {narrow.broken:.0%} a path is broken")
+    if not all(link_limits.least(metric, node) for metric, node in about):
+        return None
+    broken = f"below {link_limits.BROKEN:.0%} a path is broken"
+    if part < link_limits.BROKEN:
+        return UnitFault(WARNING, "low", f"{value:g} GB/s is {carries}; {broken}")
+    lowest = None if lower is None else part * (1 + lower)
+    if lowest is not None and lowest < link_limits.BROKEN:
+        words = f"its lower bound, {lowest * narrow.value:.4g} GB/s, accepts {lowest:.0%} of what the link carries"
+        return UnitFault(WARNING, "loose", f"{words}; {broken}")
     return None
 
 

@@ -15,7 +15,7 @@ from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, schema, si
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
 from nearfar.site import systems
-from nearfar.verdict.references import ReferenceFile, known_checks
+from nearfar.verdict.references import ReferenceFile, known_checks, model_ranges
 
 from .complaints import ERROR, Complaint, refused
 
@@ -67,7 +67,7 @@ class SiteContents:
             "systems": (self.systems, lambda file: systems.from_file(file, node_types)),
             "nodes": (self.node_types, node_type_from),
             "references": (self.references, lambda file: ReferenceFile(file, known_checks())),
-            "gpus": (self.gpus, lambda file: file.data),
+            "gpus": (self.gpus, _gpu_model),
         }
         into, load = loads[kind]
         for name, path in site_files(kind, list(self.directories)).items():
@@ -87,6 +87,13 @@ class SiteContents:
         value, errors = salvage(file, SCHEMAS[kind], load)
         into[name] = ReadFile(file, value)
         self.complaints += errors
+
+
+def _gpu_model(file: SiteFile) -> Mapping[str, Any]:
+    """A file of ``gpus/`` whose ranges of healthy figures can be read."""
+    model_ranges.in_file(file)
+    data: Mapping[str, Any] = file.data
+    return data
 
 
 def salvage(file: SiteFile, schema_name: str, load: Callable[[SiteFile], T]) -> tuple[T | None, list[Complaint]]:

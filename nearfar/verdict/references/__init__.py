@@ -3,7 +3,8 @@
 Needs: base, topology, cells, measurement, model, model.prediction, question.
 """
 
-from . import prediction_bound
+from . import model_ranges, prediction_bound
+from .model_ranges import ModelRanges
 from .reference import Reference, figure
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
@@ -12,6 +13,7 @@ from .resolution import model_of, question_of, resolve, row_keys
 __all__ = [
     "INDEX",
     "PROVENANCE",
+    "ModelRanges",
     "Reference",
     "ReferenceFile",
     "ReferenceRow",
@@ -22,6 +24,7 @@ __all__ = [
     "for_partition",
     "known_checks",
     "model_of",
+    "model_ranges",
     "place_key",
     "prediction_bound",
     "question_of",

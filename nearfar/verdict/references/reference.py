@@ -13,6 +13,7 @@ class Reference:
     Outside of them is FAIL; below ``degraded_below`` or above ``degraded_above`` (in ``unit``) DEGRADED, and
     ``degraded_words`` say what that is.
     ``stale``: measured with other software.
+    ``accepts``: whether what passes it is as it should be; False where it only tells what is broken, or unlike its like.
     """
 
     value: float
@@ -26,6 +27,7 @@ class Reference:
     stale: bool = False
     file: str | None = None
     degraded_above: float | None = None
+    accepts: bool = True
 
     @property
     def lowest(self) -> float | None:

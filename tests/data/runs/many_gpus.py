@@ -71,7 +71,7 @@ def judged(made: Document, check: str, node: Node, **more: Any) -> verdict.Verdi
 
 def pairs(cell: Cell) -> Sequence[float]:
     """NVLink 4 through a switch: one read is slow, one write broken."""
-    known = {"g2:g3@g3": [352.0], "g1:g2": [201.0], "g0:g3+g3:g0": [391.0, 340.0]}
+    known = {"g2:g3@g3": [352.0], "g1:g2": [195.0], "g0:g3+g3:g0": [391.0, 340.0]}
     if str(cell) in known:
         return known[str(cell)]
     exchange = exchange_of(cell)
@@ -99,7 +99,7 @@ def at_once(node: Node, most: dict[str, list[float]]) -> Rates:
 
 
 def virtual_machine(directory: Path, hostname: str = "h200-vm") -> Path:
-    """Four H200s behind one NUMA node: a slow and a broken pair, a host side that saturates, a starved task."""
+    """Four H200s behind one NUMA node: a slow and a broken pair, a host side that saturates, a task with little."""
     raw = make_node(hostname, gpus=[0] * 4, nvlink="NV18", cores=64)
     node = node_from_document(raw)
     run = Run(directory, "local", ["local"], hostname=hostname)

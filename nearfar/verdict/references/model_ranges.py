@@ -1,0 +1,121 @@
+"""Figures of healthy GPUs of a model, as somebody published or measured them (``site/gpus/``)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import SiteFile, site_files
+from nearfar.model import link_limits
+from nearfar.model.prediction import link_ceiling
+from nearfar.topology import Link
+
+#: How far below the least healthy figure a figure of the same row may lie. Lone copies of one GPU model differ by up to 3 %
+#: between the machines of docs/method/priors.md, bare metal and virtual, and a plateau by 1 % from run to run.
+MARGIN = 0.05
+#: The same where the figures are of ``near`` paths and the one in hand of a ``sole`` one, or the other way round: no machine
+#: of that kind was seen.
+OTHER_KIND_MARGIN = 0.10
+#: What may lie above a payload ceiling: the packets are assumed, and NVLink 2 signals 3 % faster than it is named.
+_ROUNDING = 0.03
+#: The rows that are a property of a GPU's model: a copy engine alone on its own link, and both directions between two GPUs.
+_ROW = re.compile(r"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)")
+
+
+@dataclass(frozen=True)
+class HealthyRange:
+    """The least and the greatest figure, GB/s, of ``machines`` machines that nobody holds for broken. ``link`` is the link to
+    the host that they had (None: between GPUs)."""
+
+    low: float
+    high: float
+    machines: int
+    words: str
+    link: Link | None
+
+
+#: Ranges by GPU model, then row.
+ModelRanges = Mapping[str, Mapping[str, Sequence[HealthyRange]]]
+
+
+def read(directories: Sequence[Path]) -> ModelRanges:
+    """The ranges of all GPU models; a site's own directories come first, row by row.
+
+    Raises ``SiteFileError`` for a range without a source, with ends in the wrong order, or above what its link can carry.
+    """
+    found: dict[str, dict[str, Sequence[HealthyRange]]] = {}
+    for path in site_files("gpus", list(directories)).values():
+        file = SiteFile(path)
+        file.check("gpu-1")
+        rows = in_file(file)
+        for model in file.data["gpu_models"]:
+            for row, ranges in rows.items():
+                found.setdefault(model, {}).setdefault(row, ranges)
+    return found
+
+
+def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
+    """The ranges of one file that holds to its schema, by row."""
+    found: dict[str, list[HealthyRange]] = {}
+    for place, entry in enumerate(file.data.get("healthy", ())):
+        for row, (low, high) in entry["figures"].items():
+            steps = ("healthy", place, "figures", row)
+            if not _ROW.fullmatch(row):
+                known = "near or sole with .h2d or .d2h, NVn with .write, .read or .both.total"
+                raise file.error(f"'{row}' is no property of a GPU model; rows are {known}", *steps)
+            if not (math.isfinite(low) and math.isfinite(high)):
+                raise file.error(f"{row}: low and high are finite numbers, found {low}, {high}", *steps)
+            if low > high:
+                raise file.error(f"{row}: [low, high]: {low:g} is above {high:g}", *steps)
+            link, most, words = _limit(file, row, steps)
+            if high > most * (1 + _ROUNDING):
+                carries = f"above what {words} carries, {most:.1f} GB/s of payload"
+                raise file.error(f"{row}: {high:g} GB/s is {carries}", *steps)
+            kind = "" if entry["machine"] == "not said" else f"{entry['machine']}, "
+            about = f"{kind}{entry['command'].split()[0]}, {entry['date']}: {entry['source']}"
+            found.setdefault(row, []).append(HealthyRange(low, high, entry["n"], about, link))
+    return found
+
+
+def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link | None, float, str]:
+    """The link to the host of a row (None: between GPUs), what its links carry (GB/s) and their name."""
+    path_class, _, figure = row.partition(".")
+    expect: Mapping[str, Any] = file.data["expect"]
+    host = path_class in link_limits.OWN_LINK_CLASSES
+    link = Link(**expect["link"]) if host and "link" in expect else None
+    lanes = None
+    if not host and "nvlink_generation" in expect:
+        lanes = Link("nvlink", expect["nvlink_generation"], int(path_class.removeprefix("NV")))
+    known = link or lanes
+    most = None if known is None else link_ceiling(known, figure if host else "p2p")
+    if known is None or most is None:
+        missing = "link" if host else "nvlink_generation"
+        raise file.error(
+            f"{row}: nobody can say what it may be at most: give the model's {missing} under expect", *steps
+        )
+    many = 2 if figure == "both.total" else 1
+    return link, most * many, f"{'' if many == 1 else '2 × '}{link_limits.link_text(known)}"
+
+
+def find(
+    ranges: ModelRanges, model: str | None, rows: Sequence[str], link: Link | None
+) -> tuple[list[HealthyRange], float] | None:
+    """The ranges that speak of a figure of a GPU ``model`` with one of ``rows``, and their margin; None where there are none,
+    or they are of another link to the host."""
+    known = ranges.get(model or "", {})
+    for row in rows:
+        path_class, dot, figure = row.partition(".")
+        other = {"near": "sole", "sole": "near"}.get(path_class, path_class)
+        for name, margin in ((row, MARGIN), (f"{other}{dot}{figure}", OTHER_KIND_MARGIN)):
+            mine = [each for each in known.get(name, ()) if each.link is None or _same(each.link, link)]
+            if mine:
+                return mine, margin
+    return None
+
+
+def _same(one: Link, other: Link | None) -> bool:
+    return other is not None and (one.kind, one.gen, one.width) == (other.kind, other.gen, other.width)
