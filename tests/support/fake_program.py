@@ -118,6 +118,13 @@ def in_look(case: str, run: int) -> str:
     """What the program does in its first, second … run in a folder, where a case is about looking again; ends what it ends."""
     if case == "slow_first":
         return "broken_path" if run == 1 else "good"
+    if case == "slow_until_retried":
+        return "good" if "_retry" in Path.cwd().name else "broken_path"
+    if case == "slow_repeat":
+        first = Path("../first")
+        if not first.exists():
+            first.write_text(Path.cwd().name)
+        return "good" if first.read_text() == Path.cwd().name else "broken_path"
     if case == "wrong_data_in_look":
         return "broken_path" if run == 1 else "wrong_data"
     if case == "hang_in_look" and run == 2:
