@@ -132,6 +132,8 @@ def _row(metric: JudgedMetric, devices: _Devices) -> dict[str, Any] | None:
         "verified": metric.verified,
         "throttled": metric.throttled,
         "contended": metric.contended,
+        "looks": len(metric.looks) or None,
+        "intermittent": metric.intermittent,
     }
 
 
