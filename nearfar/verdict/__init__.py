@@ -27,7 +27,7 @@ from .look_plan import LookPlan
 from .looks import LaterLook
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
-from .verdict_types import JudgedMetric, JudgedReference, Look, MeasuredGpu, PastRuns, Verdict, cell_of
+from .verdict_types import FigureLook, JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
 
 __all__ = [
     "HISTORY",
@@ -36,11 +36,11 @@ __all__ = [
     "BuildProvenance",
     "CaseInfo",
     "CheckRecord",
+    "FigureLook",
     "JudgedMetric",
     "JudgedReference",
     "KnownPath",
     "LaterLook",
-    "Look",
     "LookPlan",
     "MeasuredGpu",
     "NodeRun",

@@ -11,7 +11,7 @@ from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import figure
 
 from .document_findings import from_document
-from .verdict_types import JudgedMetric, Look, Verdict
+from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
 
@@ -31,7 +31,7 @@ class LaterLook:
 class _Seen:
     """A look with the entry that it makes; None where it has none of its own."""
 
-    look: Look
+    look: FigureLook
     entry: JudgedMetric | None
 
 
@@ -107,14 +107,18 @@ def _before(entry: JudgedMetric, time: str) -> list[_Seen]:
 
 def _look(entry: JudgedMetric, time: str) -> _Seen:
     undecided = entry.verdict == "INDETERMINATE"
-    look = Look(entry.value, time, None if undecided else entry.verdict == "FAIL", entry.reason if undecided else None)
+    look = FigureLook(
+        entry.value, time, None if undecided else entry.verdict == "FAIL", entry.reason if undecided else None
+    )
     return _Seen(look, entry)
 
 
 def _again(look: LaterLook, metric: AnyMetric, judge: Callable[[AnyMetric], JudgedMetric]) -> _Seen:
     found = look.figures.get(metric.name)
     if found is None:
-        return _Seen(Look(None, look.time, None, look.problem or "it was not measured when looked at again"), None)
+        return _Seen(
+            FigureLook(None, look.time, None, look.problem or "it was not measured when looked at again"), None
+        )
     return _look(judge(found), look.time)
 
 
@@ -124,7 +128,7 @@ def _middle(seen: Sequence[_Seen]) -> JudgedMetric | None:
     return made[(len(made) - 1) // 2] if made else None
 
 
-def _words(looks: Sequence[Look], entry: JudgedMetric) -> str:
+def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
     """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0``."""
     values = [look.value for look in looks if look.value is not None]
     shown = ", ".join(figure(value, entry.unit) for value in values)

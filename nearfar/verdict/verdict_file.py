@@ -18,7 +18,16 @@ from nearfar.cells import Flow
 from nearfar.measurement import Unmeasured
 
 from . import version_1
-from .verdict_types import JudgedMetric, JudgedReference, Look, MeasuredGpu, MeasurementInfo, PastRuns, Verdict, cell_of
+from .verdict_types import (
+    FigureLook,
+    JudgedMetric,
+    JudgedReference,
+    MeasuredGpu,
+    MeasurementInfo,
+    PastRuns,
+    Verdict,
+    cell_of,
+)
 
 NAME, DOCUMENT = "verdict.json", "document.json"
 VERSION = 2
@@ -125,8 +134,8 @@ def _metric(raw: Mapping[str, Any]) -> JudgedMetric:
     )  # fmt: skip
 
 
-def _look(raw: Mapping[str, Any]) -> Look:
-    return Look(raw["value"], raw["time"], raw["beyond"], raw.get("why"))
+def _look(raw: Mapping[str, Any]) -> FigureLook:
+    return FigureLook(raw["value"], raw["time"], raw["beyond"], raw.get("why"))
 
 
 def _made(kind: type[_T], raw: Mapping[str, Any], **parts: Any) -> _T:

@@ -36,7 +36,7 @@ class PastRuns:
 
 
 @dataclass(frozen=True)
-class Look:
+class FigureLook:
     """One time that a figure was measured: ``value`` in its unit (None: it was not measured), ``time`` in UTC as
     2026-11-20T09:00:00Z, ``beyond``: whether it lay outside the bounds (None: it could not be said, ``why``)."""
 
@@ -91,7 +91,7 @@ class JudgedMetric:
     plateau: float | None = None
     median: float | None = None
     steadiness: float | None = None
-    looks: tuple[Look, ...] = ()
+    looks: tuple[FigureLook, ...] = ()
 
     @property
     def cell(self) -> Cell | None:

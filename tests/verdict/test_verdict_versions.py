@@ -16,7 +16,7 @@ from nearfar.base import NearfarError, conforms, site_file
 from nearfar.history import record
 from nearfar.history.store import History, RowFilter
 from nearfar.slurm.results import RunInfo, Trust, publish_result, result
-from nearfar.verdict import Look, verdict_file
+from nearfar.verdict import FigureLook, verdict_file
 from tests.data.runs import small, synthetic
 
 KEPT = Path(__file__).parents[1] / "data" / "verdict-versions"
@@ -204,8 +204,8 @@ def test_keys_that_are_not_known_are_left_out_and_those_to_come_are_read(tmp_pat
         55.6,
         0.993,
         (
-            Look(31.0, "2026-11-20T09:00:00Z", True),
-            Look(None, "2026-11-20T09:01:00Z", None, "the second look was interrupted"),
+            FigureLook(31.0, "2026-11-20T09:00:00Z", True),
+            FigureLook(None, "2026-11-20T09:01:00Z", None, "the second look was interrupted"),
         ),
     )
     del raw["metrics"][0]["colour"]
