@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nearfar.base.files import CHECKOUT
+from nearfar.run import run_file
 from nearfar.verdict import LookPlan, look_plan, run_directory
 from nearfar.verdict.references import Reference
 from tests.checks.test_checks import programs, reframe
@@ -83,14 +84,20 @@ def test_a_retry_keeps_what_was_seen_before(tmp_path: Path) -> None:
         p.name for p in (folder / "run-1").iterdir()
     }
     assert not list(folder.glob("look-*.json"))
+    run_file.adopt(tmp_path / "run")
+    run = run_directory.read(tmp_path / "run")
+    assert (run.raw["verdict"], run.missing_cases) == ("FAIL", [])
+    assert [case["result"] for case in run.raw["ran_cases"]] == ["fail"]
 
 
 def test_each_repeat_keeps_its_own(tmp_path: Path) -> None:
     node = ran(tmp_path, "slow_repeat", "--repeat=2")
     words = {path.parent.name: verdict(path.parent)["verdict"] for path in node.glob("*/verdict.json")}
     assert words == {"host_device_check": "PASS", "host_device_check@repeat2": "FAIL"}
-    (tmp_path / "run" / "run.json").write_text('{"schema": "nearfar-run/1", "system": "fake", "verdict": "FAIL"}')
-    (read,) = run_directory.read(tmp_path / "run").nodes
+    run_file.adopt(tmp_path / "run")
+    run = run_directory.read(tmp_path / "run")
+    assert (run.raw["verdict"], run.missing_cases, len(run.raw["expected_cases"])) == ("FAIL", [], 1)
+    (read,) = run.nodes
     assert [check.name for check in read.checks] == ["host_device_check", "host_device_check@repeat2"]
     assert read.word == "FAIL"
 
