@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import reframe as rfm
+import reframe.core.runtime as rt
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
@@ -23,7 +24,7 @@ from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock,
 from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.topology import inventory
-from nearfar.verdict import CaseInfo, case_files, references, unused_references
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, unused_references, verdict_file
 
 from .programs import programs
 
@@ -55,6 +56,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: :default: ``2.0``
     cell_limit = variable(float, value=2.0, loggable=True)
 
+    #: Seconds before each of the two times that what lies beyond its bound is measured again.
+    #:
+    #: :type: float
+    #: :default: ``5.0``
+    look_spacing = variable(float, value=look_plan.SPACING, loggable=True)
+
     #: Nothing that could not be judged is accepted: no reference, siblings alone, a topology that nobody reviewed.
     #:
     #: :type: bool
@@ -80,6 +87,11 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     #: What the check asks: set by ``asks``.
     question = None
+
+    #: Whether its program is run again for what lies beyond its bound.
+    looks_again = True
+    #: The program's document, where that is not its standard output.
+    document_file = None
 
     # What a class may say otherwise, by its variables and by what it knows of the partition.
 
@@ -162,8 +174,28 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         cells.write_text("".join(f"{cell}\n" for cell in self.asked))
         with self.users_errors():
             lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
-            command = ["-m", "nearfar.base.supervise", "--limit", f"{limit:g}", *lock, "--", *self.command(cells)]
+            program = self.command(cells)
+            plan = self.plan_looks(cells if str(cells) in program else None)
+            supervisor = ["nearfar.base.supervise"] if plan is None else ["nearfar.verdict.look_again", look_plan.PLAN]
+            command = ["-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program]
         self.executable_opts = [shlex.quote(word) for word in command]
+
+    def plan_looks(self, cells):
+        """Let the job measure again what lies beyond a bound, where any figure has one; ``cells``: the file with the program's."""
+        if self.partition.modelled or not self.looks_again:
+            return None
+        figures = self.question.known_figures(self.expected, self.partition.features)
+        found = {name: each for name, each in self.references_of(figures, {}).items() if each is not None}
+        if all(each.lowest is None and each.highest is None for each in found.values()):
+            return None
+        whole = 0.0 if cells is not None else self.cell_limit * len(self.asked)
+        plan = LookPlan(
+            self.question.name, self.expected, found, None if cells is None else str(cells), self.document_file,
+            self.program_limit + whole, self.cell_limit, self.look_spacing,
+        )  # fmt: skip
+        plan.write(Path(self.stagedir))
+        self.time_limit += plan.seconds(len(self.asked) if cells is not None else 0)
+        return plan
 
     def command(self, cells):
         """The program's command line."""
@@ -206,6 +238,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 quantities=self.question.quantities,
                 must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
                 host=self.partition.host_of(self.observed),
+                later=self.later_looks(), earlier=self.earlier(),
             )  # fmt: skip
             # The first verdict says which figures of which boards are to be looked for.
             past, notes = self.find_past(document, judge(findings=findings))
@@ -230,18 +263,31 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     def find_references(self, stamp):
         """Set the figures' references; returns what is wrong with the site's."""
-        self.references, unused = {}, []
+        self.references, unused = self.references_of(self.metrics, stamp), []
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
-        for check in dict.fromkeys([self.name, *map(self.question.references_of, self.metrics)]):
-            mine = [metric for metric in self.metrics if self.question.references_of(metric) == check]
-            found = references.resolve(
+        if self.kind == "measured":
+            for check, names in self.judged_by(self.metrics).items():
+                found = {name: self.references[name] for name in names}
+                unused += unused_references.findings(self.reference_files, check, found, models)
+        return unused
+
+    def judged_by(self, figures):
+        """The names of figures by the check whose references judge them; the check itself is always among these."""
+        found = {self.name: []}
+        for metric in figures:
+            found.setdefault(self.question.references_of(metric), []).append(metric.name)
+        return found
+
+    def references_of(self, figures, stamp):
+        """The references of figures by name; None where there is none."""
+        found = {}
+        for check, names in self.judged_by(figures).items():
+            mine = [metric for metric in figures if metric.name in set(names)]
+            found |= references.resolve(
                 mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
                 ranges=self.ranges,
             )  # fmt: skip
-            self.references.update(found)
-            if self.kind == "measured":
-                unused += unused_references.findings(self.reference_files, check, found, models)
-        return unused
+        return found
 
     def find_past(self, document, judged):
         """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""
@@ -258,9 +304,9 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     @run_before("performance")
     def hand_over_the_bounds(self):
-        """ReFrame's performance stage gets the figures, and the very bounds that the verdict knew."""
+        """ReFrame's performance stage gets the figures on which the verdict rests, and the very bounds that it knew."""
         bounds = {}
-        for metric in self.metrics:
+        for metric in self.verdict.metrics:
             self.perf_variables[metric.name] = sn.make_performance_function(sn.defer(metric.value), metric.unit)
             reference = self.references[metric.name]
             bounds[metric.name] = (
@@ -300,15 +346,35 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return case_files.observation(self.observed or self.expected, modelled), notes
         return case_files.read(stage, stage / str(self.stdout), stage / str(self.stderr))
 
+    def later_looks(self):
+        """What the job measured again."""
+        return look_plan.later_looks(
+            Path(self.stagedir), lambda document: self.question.figures(document, self.expected)
+        )
+
+    def earlier(self):
+        """The verdict of this case before ReFrame ran it again (``--max-retries``)."""
+        return verdict_file.read(self.folder) if rt.runtime().current_run > 0 else None
+
+    @property
+    def node_folder(self):
+        """The node's folder in the run directory."""
+        return case_files.run_directory() / (f"{self.hostname}-modelled" if self.partition.modelled else self.hostname)
+
+    @property
+    def folder(self):
+        """The case's own folder in it."""
+        return case_files.folder_of(self.node_folder, self.subject, getattr(self, ".repeat_no", 0) + 1)
+
     def keep(self, document):
         """Write what the case left into the run directory."""
-        folder = case_files.run_directory() / (
-            f"{self.hostname}-modelled" if self.partition.modelled else self.hostname
-        )
-        stderr = Path(self.stagedir, str(self.stderr)) if self.job and self.job.stderr else None
+        stage, folder = Path(self.stagedir), self.folder
+        stderr = stage / str(self.stderr) if self.job and self.job.stderr else None
         if self.observed is not None:
-            case_files.keep_node(folder, self.observed)
-        case_files.keep(folder, document, self.verdict, stderr)
+            case_files.keep_node(self.node_folder, self.observed)
+        if rt.runtime().current_run > 0:
+            case_files.set_aside(folder)
+        case_files.keep(folder, document, self.verdict, stderr, look_plan.files(stage))
 
     @contextlib.contextmanager
     def users_errors(self):

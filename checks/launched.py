@@ -21,7 +21,7 @@ INSTALL = "install one (Debian: openmpi-bin libopenmpi-dev; others: openmpi-deve
 class launched_check(node_check):
     """A check says how many ranks (``ranks``) and gives its program's options (``options``); the document is a file."""
 
-    #: The program's document, apart from what launchers print.
+    # Apart from what launchers print.
     document_file = "launched.json"
     #: Whether the program binds its ranks itself, and the launcher is to bind none.
     unbound = False

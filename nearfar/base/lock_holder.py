@@ -55,13 +55,17 @@ def _command(pid: int) -> str:
     return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
 
 
+#: What starts a program in its stead.
+_SUPERVISORS = (["nearfar.base.supervise"], ["nearfar.verdict.look_again"])
+
+
 def _own_words(words: Sequence[str]) -> list[str]:
     """A command as a person types it: without Python, and without the supervisor of a program."""
     first, *rest = words
     if os.path.basename(first).startswith("python"):
         while rest and rest[0].startswith("-") and rest[0] not in ("-m", "-c"):
             rest = rest[1:]
-        if rest[:2] == ["-m", "nearfar.base.supervise"] and "--" in rest[:-1]:
+        if rest[:1] == ["-m"] and rest[1:2] in _SUPERVISORS and "--" in rest[:-1]:
             return _own_words(rest[rest.index("--") + 1 :])
         if rest and rest[0] == "-m":
             return rest[1:]

@@ -13,7 +13,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -33,10 +33,18 @@ OWN_WORD = "hang: "
 EXIT_HANG = 124
 
 
-def supervise(command: Sequence[str], limit: float, wait: float | None = None) -> int:
+#: What is done with a program's standard output while the node's lock is still held.
+Afterwards = Callable[[Sequence[str], str], None]
+
+
+def supervise(
+    command: Sequence[str], limit: float, wait: float | None = None, afterwards: Afterwards | None = None
+) -> int:
     """Run ``command``; returns its exit code, or ``EXIT_HANG``.
 
-    ``wait``: seconds to wait for the node's lock before, None: it needs none. Raises ``CouldNotJudge`` where another run keeps it.
+    ``wait``: seconds to wait for the node's lock before, None: it needs none. ``afterwards`` is called with the command and its
+    standard output, which has been passed on by then; not where the program hung. Raises ``CouldNotJudge`` where another run
+    keeps the lock.
     """
     account: dict[str, object] = {"limit": limit, "command": list(command), "attempts": []}
     with contextlib.ExitStack() as stack:
@@ -46,10 +54,12 @@ def supervise(command: Sequence[str], limit: float, wait: float | None = None) -
             except NearfarError as error:
                 write_atomically(Path(ACCOUNT), json.dumps({**account, "prevented": str(error)}))
                 raise
-        return _attempts(command, limit, account)
+        return _attempts(command, limit, account, afterwards)
 
 
-def _attempts(command: Sequence[str], limit: float, account: Mapping[str, object]) -> int:
+def _attempts(
+    command: Sequence[str], limit: float, account: Mapping[str, object], afterwards: Afterwards | None
+) -> int:
     attempts: list[dict[str, object]] = []
     for attempt in range(1, ATTEMPTS + 1):
         began = time.time()
@@ -60,6 +70,9 @@ def _attempts(command: Sequence[str], limit: float, account: Mapping[str, object
         write_atomically(Path(ACCOUNT), json.dumps({**account, "attempts": attempts}))
         if not hung or (not done.timed_out and attempt == ATTEMPTS):
             sys.stdout.write(done.stdout)
+            sys.stdout.flush()
+            if afterwards is not None and not hung:
+                afterwards(command, done.stdout)
             return done.returncode if done.returncode >= 0 else 128 - done.returncode
         how = f"no end within {limit:g} s; ended" if done.timed_out else "it hung"
         print(f"nearfar: {how} (attempt {attempt} of {ATTEMPTS})", file=sys.stderr, flush=True)
@@ -70,8 +83,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def main(arguments: Sequence[str]) -> int:
-    """``--limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT…]``."""
+def main(arguments: Sequence[str], afterwards: Afterwards | None = None) -> int:
+    """``--limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT…]``; ``afterwards`` as for ``supervise``."""
     parser = argparse.ArgumentParser(
         prog="python -m nearfar.base.supervise", description="Run a program under a time limit."
     )
@@ -83,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     # A scheduler's termination ends the program's group too: it has a session of its own.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return supervise(arguments[at + 1 :], given.limit, given.wait)
+        return supervise(arguments[at + 1 :], given.limit, given.wait, afterwards)
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code

@@ -133,6 +133,8 @@ def _row(metric: JudgedMetric, devices: _Devices) -> dict[str, Any] | None:
         "throttled": metric.throttled,
         "contended": metric.contended,
         "disturbance": metric.disturbance,
+        "looks": len(metric.looks) or None,
+        "intermittent": metric.intermittent,
     }
 
 

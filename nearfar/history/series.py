@@ -13,14 +13,15 @@ from nearfar.base import ORDER, statistics
 from .lazy_polars import pl
 
 #: The columns of the history that series are made of.
-COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict")
+COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict", "intermittent")
 #: Units in which less is better.
 LESS_IS_BETTER = ("us", "ns", "ms", "s")
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
 class Point(NamedTuple):
-    """One run. ``low`` and ``high`` are the interval of its median, None where there is none."""
+    """One run. ``low`` and ``high`` are the interval of its median, None where there is none. ``intermittent``: measured again, it
+    was within its bound most of the times."""
 
     started: datetime
     run: str
@@ -29,6 +30,12 @@ class Point(NamedTuple):
     high: float | None
     verdict: str
     epoch: int
+    intermittent: bool = False
+
+    @property
+    def words(self) -> str:
+        """The verdict, and whether it was intermittent."""
+        return f"{self.verdict} intermittent" if self.intermittent else self.verdict
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,11 @@ class Series:
         return statistics.median_interval(self.values) or (min(self.values), max(self.values))
 
     @property
+    def intermittent(self) -> int:
+        """In how many of the runs it was intermittent."""
+        return sum(point.intermittent for point in self.points)
+
+    @property
     def last(self) -> Point:
         """The latest run."""
         return self.points[-1]
@@ -73,7 +85,9 @@ def from_rows(rows: pl.DataFrame) -> list[Series]:
     """The series of rows that ``History.rows`` gave, in the order in which their figures first stand there."""
     found = []
     for (node, check, metric, unit), own in rows.group_by("node", "check", "metric", "unit", maintain_order=True):
-        columns = own.select("started", "run", "value", "low", "high", "verdict", "epoch").rows()
+        columns = own.select(
+            "started", "run", "value", "low", "high", "verdict", "epoch", pl.col("intermittent").fill_null(False)
+        ).rows()
         found.append(Series(str(node), str(check), str(metric), str(unit), tuple(Point(*each) for each in columns)))
     return found
 

@@ -28,12 +28,17 @@ def table(found: Sequence[Series], most: int | None) -> list[str]:
         rows.append((
             *(str(getattr(each, key)) for key in keys), str(len(each.points)), figure(each.median, each.unit),
             f"{figure(low, each.unit)} – {figure(high, each.unit)}", figure(each.last.value, each.unit),
-            each.last.verdict, sparkline(each.values, *(scale or _scale(each))),
+            f"{each.last.verdict}{_how_often(each)}", sparkline(each.values, *(scale or _scale(each))),
         ))  # fmt: skip
     lines += columns(rows, right=[len(keys), len(keys) + 1, len(keys) + 3])
     if len(found) > len(shown):
         lines.append(f"… and {len(found) - len(shown)} more (--all)")
     return lines
+
+
+def _how_often(one: Series) -> str:
+    """In how many runs a figure was intermittent; nothing where it never was."""
+    return f", intermittent in {one.intermittent} of {len(one.points)}" if one.intermittent else ""
 
 
 def _scale(one: Series) -> tuple[float, float]:
@@ -50,14 +55,14 @@ def runs(one: Series) -> list[str]:
     low, high = one.interval
     lines = [
         f"{one.metric} ({one.check}) of {one.node}, {_unit(one.unit)}: median {figure(one.median, one.unit)}, "
-        f"{figure(low, one.unit)} to {figure(high, one.unit)}, {len(one.points)} run{'s' if len(one.points) > 1 else ''}",
+        f"{figure(low, one.unit)} to {figure(high, one.unit)}, {len(one.points)} run{'s' if len(one.points) > 1 else ''}{_how_often(one)}",
         sparkline(one.values, *_scale(one), 60),
     ]
     rows = []
     for point in one.points:
         interval = "" if point.low is None or point.high is None else (
             f"{figure(point.low, one.unit)} – {figure(point.high, one.unit)}")  # fmt: skip
-        rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.verdict, point.run))
+        rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.words, point.run))
     return lines + columns(rows, right=[1])
 
 

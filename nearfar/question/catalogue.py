@@ -63,8 +63,10 @@ def askable() -> tuple[Question, ...]:
 
 
 def check_rank(name: str) -> tuple[int, str]:
-    """Sorts the names of checks as pages show them; of earlier versions there may be others, which follow by name."""
-    return next((question.order for question in questions() if question.name == name), LAST), name
+    """Sorts the names of checks as pages show them, and of their folders (``host_device_check@repeat2``); of earlier versions there
+    may be others, which follow by name."""
+    own = name.partition("@")[0]
+    return next((question.order for question in questions() if question.name == own), LAST), name
 
 
 def title(name: str) -> str | None:

@@ -37,13 +37,16 @@ class VerdictReason:
 
 
 def title(check: str) -> str:
-    """``host_device_check`` → ``Host ↔ GPU``."""
-    return question.title(check) or _PAIRS.get(check, short_name(check).replace("_", " ").capitalize())
+    """``host_device_check`` → ``Host ↔ GPU``; ``host_device_check@repeat2`` → ``Host ↔ GPU (repeat2)``."""
+    own, _, which = check.partition("@")
+    words = question.title(own) or _PAIRS.get(own, short_name(own).replace("_", " ").capitalize())
+    return f"{words} ({which})" if which else words
 
 
 def short_name(check: str) -> str:
-    """``host_device_check`` → ``host_device``."""
-    return check[: -len("_check")] if check.endswith("_check") else check
+    """``host_device_check`` → ``host_device``, ``host_device_check@repeat2`` → ``host_device@repeat2``."""
+    own, at, which = check.partition("@")
+    return f"{own.removesuffix('_check')}{at}{which}"
 
 
 def check_line(check: CheckRecord, node: NodeRun) -> str:

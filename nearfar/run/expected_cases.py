@@ -78,7 +78,13 @@ def ran(report: Path) -> list[RanCase]:
         runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
     except (OSError, ValueError, KeyError):
         return []
-    return [_ran(entry) for run in runs[-1:] for entry in run["testcases"]]
+    # A retry's entry stands for those before it; of a repeated case each has a name of its own.
+    last = {
+        (entry.get("unique_name") or entry["name"], entry["partition"], entry["environ"]): entry
+        for run in runs
+        for entry in run["testcases"]
+    }
+    return [_ran(entry) for entry in last.values()]
 
 
 def _ran(entry: dict[str, Any]) -> RanCase:

@@ -1,7 +1,8 @@
 """What was measured, held against what it should be: the judge, references, the node's own past, what a case and a run leave.
 
 Gives ``judge`` (document × references × past → ``Verdict``), ``verdict.json`` and the other files of a run, read back. The judge
-is pure; ``references`` reads the site's files.
+is pure; ``references`` reads the site's files. ``look_again`` is started by itself on a node (``python -m
+nearfar.verdict.look_again``) and is therefore not imported here.
 
 Needs: base, topology, cells, measurement, model.prediction, question.
 """
@@ -13,6 +14,7 @@ from . import (
     case_files,
     disturbances,
     document_facts,
+    look_plan,
     plausibility,
     run_directory,
     unused_references,
@@ -22,9 +24,11 @@ from .baseline import Baseline
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .document_findings import UNJUDGED, CaseInfo, KnownPath
 from .judgement import HISTORY, headline, judge, needs_sanity
+from .look_plan import LookPlan
+from .looks import LaterLook
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
-from .verdict_types import JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
+from .verdict_types import FigureLook, JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
 
 __all__ = [
     "HISTORY",
@@ -33,9 +37,12 @@ __all__ = [
     "BuildProvenance",
     "CaseInfo",
     "CheckRecord",
+    "FigureLook",
     "JudgedMetric",
     "JudgedReference",
     "KnownPath",
+    "LaterLook",
+    "LookPlan",
     "MeasuredGpu",
     "NodeRun",
     "PastRuns",
@@ -49,6 +56,7 @@ __all__ = [
     "document_facts",
     "headline",
     "judge",
+    "look_plan",
     "needs_sanity",
     "plausibility",
     "row_fault",

@@ -13,7 +13,8 @@ from nearfar.base import CouldNotJudge, Finding, NearfarError, supervise, write_
 from nearfar.measurement import Document, from_raw
 from nearfar.topology import Node, node_to_document
 
-from . import verdict_file
+from . import look_plan, verdict_file
+from .document_findings import CaseInfo
 from .verdict_types import Verdict
 
 #: The node as observed, in the folder of a node and (from a remote job) in the stage directory.
@@ -97,8 +98,9 @@ def own_words(stderr: str, program: str) -> str | None:
 
 
 def program_seconds(stage: Path) -> float:
-    """How long the program itself ran, all attempts together."""
-    return float(sum(attempt["seconds"] for attempt in _account(stage).get("attempts", [])))
+    """How long the program itself ran, all attempts and looks together."""
+    attempts = _account(stage).get("attempts", [])
+    return float(sum(attempt["seconds"] for attempt in attempts)) + look_plan.seconds(stage)
 
 
 def observation(node: Node, node_type: str | None = None) -> Document:
@@ -111,10 +113,13 @@ def observation(node: Node, node_type: str | None = None) -> Document:
     })  # fmt: skip
 
 
-def keep(node: Path, document: Document | None, verdict: Verdict, stderr: Path | None) -> None:
-    """Write a case's document, standard error and verdict under its node's folder, the verdict last: where it is, all
+def keep(
+    folder: Path, document: Document | None, verdict: Verdict, stderr: Path | None, looks: Sequence[Path] = ()
+) -> None:
+    """Write a case's document, later looks, standard error and verdict into its folder, the verdict last: where it is, all
     is."""
-    folder = _folder(node, verdict)
+    for number, path in enumerate(looks, 1):
+        write_atomically(folder / look_plan.look_file(number), path.read_bytes())
     if document is not None:
         write_atomically(folder / "document.json", measurement.dump(document))
     if stderr is not None and stderr.is_file():
@@ -122,16 +127,28 @@ def keep(node: Path, document: Document | None, verdict: Verdict, stderr: Path |
     write_atomically(folder / verdict_file.NAME, verdict_file.dump(verdict))
 
 
-def _folder(node: Path, verdict: Verdict) -> Path:
-    """``<node>/<check>``; a node that belongs to several partitions keeps the further ones beside it."""
-    folder = node / verdict.check
+def set_aside(folder: Path) -> None:
+    """Move what an earlier run of the same case left in its folder into ``run-1``, ``run-2`` … in it."""
+    left = [path for path in folder.glob("*") if path.is_file()]
+    if left:
+        place = folder / f"run-{sum(each.is_dir() for each in folder.glob('run-*')) + 1}"
+        place.mkdir()
+        for path in left:
+            path.rename(place / path.name)
+
+
+def folder_of(node: Path, info: CaseInfo, repeat: int = 1) -> Path:
+    """``<node>/<check>``; a node that belongs to several partitions keeps the further ones beside it, and of ReFrame's ``--repeat``
+    each but the first is ``<check>@repeat2``."""
+    suffix = f"@repeat{repeat}" if repeat > 1 else ""
+    folder = node / f"{info.check}{suffix}"
     try:
         there = verdict_file.read(folder)
     except NearfarError:
         return folder
-    if there is None or all(getattr(there, key) == getattr(verdict, key) for key in ("system", "partition", "environ")):
+    if there is None or all(getattr(there, key) == getattr(info, key) for key in ("system", "partition", "environ")):
         return folder
-    return node / f"{verdict.check}@{verdict.partition}+{verdict.environ}"
+    return node / f"{info.check}@{info.partition}+{info.environ}{suffix}"
 
 
 def keep_node(folder: Path, node: Node) -> None:

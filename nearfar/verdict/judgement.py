@@ -21,7 +21,7 @@ from nearfar.measurement import (
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import disturbances, document_facts, error_counters, figure_verdict, steadiness
+from . import disturbances, document_facts, error_counters, figure_verdict, looks, steadiness
 from .baseline import Baseline
 from .document_findings import (
     CaseInfo,
@@ -35,6 +35,7 @@ from .document_findings import (
     from_started,
     missing_subjects,
 )
+from .looks import LaterLook
 from .verdict_types import JudgedMetric, JudgedReference, PastRuns, Verdict
 from .words import amount, describe
 
@@ -58,6 +59,8 @@ def judge(
     quantities: Callable[[Cell | str], Sequence[str]] | None = None,
     must_judge: bool = False,
     host: str = "own",
+    later: Sequence[LaterLook] = (),
+    earlier: Verdict | None = None,
 ) -> Verdict:
     """The verdict on one check of one node.
 
@@ -66,6 +69,7 @@ def judge(
     ``acceptance``: what cannot be judged is INDETERMINATE. ``must_judge``: a check of which nothing was judged is. ``exists`` says
     of what was asked for that it must exist, and ``quantities`` what each of it was asked for (without it any result answers).
     ``host``: ``own``, or ``shared`` with others that the node cannot see.
+    ``later``: what was measured again in the same case; ``earlier``: the verdict of the same case before it was run again.
     """
     past = past or {}
     missing = missing_subjects(document, asked, quantities)
@@ -75,14 +79,17 @@ def judge(
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
     found += [*from_nothing(document, asked, kind), *error_counters.findings(document)]
+    found += [*looks.findings(later, found), *looks.hard_before(earlier, found)]
     node = None if document is None else document.node
-    judged = [
-        _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node, raw)
-        for metric in metrics
-    ]
-    judged = _doubt_what_is_made_of(metrics, judged, node)
+
+    def judge_one(metric: AnyMetric) -> JudgedMetric:
+        return _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node, raw)
+
+    judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
+    judged = looks.settle(metrics, judged, later, earlier, subject.time, judge_one)
     judged = steadiness.apply(metrics, judged, document, host)
-    judged = disturbances.apply(judged, [] if document is None else [document], host)
+    seen = [each for each in (document, *(look.document for look in later)) if each is not None]
+    judged = disturbances.apply(judged, seen, host)
     if must_judge:
         found += from_nothing_judged(found, judged, subject.system)
     ranked = sorted(

@@ -18,7 +18,16 @@ from nearfar.cells import Flow
 from nearfar.measurement import Unmeasured
 
 from . import version_1
-from .verdict_types import JudgedMetric, JudgedReference, MeasuredGpu, MeasurementInfo, PastRuns, Verdict, cell_of
+from .verdict_types import (
+    FigureLook,
+    JudgedMetric,
+    JudgedReference,
+    MeasuredGpu,
+    MeasurementInfo,
+    PastRuns,
+    Verdict,
+    cell_of,
+)
 
 NAME, DOCUMENT = "verdict.json", "document.json"
 VERSION = 2
@@ -121,8 +130,12 @@ def _metric(raw: Mapping[str, Any]) -> JudgedMetric:
         samples=tuple(raw["samples"]), limited_by=tuple(raw["limited_by"]), rows=tuple(raw["rows"]),
         beside=tuple(flow for text in raw["beside"] if (flow := _flow(text)) is not None),
         reference=None if reference is None else _made(JudgedReference, reference),
-        baseline=None if baseline is None else _made(PastRuns, baseline), looks=tuple(raw.get("looks", ())),
+        baseline=None if baseline is None else _made(PastRuns, baseline), looks=tuple(_look(each) for each in raw.get("looks", ())),
     )  # fmt: skip
+
+
+def _look(raw: Mapping[str, Any]) -> FigureLook:
+    return FigureLook(raw["value"], raw["time"], raw["beyond"], raw.get("why"))
 
 
 def _made(kind: type[_T], raw: Mapping[str, Any], **parts: Any) -> _T:
@@ -166,8 +179,12 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
         "beside": list(map(str, metric.beside)),
         "reference": None if metric.reference is None else dict(vars(metric.reference)),
         "baseline": None if metric.baseline is None else dict(vars(metric.baseline)),
+        "looks": [
+            {key: value for key, value in vars(look).items() if key != "why" or value is not None}
+            for look in metric.looks
+        ],
     }
-    return {key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, ()))}
+    return {key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, (), []))}
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from nearfar.base import Finding
 from nearfar.cells import Cell, CellError, Flow, join_class, parse
@@ -37,6 +36,17 @@ class PastRuns:
 
 
 @dataclass(frozen=True)
+class FigureLook:
+    """One time that a figure was measured: ``value`` in its unit (None: it was not measured), ``time`` in UTC as
+    2026-11-20T09:00:00Z, ``beyond``: whether it lay outside the bounds (None: it could not be said, ``why``)."""
+
+    value: float | None
+    time: str
+    beyond: bool | None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
 class JudgedMetric:
     """A figure with all that is known of it. Values are in ``unit``; ``value`` None: it was no number.
 
@@ -45,6 +55,7 @@ class JudgedMetric:
     those of the flow, or the cell. ``engine``: ``ce``, ``sm``, ``cpu`` or ``mpi``. ``rows`` are references' that may speak of it, the
     most precise first. ``contended``: others used the same paths; ``throttled``: a GPU's clocks were held down by heat or power.
     ``disturbance``: what made it INDETERMINATE (``cpus``, ``steal``, ``gpu``, ``host``; None: nothing).
+    ``looks`` are all the times that it was measured, the first first, where it was measured again because it lay beyond a bound.
     """
 
     name: str
@@ -81,7 +92,7 @@ class JudgedMetric:
     plateau: float | None = None
     median: float | None = None
     steadiness: float | None = None
-    looks: tuple[Mapping[str, Any], ...] = ()
+    looks: tuple[FigureLook, ...] = ()
     degraded_above: float | None = None
     disturbance: str | None = None
 
@@ -89,6 +100,12 @@ class JudgedMetric:
     def cell(self) -> Cell | None:
         """The cell that it is of; None where it is of something else."""
         return cell_of(self.subject)
+
+    @property
+    def intermittent(self) -> bool:
+        """Whether it lay beyond its bound once, and was within it most of the times."""
+        beyond, within = (sum(look.beyond is which for look in self.looks) for which in (True, False))
+        return 0 < beyond <= within and within > 1
 
     @property
     def class_in_name(self) -> str:

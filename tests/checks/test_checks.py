@@ -49,8 +49,13 @@ CASES = {
     "hang": "FAIL",
     "own_watchdog": "FAIL",
     "hang_once": "DEGRADED",
+    "slow_first": "DEGRADED",
+    "hang_in_look": "INDETERMINATE",
+    "killed_in_look": "INDETERMINATE",
+    "interrupted_in_look": "INDETERMINATE",
+    "wrong_data_in_look": "FAIL",
 }
-HANGS = ("hang", "hang_once")
+HANGS = ("hang", "hang_once", "hang_in_look")
 SITE = "system: fake\npartitions:\n" + "".join(
     f"  - {{name: {case}, node_type: unpublished, features: [gpu], env_vars: {{FAKE_CASE: {case}}}}}\n"
     for case in CASES
@@ -115,6 +120,7 @@ def session(folder: Path, name: str, cases: Sequence[str], limit: int) -> dict[s
     done = reframe(
         own, "-r", "--system=fake", "-n", "^host_device_check$",
         "-S", f"host_device_check.program_limit={limit}", "-S", "host_device_check.cell_limit=0",
+        "-S", "host_device_check.look_spacing=0",
         NEARFAR_SITE=f"{own / 'site'}:{folder / 'site'}", NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(folder / "bin"),
     )  # fmt: skip
     report = own / "run" / "reframe-report.json"
@@ -177,6 +183,12 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         ("of_1970", "the document was started at 1970-01-01T00:00:00Z"),
         ("inverted", "its interval, 6 to 5.5, is none"),
         ("thousandfold", "more than a GPU's link to the host can be"),
+        ("broken_path", "3 looks: 1.38, 1.38, 1.38 GB/s, all beyond"),
+        ("slow_first", "GPU 2, device to host from NUMA node 1: intermittent: 3 looks: 1.38, 5.87, 5.87 GB/s, 1 of 3 beyond"),
+        ("hang_in_look", "the second look did not end within 4 s"),
+        ("killed_in_look", "the second look was ended by signal 9"),
+        ("interrupted_in_look", "the second look was interrupted"),
+        ("wrong_data_in_look", "g2:n1: GPU 2: wrong_data"),
     ],
 )  # fmt: skip
 def test_the_culprit_is_named(outcome: dict[str, Any], case: str, words: str) -> None:

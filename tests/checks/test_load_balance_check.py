@@ -32,7 +32,8 @@ if case == "unknown":
     document["skipped"] = [{{"cell": "saxpy/gpu", "code": "unsupported", "reason": "the system does not say what is near"}}]
 if case == "died":
     document["failed"] = [{{"cell": "", "code": "error", "reason": "rank 1 on n died during saxpy/gpu"}}]
-Path("saxpy.json").write_text(json.dumps(document))
+into = next(word for word in sys.argv if word.startswith("--json=")).partition("=")[2]
+Path(into).write_text(json.dumps(document))
 sys.exit(1 if document["failed"] else 0)
 """
 #: Case -> the verdict, and what its first finding says.
@@ -48,7 +49,9 @@ CASES = {
 def asked(folder: Path, partitions: str, program: bool = True) -> tuple[dict[str, dict[str, Any]], str]:
     """The verdict of each partition, and what ReFrame said."""
     programs = {"nearfar-saxpy": FAKE_SAXPY} if program else {}
-    return judged(folder, partitions, "load_balance_check", programs=programs)
+    return judged(
+        folder, partitions, "load_balance_check", "-S", "load_balance_check.look_spacing=0", programs=programs
+    )
 
 
 @pytest.fixture(scope="module")

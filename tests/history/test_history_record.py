@@ -13,7 +13,9 @@ import pytest
 
 from nearfar import history
 from nearfar.base.errors import CouldNotJudge
+from nearfar.history import series, text
 from nearfar.history.schema import row_schema
+from nearfar.history.store import History, RowFilter
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_from_document, node_to_document
 from nearfar.topology.inventory import nvml
 from tests.data.runs import nightly
@@ -193,3 +195,21 @@ def test_a_board_serial_number_goes_from_the_driver_to_the_row(tmp_path: Path) -
     (run / "gpu001/node.json").write_text(json.dumps(observed))
     found = rows(history.record(run, tmp_path / "history"))
     assert found.filter(pl.col("gpu_serial").is_not_null())["gpus"].unique().to_list() == ["2"]
+
+
+def test_what_is_intermittent_is_counted(tmp_path: Path) -> None:
+    run = nightly.run(tmp_path / "reports", {"gpu001": 1.0})
+    path = next(run.glob("*/*/verdict.json"))
+    raw = json.loads(path.read_text())
+    seen = [{"value": value, "time": raw["time"]} for value in (31.0, 55.0, 55.1)]
+    raw["metrics"][0].update(verdict="DEGRADED", looks=[{**look, "beyond": look["value"] < 40} for look in seen])
+    path.write_text(json.dumps(raw))
+    history.record(run, tmp_path / "history")
+    kept = History(tmp_path / "history", lambda _: None)
+    (found,) = series.from_rows(kept.rows(RowFilter(metric=raw["metrics"][0]["name"]), series.COLUMNS))
+    assert (found.intermittent, found.points[0].words) == (1, "DEGRADED intermittent")
+    assert (
+        ", intermittent in 1 of 1" in text.runs(found)[0] and "intermittent in 1 of 1" in text.table([found], None)[-1]
+    )
+    row = next(row for row in rows(tmp_path / "history").to_dicts() if row["metric"] == found.metric)
+    assert (row["looks"], row["intermittent"]) == (3, True)

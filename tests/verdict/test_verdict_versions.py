@@ -16,7 +16,7 @@ from nearfar.base import NearfarError, conforms, site_file
 from nearfar.history import record
 from nearfar.history.store import History, RowFilter
 from nearfar.slurm.results import RunInfo, Trust, publish_result, result
-from nearfar.verdict import verdict_file
+from nearfar.verdict import FigureLook, verdict_file
 from tests.data.runs import small, synthetic
 
 KEPT = Path(__file__).parents[1] / "data" / "verdict-versions"
@@ -191,8 +191,10 @@ def test_a_file_that_lacks_a_part_is_refused(key: str, tmp_path: Path) -> None:
 def test_keys_that_are_not_known_are_left_out_and_those_to_come_are_read(tmp_path: Path) -> None:
     raw = json.loads((KEPT / "n1" / "host_device_check" / "verdict-2.json").read_text())
     raw["metrics"][0].update(
-        plateau=56.0, median=55.6, steadiness=0.993, looks=[{"at": 1.0, "value": 55.6}], colour="red"
-    )
+        plateau=56.0, median=55.6, steadiness=0.993, colour="red",
+        looks=[{"value": 31.0, "time": "2026-11-20T09:00:00Z", "beyond": True}, {"value": None, "time": "2026-11-20T09:01:00Z",
+               "beyond": None, "why": "the second look was interrupted"}],
+    )  # fmt: skip
     (tmp_path / "verdict.json").write_text(json.dumps(raw))
     read = verdict_file.read(tmp_path)
     assert read is not None
@@ -201,7 +203,10 @@ def test_keys_that_are_not_known_are_left_out_and_those_to_come_are_read(tmp_pat
         56.0,
         55.6,
         0.993,
-        ({"at": 1.0, "value": 55.6},),
+        (
+            FigureLook(31.0, "2026-11-20T09:00:00Z", True),
+            FigureLook(None, "2026-11-20T09:01:00Z", None, "the second look was interrupted"),
+        ),
     )
     del raw["metrics"][0]["colour"]
     assert verdict_file.to_raw(read) == raw

@@ -1,0 +1,118 @@
+"""Run a program under supervision, and again for the figures that lie beyond their bounds.
+
+What ReFrame's job starts on the node: ``python -m nearfar.verdict.look_again look-plan.json --limit 60 --wait 60 -- nearfar-copy …``.
+All behind the plan is as for ``nearfar.base.supervise``, and so is what it leaves; beside it stand ``looks.json`` and the documents
+of the looks. Where nothing lies beyond a bound nothing is run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nearfar import measurement, question
+from nearfar.base import NearfarError, process, supervise, utc_text, write_atomically
+from nearfar.cells import Cell, parse_lines
+from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric
+
+from . import figure_verdict, look_plan
+from .look_plan import LATER_LOOKS, LookPlan
+
+
+def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
+    """Measure again what a program's document shows beyond its bounds."""
+    beyond = _beyond(plan, stage, stdout)
+    if not beyond:
+        return
+    cells = None if plan.cells is None else _cells(beyond, parse_lines(plan.cells))
+    figures = [metric.name for metric in beyond]
+    looks: list[Mapping[str, Any]] = []
+    look_plan.write_account(stage, figures, looks)
+    limit = plan.limit + plan.cell_limit * (len(cells) if cells is not None else 0)
+    what = plan.check if cells is None else _shown(cells)
+    for number in range(1, LATER_LOOKS + 1):
+        words = f"looking again at {what} ({number} of {LATER_LOOKS}, in {plan.spacing:g} s)"
+        print(f"nearfar: {words}", file=sys.stderr, flush=True)
+        time.sleep(plan.spacing)
+        looks.append(_look(plan, stage, _command(plan, stage, command, cells, number), number, limit))
+        look_plan.write_account(stage, figures, looks)
+
+
+def _beyond(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
+    """The figures outside their bounds; none where there is no document, or half of one, of which the check says what it says."""
+    try:
+        text = stdout if plan.document is None else (stage / plan.document).read_text(encoding="utf-8")
+        document = measurement.loads(text)
+    except (OSError, ValueError, NearfarError):
+        return []
+    if document.raw.get("interrupted") or document.aggressors:
+        return []
+    figures = question.named(plan.check).figures(document, plan.node)
+    words = (figure_verdict.word(each, plan.references.get(each.name), {}, False, plan.node)[0] for each in figures)
+    return [metric for metric, word in zip(figures, words) if word == "FAIL"]
+
+
+def _cells(beyond: Sequence[AnyMetric], asked: Sequence[Cell]) -> list[Cell]:
+    """The cells to measure again: those of the figures, and all that a figure may be made of."""
+    measured = [metric for metric in beyond if not isinstance(metric, SubjectMetric)]
+    own = {metric.cell for metric in measured}
+    loads = {_load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS}
+    return [cell for cell in asked if cell in own or _load(cell) in loads]
+
+
+def _load(cell: Cell) -> tuple[object, ...]:
+    """What the cells have in common that a figure is made of: GPUs and directions, not memory, tasks, or the way between GPUs."""
+    return tuple(sorted((flow.kind, flow.direction or "", flow.gpus) for flow in cell.flows))
+
+
+def _shown(cells: Sequence[Cell]) -> str:
+    more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""
+    return f"{', '.join(map(str, cells[:3]))}{more}"
+
+
+def _command(
+    plan: LookPlan, stage: Path, command: Sequence[str], cells: Sequence[Cell] | None, number: int
+) -> list[str]:
+    """The program's command line with the cells and the document of this look in the place of the first one's."""
+    instead = {}
+    if plan.cells is not None and cells is not None:
+        chosen = stage.absolute() / "look-cells.txt"
+        write_atomically(chosen, "".join(f"{cell}\n" for cell in cells))
+        instead[plan.cells] = str(chosen)
+    if plan.document is not None:
+        instead[f"--json={plan.document}"] = f"--json={look_plan.look_file(number)}"
+    return [instead.get(word, word) for word in command]
+
+
+def _look(plan: LookPlan, stage: Path, command: Sequence[str], number: int, limit: float) -> dict[str, Any]:
+    """Run the program once and keep its document; returns how it went."""
+    began = time.time()
+    tell = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+    done = process.run(command, limit, grace=supervise.GRACE, on_stderr=tell)
+    problem = None
+    if done.timed_out:
+        problem = f"did not end within {limit:g} s"
+    elif done.last_line.startswith(supervise.OWN_WORD):
+        problem = f"did not end: {done.last_line}"
+    elif done.returncode < 0:
+        problem = f"was ended by signal {-done.returncode}"
+    elif plan.document is None:
+        write_atomically(stage / look_plan.look_file(number), done.stdout)
+    return {"time": utc_text(began), "seconds": round(done.seconds, 4), "problem": problem}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``PLAN`` and the arguments of ``nearfar.base.supervise``."""
+    path = Path(arguments[0])
+
+    def afterwards(command: Sequence[str], stdout: str) -> None:
+        look_again(look_plan.read(path), path.parent, command, stdout)
+
+    return supervise.main(arguments[1:], afterwards)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,144 @@
+"""A figure beyond its bound is measured again before it is called FAIL: what several looks at it say together. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nearfar.base import Finding
+from nearfar.measurement import AnyMetric, Document
+from nearfar.verdict.references import figure
+
+from .document_findings import from_document
+from .verdict_types import FigureLook, JudgedMetric, Verdict
+from .words import describe
+
+
+@dataclass(frozen=True)
+class LaterLook:
+    """What was measured again. ``asked`` are the names of the figures that lay beyond their bounds, ``time`` is in UTC as
+    2026-11-20T09:00:00Z, ``document`` what was measured (None: ``problem`` says why not), ``figures`` its figures by name."""
+
+    asked: frozenset[str]
+    time: str
+    document: Document | None = None
+    figures: Mapping[str, AnyMetric] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A look with the entry that it makes; None where it has none of its own."""
+
+    look: FigureLook
+    entry: JudgedMetric | None
+
+
+def findings(later: Sequence[LaterLook], found: Sequence[Finding]) -> list[Finding]:
+    """What failed while measuring again (wrong data, a lost device) and is not among the findings already."""
+    known = {(each.item, each.verdict) for each in found}
+    again = [each for look in later for each in from_document(look.document) if each.verdict == "FAIL"]
+    return list({each.item: each for each in again if (each.item, each.verdict) not in known}.values())
+
+
+def hard_before(earlier: Verdict | None, found: Sequence[Finding]) -> list[Finding]:
+    """What an earlier run of the same case found failed, and this one did not: running again takes nothing back."""
+    known = {(each.item, each.verdict) for each in found}
+    failed = [] if earlier is None else [each for each in earlier.findings if each.verdict == "FAIL"]
+    words = ", before it was run again"
+    return [
+        each if each.reason.endswith(words) else replace(each, reason=each.reason + words)
+        for each in failed
+        if (each.item, each.verdict) not in known
+    ]
+
+
+def settle(
+    metrics: Sequence[AnyMetric],
+    judged: Sequence[JudgedMetric],
+    later: Sequence[LaterLook],
+    earlier: Verdict | None,
+    time: str,
+    judge: Callable[[AnyMetric], JudgedMetric],
+) -> list[JudgedMetric]:
+    """The figures with their looks, each with the word on all of them.
+
+    Two looks beyond the bound, and more than there are within it: FAIL. Two within it, and no fewer than beyond it: DEGRADED,
+    intermittent. Otherwise INDETERMINATE. The value is that of a look which says so, so that its bound says the same.
+    ``metrics`` and ``judged`` are the first look of this run, made at ``time``, ``earlier`` the verdict of the same case before it
+    was run again, ``judge`` the word on a figure by itself. A figure that was not measured again keeps its word.
+    """
+    before = {} if earlier is None else {entry.name: _before(entry, earlier.time) for entry in earlier.metrics}
+    found = []
+    for metric, entry in zip(metrics, judged, strict=True):
+        seen = [*before.get(metric.name, ()), _look(entry, time)]
+        if entry.verdict == "FAIL":
+            seen += [_again(look, metric, judge) for look in later if metric.name in look.asked]
+        found.append(_settled(metric, entry, seen))
+    return found
+
+
+def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> JudgedMetric:
+    beyond = [each for each in seen if each.look.beyond is True]
+    within = [each for each in seen if each.look.beyond is False]
+    if len(seen) == 1 or not beyond:
+        return entry
+    looks = tuple(each.look for each in seen)
+    if len(beyond) > 1 and len(beyond) > len(within):
+        made = _middle(beyond) or entry
+        return replace(made, looks=looks, verdict="FAIL", reason=f"{made.reason}; {_words(looks, made)}")
+    if len(within) > 1:
+        made = _middle(within) or entry
+        words = f"{describe(metric)}: intermittent: {_words(looks, made)}"
+        return replace(made, looks=looks, verdict="DEGRADED", reason=words)
+    problem = next((look.why for look in looks if look.why), "it was within its bound as often as beyond it")
+    reason = entry.reason or f"{describe(metric)}: {_words(looks, entry)}"
+    return replace(entry, looks=looks, verdict="INDETERMINATE", reason=f"{reason}; {problem}")
+
+
+def _before(entry: JudgedMetric, time: str) -> list[_Seen]:
+    """The looks of an earlier run of the same case; the one whose value was judged has the entry."""
+    if not entry.looks:
+        return [_look(entry, time)]
+    bare = replace(entry, reason=re.sub(r"; \d+ looks: .*", "", entry.reason or ""))
+    return [_Seen(look, bare if look.value == entry.value else None) for look in entry.looks]
+
+
+def _look(entry: JudgedMetric, time: str) -> _Seen:
+    undecided = entry.verdict == "INDETERMINATE"
+    look = FigureLook(
+        entry.value, time, None if undecided else entry.verdict == "FAIL", entry.reason if undecided else None
+    )
+    return _Seen(look, entry)
+
+
+def _again(look: LaterLook, metric: AnyMetric, judge: Callable[[AnyMetric], JudgedMetric]) -> _Seen:
+    found = look.figures.get(metric.name)
+    if found is None:
+        return _Seen(
+            FigureLook(None, look.time, None, look.problem or "it was not measured when looked at again"), None
+        )
+    return _look(judge(found), look.time)
+
+
+def _middle(seen: Sequence[_Seen]) -> JudgedMetric | None:
+    """The entry of the middle one of some looks, by value; of the lower one of two."""
+    made = sorted((each.entry for each in seen if each.entry is not None), key=lambda entry: entry.value or 0.0)
+    return made[(len(made) - 1) // 2] if made else None
+
+
+def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
+    """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0``."""
+    values = [look.value for look in looks if look.value is not None]
+    shown = ", ".join(figure(value, entry.unit) for value in values)
+    unit = "" if entry.unit == "1" else f" {entry.unit}"
+    beyond = sum(look.beyond is True for look in looks)
+    how = "all" if beyond == len(looks) else f"{beyond} of {len(looks)}"
+    reference = entry.reference
+    bound = None
+    if reference is not None:
+        below = [value for value in values if reference.lowest is not None and value < reference.lowest]
+        bound = reference.lowest if below else reference.highest
+    where = "its bound" if bound is None else figure(bound, entry.unit)
+    return f"{len(looks)} looks: {shown}{unit}, {how} beyond {where}"

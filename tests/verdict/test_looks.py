@@ -1,0 +1,124 @@
+"""What several looks at a figure say together; the bounds that ReFrame gets say the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearfar import measurement
+from nearfar.base import passes
+from nearfar.verdict import Verdict, verdict_file
+from nearfar.verdict.judgement import judge, needs_sanity
+from nearfar.verdict.looks import LaterLook
+from nearfar.verdict.references import Reference
+from tests.verdict.test_references import NODE
+from tests.verdict.test_verdict import SUBJECT, document
+
+REFERENCE = Reference(55.5, -0.1, 0.1, "GB/s", "tuned", "n = 4")
+
+
+def figures(value: float) -> dict[str, measurement.Metric]:
+    found = {m.name: m for m in measurement.metrics(document({"n0:g0": value}), NODE)}
+    assert len(found) == 1
+    return found
+
+
+def name() -> str:
+    return next(iter(figures(1.0)))
+
+
+def later(*values: float | None, asked: bool = True, **failed: object) -> list[LaterLook]:
+    """Looks of these values; None: interrupted."""
+    names = frozenset([name()] if asked else [])
+    return [
+        LaterLook(names, SUBJECT.time, problem="the second look was interrupted")
+        if value is None
+        else LaterLook(names, SUBJECT.time, document({"n0:g0": value}, **failed), figures(value))
+        for value in values
+    ]
+
+
+def said(first: float, looks: list[LaterLook], earlier: Verdict | None = None) -> Verdict:
+    found = judge(
+        document({"n0:g0": first}), {name(): REFERENCE}, subject=SUBJECT, metrics=list(figures(first).values()),
+        later=looks, earlier=earlier,
+    )  # fmt: skip
+    assert verdict_file.from_raw(verdict_file.to_raw(found), verdict_file.Path("x")) == found
+    return found
+
+
+@pytest.mark.parametrize(
+    "first, again, word, words",
+    [
+        (31.2, (31.0, 31.1), "FAIL", "3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0"),
+        (31.2, (55.0, 31.1), "FAIL", "2 of 3 beyond 50.0"),
+        (31.2, (55.0, 55.2), "DEGRADED", "intermittent: 3 looks: 31.2, 55.0, 55.2 GB/s, 1 of 3 beyond 50.0"),
+        (31.2, (31.0, None), "FAIL", "2 of 3 beyond 50.0"),
+        (31.2, (55.0, None), "INDETERMINATE", "the second look was interrupted"),
+        (31.2, (None, None), "INDETERMINATE", "the second look was interrupted"),
+        (31.2, (70.0, 55.0), "FAIL", "2 of 3 beyond"),
+        (31.2, (), "FAIL", "31.2 GB/s, expected at least 50.0"),
+        (55.0, (), "PASS", ""),
+    ],
+)
+def test_two_of_three(first: float, again: tuple[float | None, ...], word: str, words: str) -> None:
+    found = said(first, later(*again))
+    assert found.verdict == word
+    assert words in " ".join(found.reasons)
+    (entry,) = found.metrics
+    assert [look.value for look in entry.looks] == ([first, *again] if again else [])
+    assert entry.intermittent == (word == "DEGRADED")
+
+
+VALUES = st.one_of(st.none(), st.floats(20.0, 80.0))
+
+
+@given(st.floats(20.0, 80.0), st.tuples(VALUES, VALUES), st.booleans(), st.one_of(st.none(), st.floats(20.0, 80.0)))
+def test_the_bounds_say_what_the_verdict_says(
+    first: float, again: tuple[float | None, float | None], measured: bool, before: float | None
+) -> None:
+    earlier = None if before is None else said(before, later(before, before))
+    found = said(first, later(*again) if measured else [], earlier)
+    (entry,) = found.metrics
+    assert entry.value is not None and REFERENCE.lowest is not None and REFERENCE.highest is not None
+    within = REFERENCE.lowest <= entry.value <= REFERENCE.highest
+    if not needs_sanity(found):
+        assert within == passes(found.verdict)
+
+
+def test_hard_evidence_of_a_look_stands() -> None:
+    wrong = [{"cell": "n0:g1", "reason": "GPU 1: wrong data", "code": "wrong_data"}]
+    found = said(31.2, later(55.0, 55.0, failed=wrong))
+    assert found.verdict == "FAIL" and found.reasons[0] == "n0:g1: GPU 1: wrong data"
+    assert [finding.hard for finding in found.findings] == [True]
+
+
+def test_running_again_takes_no_hard_evidence_back() -> None:
+    wrong = [{"cell": "n0:g1", "reason": "GPU 1: wrong data", "code": "wrong_data"}]
+    earlier = said(31.2, later(55.0, 55.0, failed=wrong))
+    found = said(55.0, [], earlier)
+    assert found.verdict == "FAIL" and "before it was run again" in found.reasons[0]
+    assert len(said(55.0, [], found).findings) == 1
+
+
+def test_a_retry_counts_what_was_seen_before() -> None:
+    earlier = said(31.2, later(31.0, 31.1))
+    found = said(55.0, [], earlier)
+    assert (found.verdict, found.metrics[0].value) == ("FAIL", 31.1)
+    assert found.reasons[0].count("looks:") == 1 and "4 looks: 31.2, 31.0, 31.1, 55.0 GB/s, 3 of 4" in found.reasons[0]
+    assert said(31.2, later(55.0, 55.1), said(55.3, [])).verdict == "DEGRADED"
+
+
+def test_a_figure_that_was_not_asked_again_keeps_its_word() -> None:
+    found = said(31.2, later(55.0, 55.0, asked=False))
+    assert found.verdict == "FAIL" and found.metrics[0].looks == ()
+
+
+def test_an_early_verdict_without_looks_counts_as_one() -> None:
+    earlier = said(31.2, [])
+    assert said(31.0, [], earlier).verdict == "FAIL"
+    assert said(55.0, [], earlier).verdict == "INDETERMINATE"
+    assert said(55.0, [], replace(earlier, metrics=())).verdict == "PASS"
