@@ -27,7 +27,7 @@ class Explained:
         if self.capacities is not None:
             found["calibration"] = self.capacities.found or {"note": self.capacities.note}
         if self.faults is not None:
-            found["diagnosis"] = {"sentence": self.faults.sentence, **(self.faults.found or {})}
+            found["diagnosis"] = {**(self.faults.found or {}), "sentence": self.faults.sentence}
         return found
 
 
