@@ -19,7 +19,17 @@ from nearfar.cli import main
 from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
 from nearfar.model.calibration import measured_cells, node_type_of
-from nearfar.model.diagnosis import Diagnosis, as_json, diagnose, healthy_runs, parts_of, sentence, telling_cells
+from nearfar.model.diagnosis import (
+    DegradedPart,
+    Diagnosis,
+    SlowCell,
+    as_json,
+    diagnose,
+    healthy_runs,
+    parts_of,
+    sentence,
+    telling_cells,
+)
 from nearfar.model.diagnosis.responses import Responses
 from nearfar.model.prediction import NodeType, load_node_type, modelled_document, predict
 from nearfar.model.prediction.compiled import CompiledCell
@@ -264,13 +274,20 @@ def test_a_part_whose_factor_is_unknown_is_not_named():
              "n0:g0+g0:n0+n0:g1+g1:n0+n0:g2+g2:n0+n1:g3+g3:n1+n1:g4+g4:n1+n1:g5+g5:n1"]  # fmt: skip
     ill = modelled(summit(), cells, {"n1.memory": 0.42, "g1.h2d": 0.45}, 0.005, 2)
     found = diagnose(summit(), ill, modelled(summit(), cells, None, 0.005, 1))
-    assert found.sets == ()
-    assert found.undetermined
-    assert any((blame.low, blame.high) == (0.0, 1.0) for blames in found.undetermined for blame in blames)
-    assert len(found.unexplained) == len(found.bad) > 0
-    assert "cannot be told" in sentence(found)
+    assert [[blame.part.name for blame in blames] for blames in found.sets] == [["n1.memory"]]
     assert "0.000" not in sentence(found)
-    assert as_json(found, "modelled", "summit", "x")["sets"] == []
+    assert len(found.unexplained) < len(found.bad)
+
+
+def test_parts_that_explain_equally_with_unknown_factors_are_listed_and_not_named():
+    part, other = parts_of(summit())[:2]
+    wide = [(DegradedPart(one, 0.5, 0.0, 1.0, {}, {}, ()),) for one in (part, other)]
+    assert not wide[0][0].certain
+    slow = (SlowCell(parse("n0:g0"), 0.5, False),)
+    found = Diagnosis((), slow, 12, {"run": 12}, (), tuple(wide))
+    words = f"cannot be told: these parts explain it equally: {part.name}, {other.name}: 1 cell slow"
+    assert sentence(found) == words
+    assert as_json(found, "modelled", "summit", "x")["undetermined"] == [[part.name], [other.name]]
 
 
 # What a healthy run is trusted to

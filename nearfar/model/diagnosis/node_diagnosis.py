@@ -141,17 +141,31 @@ def diagnose(
         bad = [replace(one, explained=False) for one in bad]
     fits = (best, *found.rivals) if best.parts else ()
     sets = tuple(_blames(responses, fit) for fit in fits)
-    certain = all(blame.certain for blames in sets for blame in blames)
+    known = [_certain_parts(fit, blames) for fit, blames in zip(fits, sets)]
+    certain = all(fit.parts for fit in known)
     if not certain:
         bad = [replace(one, explained=False) for one in bad]
+    elif known and known[0] != best:
+        bad = _bad(responses, observed, search, known[0])
     return Diagnosis(
-        sets=sets if certain else (),
+        sets=tuple({fit.parts: _blames(responses, fit) for fit in known}.values()) if certain else (),
         bad=tuple(bad),
         compared=len(responses.cells),
         origins=Counter(healthy[cell.cell].origin for cell in responses.cells),
         left_out=tuple(one.cell for one in cells if one.cell not in healthy or one.cell in responses.left_out),
         undetermined=() if certain else sets,
         lowest=None if bad else _lowest(responses, observed),
+    )
+
+
+def _certain_parts(fit: Fit, blames: Sequence[DegradedPart]) -> Fit:
+    """The fit with those of its parts whose factors are known."""
+    kept = [place for place, blame in enumerate(blames) if blame.certain]
+    return replace(
+        fit,
+        parts=tuple(fit.parts[place] for place in kept),
+        factors=tuple(fit.factors[place] for place in kept),
+        intervals=tuple(fit.intervals[place] for place in kept),
     )
 
 
