@@ -224,9 +224,8 @@ def only_sentences(folder: Path) -> list[str]:
 
 
 def test_one_figure_that_no_part_explains_is_named(tmp_path: Path) -> None:
-    (tmp_path / "vm.yaml").write_text(
-        TUNED.replace("host_memory_check:\n  local.triad: [187.6, -0.05, null, GB/s]\n", "").replace("[55.5,", "[60.0,")
-    )
+    rows = TUNED.replace("host_memory_check:\n  local.triad: [187.6, -0.05, null, GB/s]\n", "")
+    (tmp_path / "vm.yaml").write_text(rows.replace("[55.5,", "[60.0,"))
     files = [ReferenceFile(tmp_path / "vm.yaml", ["host_device_check"])]
     folder = golden.write(tmp_path / "run", ("host_device_check",), {}, files)
     for said in only_sentences(folder):

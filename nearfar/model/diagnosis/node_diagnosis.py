@@ -25,7 +25,7 @@ BAD_PART = 0.02
 _MOSTLY = 0.5
 #: A part is named where its factor is known: the interval of 95 % ends below ``SLIGHT`` and is no wider than this.
 _WIDEST = 0.3
-#: Where siblings alone say what is healthy, parts must explain more than this part of the slow cells.
+#: Where siblings alone say what is healthy, or other sets are as likely, parts must explain more than this part of the slow cells.
 _LEAST_EXPLAINED = 0.5
 
 
@@ -135,7 +135,7 @@ def diagnose(
     bad = _bad(responses, observed, search, best)
     explained = sum(one.explained for one in bad)
     only_siblings = all(healthy[cell.cell].origin == "siblings" for cell in responses.cells)
-    if not explained or (only_siblings and explained <= _LEAST_EXPLAINED * len(bad)):
+    if not explained or ((only_siblings or found.rivals) and explained <= _LEAST_EXPLAINED * len(bad)):
         # It would be a compromise between figures that nothing explains, or that differ by design.
         best = replace(best, parts=(), factors=(), intervals=())
         bad = [replace(one, explained=False) for one in bad]
