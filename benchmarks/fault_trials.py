@@ -21,10 +21,10 @@ BANDS = ((0.3, 0.6), (0.6, 0.8), (0.8, 0.95))
 
 
 def kind_of(part: Part) -> str:
-    """``link``, ``direction``, ``memory``, ``package link``, ``switch uplink`` or ``peer link``."""
+    """``link``, ``direction`` (one of any link's), ``memory``, ``package link``, ``switch uplink`` or ``peer link``."""
     patterns = {
         r"g\d+\.link": "link",
-        r"g\d+\.(h2d|d2h)": "direction",
+        r"g\d+\.(h2d|d2h|out|in)|switch:.*\.(up|down)|p\d+-p\d+": "direction",
         r"n\d+\.memory": "memory",
         r"p\d+-p\d+\.link": "package link",
         r"switch:.*": "switch uplink",
@@ -36,7 +36,7 @@ def completed(node_type: NodeType, values: Mapping[str, float]) -> NodeType:
     """The node type with assumed values by capacity, those that hold for several under a pattern (``g*.both``)."""
     capacities = dict(node_type.capacities)
     for pattern, value in values.items():
-        expression = re.escape(pattern).replace(r"\*", r"[^.]*")
+        expression = re.escape(pattern).replace(r"\*", r".+")
         for name, capacity in capacities.items():
             if re.fullmatch(expression, name):
                 capacities[name] = replace(capacity, value=value, source="assumed")
@@ -69,8 +69,8 @@ class Trials:
     def __init__(self, node_type: NodeType, noise: float = 0.005, seed: int = 0) -> None:
         self.node_type = node_type
         self.noise = noise
-        self.parts = parts_of(node_type)
-        self.responses = Responses(node_type, telling_cells(node_type.node), self.parts, sigma=noise)
+        self.responses = Responses(node_type, telling_cells(node_type.node), parts_of(node_type), sigma=noise)
+        self.parts = self.responses.parts
         self.search = Search(self.responses)
         self._exact = Search(self.responses, tolerant=False)
         self.random = random.Random(f"{seed} {node_type.name}")

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
 from nearfar.measurement import Document, load, merge
-from nearfar.model.calibration import MeasuredCell, measured_cells
-from nearfar.model.diagnosis import ORIGINS, DegradedPart, Diagnosis, Gaps, as_json, cells_text, diagnose, gaps_of
+from nearfar.model.calibration import measured_cells
+from nearfar.model.diagnosis import (
+    ORIGINS,
+    DegradedPart,
+    Diagnosis,
+    Gaps,
+    HealthyRuns,
+    as_json,
+    cells_text,
+    diagnose,
+    gaps_of,
+    healthy_runs,
+    nothing_slow,
+    undetermined,
+)
 from nearfar.model.prediction import NodeType
 
 from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
@@ -69,9 +82,9 @@ def run(args: argparse.Namespace) -> int:
     for one in healthy:
         _refuse_unlike(one, document)
     node_type = node_type_for(args.node, document)
-    healthy_run = [cell for one in healthy for cell in measured_cells(one)]
-    gaps = gaps_of(document, healthy_run)
-    diagnosis = _diagnosis(node_type, document, healthy_run, gaps)
+    runs = healthy_runs(document, healthy)
+    gaps = gaps_of(document, runs.cells)
+    diagnosis = _diagnosis(node_type, document, runs, gaps)
     if args.json:
         print(json.dumps(_json(diagnosis, gaps, document, node_type.name), indent=1, ensure_ascii=False))
     else:
@@ -94,10 +107,10 @@ def _refuse_unlike(healthy: Document, document: Document) -> None:
             raise CouldNotJudge(f"{healthy.source}: {words}: a healthy run has the same GPUs")
 
 
-def _diagnosis(node_type: NodeType, document: Document, healthy_run: Sequence[MeasuredCell], gaps: Gaps) -> Diagnosis:
+def _diagnosis(node_type: NodeType, document: Document, runs: HealthyRuns, gaps: Gaps) -> Diagnosis:
     """The diagnosis; of nothing at all where no figure can be compared and the gaps say why."""
     try:
-        return diagnose(node_type, measured_cells(document), healthy_run)
+        return diagnose(node_type, measured_cells(document), runs)
     except CouldNotJudge:
         if gaps.exit_code == EXIT_GOOD:
             raise
@@ -122,10 +135,12 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
         yield f"{cells_text(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
     explained = len(diagnosis.bad) - len(diagnosis.unexplained)
     if not diagnosis.degraded:
-        yield _nothing(diagnosis, gaps) or "nothing is slow"
+        yield _nothing(diagnosis, gaps) or nothing_slow(diagnosis)
         return
     if diagnosis.undecided:
         yield _undecided(diagnosis)
+    elif diagnosis.undetermined:
+        yield undetermined(diagnosis)
     elif not diagnosis.sets:
         yield f"no single part explains this, nor two: {cells_text(len(diagnosis.bad))} slow"
     else:
@@ -144,6 +159,8 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
 def _undecided(diagnosis: Diagnosis) -> str:
     slow = len(diagnosis.bad)
     falls = f"{cells_text(slow)} {'falls' if slow == 1 else 'fall'} short of siblings and no part explains it"
+    if diagnosis.undetermined:
+        falls = undetermined(diagnosis)
     return f"{falls}: GPUs may differ by design; {_DECIDES}"
 
 
@@ -151,7 +168,13 @@ def _nothing(diagnosis: Diagnosis, gaps: Gaps) -> str | None:
     """What nothing slow means beside gaps; None where something is slow, or nothing is lacking."""
     if diagnosis.degraded or not gaps.lines:
         return None
-    return "nothing is slow of what was compared" if diagnosis.compared else "nothing could be compared"
+    if not diagnosis.compared:
+        return "nothing could be compared"
+    return (
+        f"{nothing_slow(diagnosis)}, of what was compared"
+        if diagnosis.lowest
+        else "nothing is slow of what was compared"
+    )
 
 
 def _set(blames: tuple[DegradedPart, ...]) -> Iterator[str]:

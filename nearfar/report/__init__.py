@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from nearfar.base import write_atomically
-from nearfar.report.sections import explain, sentences
+from nearfar.report.sections import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
@@ -55,9 +55,9 @@ def summary(run_directory: Path, colour: bool | None = None) -> str:
     return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory))
 
 
-def _explained(run_directory: Path) -> dict[str, str]:
+def _explained(run_directory: Path) -> dict[str, Answer]:
     """What ``build`` found out about slow figures: looking for it takes longer than all else of a summary."""
     try:
-        return sentences(json.loads((run_directory / _REPORT).read_text(encoding="utf-8")))
+        return answers(json.loads((run_directory / _REPORT).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, ORDER, Finding, shown_verdict
+from nearfar.base import NOT_JUDGED, Finding
 from nearfar.report.charts import cell_anchor, load_place
 from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
-from nearfar.report.sections import balance, contention, gaps, latencies, many_gpus, mpi, nothing, peers, size_curves
+from nearfar.report.sections import (
+    Answer,
+    balance,
+    contention,
+    gaps,
+    latencies,
+    many_gpus,
+    mpi,
+    nothing,
+    peers,
+    size_curves,
+)
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
+
+from .causes import FIGURE, OTHER, ReasonGroup, VerdictReason, grouped, of_finding
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _NO_REFERENCE = f"{NOT_JUDGED}: no reference"
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
-
-
-@dataclass(frozen=True)
-class VerdictReason:
-    """A sentence of a verdict, and what it speaks of. ``anchor`` is the place on the page, if the sentence has one."""
-
-    verdict: str
-    text: str
-    node: NodeRun | None
-    check: CheckRecord | None
-    anchor: str | None = None
-    hard: bool = False
-
-    @property
-    def shown(self) -> str:
-        """The verdict's word on a page."""
-        return shown_verdict(self.verdict, self.node is not None and self.node.modelled)
 
 
 def title(check: str) -> str:
@@ -174,13 +170,13 @@ def _names(letter: str, numbers: list[int]) -> str:
     return ",".join(f"{letter}{n}" for n in numbers)
 
 
-def reasons(run: RunDirectory) -> list[VerdictReason]:
-    """Every reason of a run: worst first, hard evidence before slowness; what is modelled after all that is measured."""
+def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
+    """Every reason of a run, with what follows from it; ``answers`` say what explains slow figures, by the nodes' folders."""
     found = [VerdictReason("INDETERMINATE", missing_words(case), None, None) for case in run.missing_cases]
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
-    return sorted(found, key=lambda r: (r.node is not None and r.node.modelled, ORDER.index(r.verdict), not r.hard))
+    return grouped(found, answers)
 
 
 def missing_words(case: dict[str, object]) -> str:
@@ -211,21 +207,27 @@ def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[Verdi
     places: dict[str, VerdictReason] = {}
     for figure in figures(check, prefix):
         if figure.reason:
-            places.setdefault(figure.reason, VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor))
+            kind = FIGURE if figure.verdict in ("FAIL", "DEGRADED") else OTHER
+            cell = () if figure.cell is None else (str(figure.cell),)
+            told = VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor, kind=kind, cells=cell)
+            places.setdefault(figure.reason, told)
     for position, finding in enumerate(verdict.findings):
         anchor = finding_anchor(prefix, position, finding)
-        told = VerdictReason(finding.verdict, finding.reason, node, check, anchor, finding.hard)
+        kind, cells, devices = of_finding(finding, verdict)
+        told = VerdictReason(finding.verdict, finding.reason, node, check, anchor, finding.hard, kind, cells, devices)
         places.setdefault(finding.reason, told)
     items = {finding.reason: finding.item for finding in verdict.findings}
-    found = [
-        replace(places.get(first, VerdictReason(check.word, first, node, check, prefix)), text=words)
-        for first, words in _merged(verdict.reasons, items)
-    ]
+    found = []
+    for members, words in _merged(verdict.reasons, items):
+        each = [places.get(text, VerdictReason(check.word, text, node, check, prefix)) for text in members]
+        about = tuple(dict.fromkeys(cell for one in each for cell in one.cells))
+        accused = frozenset(device for one in each for device in one.devices)
+        found.append(replace(each[0], text=words, cells=about, devices=accused))
     return found + lost
 
 
-def _merged(texts: Sequence[str], items: dict[str, str]) -> list[tuple[str, str]]:
-    """Sentences ``cell: why`` that share the why become one: (the first of them, the words for all)."""
+def _merged(texts: Sequence[str], items: dict[str, str]) -> list[tuple[list[str], str]]:
+    """Sentences ``cell: why`` that share the why become one: (those sentences, the words for all)."""
     groups: dict[tuple[str, str], list[str]] = {}
     for text in texts:
         item = items.get(text, "")
@@ -235,7 +237,7 @@ def _merged(texts: Sequence[str], items: dict[str, str]) -> list[tuple[str, str]
     for (kind, rest), members in groups.items():
         names = [items[text] for text in members] if kind == "shared" else []
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        found.append((members[0], f"{', '.join(names[:3])}{more}{rest}" if names else members[0]))
+        found.append((members, f"{', '.join(names[:3])}{more}{rest}" if names else members[0]))
     return found
 
 
@@ -255,14 +257,15 @@ def modelled_notice(run: RunDirectory) -> str | None:
     return f"Part of this is MODELLED ({names} node): those figures were not measured and count for nothing in the verdict."
 
 
-def lead(run: RunDirectory, found: list[VerdictReason]) -> str:
+def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
     """The run in a sentence: the worst reason, or that all is well."""
     if run.raw.get("interrupted"):
         return "This run was interrupted: what is shown here is not all that was asked for."
-    measured = [r for r in found if not (r.node and r.node.modelled)]
+    measured = [g for g in found if not (g.cause.node and g.cause.node.modelled)]
     if measured:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
-        return f"{measured[0].text.rstrip('.')}.{more}"
+        follows = f"; {measured[0].words}" if measured[0].follows else ""
+        return f"{measured[0].cause.text.rstrip('.')}{follows}.{more}"
     if run.shown == "MODELLED":
         return _modelled_lead(run, found)
     nothing = coverage.nothing(run)
@@ -285,7 +288,7 @@ def lead(run: RunDirectory, found: list[VerdictReason]) -> str:
     ) + aside
 
 
-def _modelled_lead(run: RunDirectory, found: list[VerdictReason]) -> str:
+def _modelled_lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
     """A run of modelled nodes alone in a sentence."""
     if not found:
         return "Every check ran on the modelled node; nothing was measured, so nothing was judged."

@@ -17,7 +17,8 @@ from nearfar.report.figures import coverage, wording
 from nearfar.report.sections import Explained, balance, provenance
 from nearfar.verdict import RunDirectory
 
-from .headline import VerdictReason, lead, missing_words, modelled_notice, reasons, title
+from .causes import VerdictReason
+from .headline import lead, missing_words, modelled_notice, reasons, title
 from .page_contents import section
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -25,7 +26,9 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     """The page of a run, one self-contained HTML document. ``explained`` is by the nodes' folders."""
-    found = reasons(run)
+    answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
+    found = reasons(run, answers)
+    causes = {group.cause.text for group in found if group.follows}
     sections = [section(number, node, explained[node.folder.name]) for number, node in enumerate(run.nodes)]
     checks = [check for each in sections for check in each.checks]
     drawn = [check for check in checks if not check.nothing]
@@ -37,6 +40,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
 
     def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
+        if reason.check is None and reason.node is not None:
+            return next((f"#{each.id}.faults" for each in sections if each.run is reason.node), None)
         return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
 
     measured = (f for s in sections if not s.run.modelled for c in s.checks for f in c.figures)
@@ -45,6 +50,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "raw": run.raw,
         "sections": sections,
         "reasons": found,
+        "answered": {s.id for s in sections if s.explained.faults and s.explained.faults.sentence in causes},
         "href": href,
         "lead": lead(run, found),
         "notice": modelled_notice(run),

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 
 from nearfar.base import ORDER, columns, shown_verdict
 from nearfar.report.figures import coverage, plural
+from nearfar.report.sections import Answer
 from nearfar.verdict import RunDirectory
 
-from .headline import VerdictReason, check_line, modelled_notice, reasons, short_name
+from .causes import ReasonGroup
+from .headline import check_line, modelled_notice, reasons, short_name
 
 MOST_LINES = 10
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
 
 
-def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, str] | None = None) -> str:
+def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, Answer] | None = None) -> str:
     """How much was judged, verdict and figures of each check, the worst reasons, what explains them (by node folder), what
     is modelled, and where the page is."""
 
@@ -30,29 +32,30 @@ def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, s
     lines = columns(rows)
     notice = modelled_notice(run)
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
-    tail[:0] = _answers(run, explained or {}, several)
+    found = [g for g in reasons(run, explained) if not (g.cause.node and g.cause.node.modelled)]
+    tail[:0] = _answers(run, explained or {}, several, {g.cause.text for g in found})
     interrupted = ", interrupted" if run.raw.get("interrupted") else ""
     nothing = coverage.nothing(run)
     tail.append(f"{paint(coverage.shown_run(run))}{interrupted}  {run.folder / 'index.html'}")
     if nothing:
         tail.append(f"nothing was judged: {_plain(nothing)}")
-    found = [r for r in reasons(run) if not (r.node and r.node.modelled)]
     unjudged = coverage.line(run)
     head = [_plain(unjudged)] if unjudged else []
     room = MOST_LINES - len(tail) - len(head)
     told = min(len(found), max(2, room - len(lines)))
     if len(lines) + told > room:
         lines = _fewer(lines, [word for word, _, _ in checks], room - told)
-    return "\n".join([*head, *lines, *_told(found, room - len(lines)), *tail])
+    return "\n".join([*head, *lines, *_told(found, room - len(lines), several), *tail])
 
 
-def _answers(run: RunDirectory, explained: Mapping[str, str], several: bool) -> list[str]:
-    """A line for the first node with slow figures: what explains them; of more nodes the page tells."""
+def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
+    """A line for the first node with slow figures whose answer is not among the reasons (``told``): what explains them; of more
+    nodes the page tells."""
     lines = []
     for node in run.nodes:
-        if node.folder.name in explained:
+        if node.folder.name in explained and explained[node.folder.name].sentence not in told:
             what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
-            lines.append(_plain(f"  · {explained[node.folder.name]}{f' ({what})' if what else ''}"))
+            lines.append(_plain(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}"))
     more = len(lines) - 1
     return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
 
@@ -64,12 +67,15 @@ def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
     return [lines[i] for i in kept] + [f"… and {plural(len(lines) - len(kept), 'more check')}, none worse"]
 
 
-def _told(found: list[VerdictReason], room: int) -> list[str]:
-    if len(found) <= room:
-        return [f"  · {_plain(reason.text)}" for reason in found]
-    return [f"  · {_plain(reason.text)}" for reason in found[: room - 1]] + [
-        f"  · and {len(found) - room + 1} more on the page"
-    ]
+def _told(found: list[ReasonGroup], room: int, several: bool) -> list[str]:
+    lines = []
+    for group in found:
+        cause = group.cause
+        where = f" ({cause.node.name})" if several and cause.check is None and cause.node is not None else ""
+        lines.append(_plain(f"  · {cause.text}{where}" + (f"; {group.words}" if group.follows else "")))
+    if len(lines) <= room:
+        return lines
+    return [*lines[: room - 1], f"  · and {len(lines) - room + 1} more on the page"]
 
 
 def _plain(words: str) -> str:

@@ -218,11 +218,29 @@ def test_a_measured_fault_is_found_by_siblings(tmp_path: Path) -> None:
     assert "  · explained by g2.d2h" in report.summary(folder, colour=False)
 
 
+def only_sentences(folder: Path) -> list[str]:
+    page, digest = built(folder)
+    return [page.text, report.summary(folder, colour=False), digest["nodes"][0]["diagnosis"]["sentence"]]
+
+
+def test_one_figure_that_no_part_explains_is_named(tmp_path: Path) -> None:
+    rows = TUNED.replace("host_memory_check:\n  local.triad: [187.6, -0.05, null, GB/s]\n", "")
+    (tmp_path / "vm.yaml").write_text(rows.replace("[55.5,", "[60.0,"))
+    files = [ReferenceFile(tmp_path / "vm.yaml", ["host_device_check"])]
+    folder = golden.write(tmp_path / "run", ("host_device_check",), {}, files)
+    for said in only_sentences(folder):
+        assert "nothing is slow" not in said
+    assert "below its reference" in only_sentences(folder)[2]
+
+
 def test_what_slows_all_alike_is_not_blamed_on_a_part(tmp_path: Path) -> None:
     slow = {f"g{gpu}:n0": 0.5 for gpu in range(4)}
-    found = only(golden.write(tmp_path / "run", ("host_device_check",), slow)).faults
+    folder = golden.write(tmp_path / "run", ("host_device_check",), slow)
+    found = only(folder).faults
     assert found is not None
-    assert found.sentence == "no part stands out: what is slow is slow on all alike GPUs, or not compared"
+    assert found.sentence.startswith("g1→n0 is 52 % below its reference")
+    assert found.sentence.endswith(" more figures; no part of the node explains them alone")
+    assert found.found is not None and "nothing is slow" not in json.dumps(only_sentences(folder))
     assert any("judged slow" in detail and "--healthy" in detail for detail in found.details)
 
 
@@ -255,7 +273,8 @@ def test_tuned_references_see_what_siblings_cannot(tmp_path: Path) -> None:
 def test_slow_pairs_alone_are_no_single_part(tmp_path: Path) -> None:
     slow = {"g0:g1": 0.5, "g2:g3@g3": 0.6, "g3:g1/staged": 0.4}
     found = only(golden.write(tmp_path / "run", ("host_device_check", "peer_check"), slow)).faults
-    assert found is not None and found.sentence.startswith("no single part explains this, nor two: ")
+    assert found is not None and "; no single part explains this, nor two: " in found.sentence
+    assert found.sentence.startswith("g3→g1 /staged is 60 % below its reference")
     assert {one.cell for one in found.slow} >= {"g0→g1"}
 
 
@@ -275,7 +294,9 @@ def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
         (folder / "vm2" / "host_device_check" / name).write_text(json.dumps(data))
     report.build(folder)
     lines = [line for line in report.summary(folder, colour=False).splitlines() if "explained by" in line]
-    assert len(lines) == 1 and lines[0].endswith("(vm); 1 more node on the page")
+    assert [line.partition(" slow cells ")[2] for line in lines] == [
+        "(vm); and 3 figures that follow from it", "(vm2); and 3 figures that follow from it",
+    ]  # fmt: skip
 
 
 def test_checks_of_other_windows_are_not_mixed_in() -> None:

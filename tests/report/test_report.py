@@ -168,11 +168,16 @@ def test_a_broken_node_says_what_is_broken_worst_first(tmp_path: Path) -> None:
     folder = synthetic.broken(tmp_path)
     page = Page(report.build(folder))
     reasons = headline.reasons(run_directory.read(folder))
-    assert [r.verdict for r in reasons] == sorted([r.verdict for r in reasons], key=verdicts.ORDER.index)
-    assert reasons[0].hard and "GPU 3 (0000:4b:00.0) is absent" in reasons[0].text
-    shared = next(r for r in reasons if r.text.startswith("n0:g3"))
+    words = [group.cause.verdict for group in reasons]
+    assert words == sorted(words, key=verdicts.ORDER.index)
+    gone, narrow = reasons[:2]
+    assert gone.cause.hard and "GPU 3 (0000:4b:00.0) is absent" in gone.cause.text
+    (shared,) = gone.follows
     assert shared.text == "n0:g3, g3:n0, n0:g3+g3:n0: GPU 3 (0000:4b:00.0) is not there"
-    slow = next(r for r in reasons if "27.1 GB/s" in r.text)
+    # The link at half of its width explains what is slow through it, and stands before it.
+    assert "PCIe width x8 under load" in narrow.cause.text
+    slow = next(r for r in narrow.follows if "27.1 GB/s" in r.text)
+    assert "and 3 figures that follow from it" in page.text
     assert f"#{slow.anchor}" in page.links and slow.anchor in page.ids
     # The absent GPU has its row in each of the three maps, and its ghost in the drawing.
     assert sum(place.startswith("✕ failed") for place in page.places) == 3

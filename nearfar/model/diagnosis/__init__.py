@@ -8,9 +8,10 @@ from __future__ import annotations
 from .cells import telling_cells
 from .gaps import Gaps, gaps_of
 from .healthy import Healthy, from_itself, from_reference
+from .machines import HealthyRuns, healthy_runs
 from .node_diagnosis import DegradedPart, Diagnosis, SlowCell, diagnose
 from .parts import Part, parts_of
-from .text import ORIGINS, as_json, cells_text, sentence
+from .text import ORIGINS, as_json, cells_text, nothing_slow, sentence, undetermined
 
 __all__ = [
     "ORIGINS",
@@ -18,6 +19,7 @@ __all__ = [
     "Diagnosis",
     "Gaps",
     "Healthy",
+    "HealthyRuns",
     "Part",
     "SlowCell",
     "as_json",
@@ -26,7 +28,10 @@ __all__ = [
     "from_itself",
     "from_reference",
     "gaps_of",
+    "healthy_runs",
+    "nothing_slow",
     "parts_of",
     "sentence",
     "telling_cells",
+    "undetermined",
 ]

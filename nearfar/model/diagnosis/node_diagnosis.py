@@ -12,17 +12,20 @@ from nearfar.cells import Cell
 from nearfar.model.calibration import MeasuredCell, calibrate
 from nearfar.model.prediction import NodeType, check_endpoints
 
-from .healthy import Healthy, as_measured, from_itself, from_run, sigmas
+from .healthy import Healthy, as_measured, from_itself, from_runs, sigmas
+from .machines import HealthyRuns
 from .parts import Part, parts_of
 from .responses import Responses, log_ratios
-from .search import Fit, Search
+from .search import SLIGHT, Fit, Search
 
 #: A figure is bad when it is this many standard deviations below healthy, and this part.
 BAD_SIGMAS = 5.0
 BAD_PART = 0.02
 #: It is explained where the parts predict at least this much of its fall (as logarithms), and nothing else stays far off.
 _MOSTLY = 0.5
-#: Where siblings alone say what is healthy, parts must explain more than this part of the slow cells.
+#: A part is named where its factor is known: the interval of 95 % ends below ``SLIGHT`` and is no wider than this.
+_WIDEST = 0.3
+#: Where siblings alone say what is healthy, or other sets are as likely, parts must explain more than this part of the slow cells.
 _LEAST_EXPLAINED = 0.5
 
 
@@ -40,6 +43,11 @@ class DegradedPart:
     healthy: Mapping[str, float]
     unknown: tuple[str, ...]
 
+    @property
+    def certain(self) -> bool:
+        """Whether its factor is known well enough to call it degraded."""
+        return self.high <= SLIGHT and self.high - self.low <= _WIDEST
+
 
 @dataclass(frozen=True)
 class SlowCell:
@@ -51,11 +59,22 @@ class SlowCell:
 
 
 @dataclass(frozen=True)
+class LowCell:
+    """A cell below healthy by no more than what is uncertain: its worst figure ÷ healthy; below ``bad_below`` it were bad."""
+
+    cell: Cell
+    ratio: float
+    bad_below: float
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """``sets`` of parts that explain equally well, the best first; none where no set does, or nothing is bad.
 
     ``bad`` are the cells that fall short, ``compared`` how many were looked at, ``origins`` where their healthy figures
-    are from, ``left_out`` the cells that could not be compared.
+    are from, ``left_out`` the cells that could not be compared. ``undetermined`` are sets that would explain what is slow, of
+    which nobody can say by how much their parts are degraded: none of them is named then. ``lowest``: where no cell is bad, the one
+    that is furthest below healthy by more than ``BAD_PART``.
     """
 
     sets: tuple[tuple[DegradedPart, ...], ...]
@@ -63,6 +82,8 @@ class Diagnosis:
     compared: int
     origins: Mapping[str, int]
     left_out: tuple[Cell, ...]
+    undetermined: tuple[tuple[DegradedPart, ...], ...] = ()
+    lowest: LowCell | None = None
 
     @property
     def degraded(self) -> bool:
@@ -83,18 +104,19 @@ class Diagnosis:
 def diagnose(
     node_type: NodeType,
     cells: Sequence[MeasuredCell],
-    healthy_run: Sequence[MeasuredCell] = (),
+    healthy_run: HealthyRuns | Sequence[MeasuredCell] = (),
     tuned: Mapping[Cell, Healthy] | None = None,
 ) -> Diagnosis:
     """The smallest set of degraded parts that explains what is slow in ``cells``.
 
-    Healthy figures are those of ``healthy_run`` (runs of this node, or of some of its type, in good state; a cell may occur
-    in several); without them the site's references (``tuned``), those of siblings, and where there are none what the node
-    type predicts.
+    Healthy figures are those of ``healthy_run`` (runs in good state; a bare sequence of cells is of this node; a cell may
+    occur in several); without them the site's references (``tuned``), those of siblings, and where there are none what the
+    node type predicts.
     """
-    for one in (*cells, *healthy_run):
+    runs = healthy_run if isinstance(healthy_run, HealthyRuns) else HealthyRuns(tuple(healthy_run))
+    for one in (*cells, *runs.cells):
         check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
-    healthy = from_run(healthy_run) if healthy_run else {**from_itself(cells, node_type), **(tuned or {})}
+    healthy = from_runs(runs) if runs.cells else {**from_itself(cells, node_type), **(tuned or {})}
     compared = [one for one in cells if one.cell in healthy]
     if not compared:
         raise CouldNotJudge(
@@ -113,18 +135,52 @@ def diagnose(
     bad = _bad(responses, observed, search, best)
     explained = sum(one.explained for one in bad)
     only_siblings = all(healthy[cell.cell].origin == "siblings" for cell in responses.cells)
-    if not explained or (only_siblings and explained <= _LEAST_EXPLAINED * len(bad)):
+    if not explained or ((only_siblings or found.rivals) and explained <= _LEAST_EXPLAINED * len(bad)):
         # It would be a compromise between figures that nothing explains, or that differ by design.
         best = replace(best, parts=(), factors=(), intervals=())
         bad = [replace(one, explained=False) for one in bad]
     fits = (best, *found.rivals) if best.parts else ()
+    sets = tuple(_blames(responses, fit) for fit in fits)
+    known = [_certain_parts(fit, blames) for fit, blames in zip(fits, sets)]
+    certain = all(fit.parts for fit in known)
+    if not certain:
+        bad = [replace(one, explained=False) for one in bad]
+    elif known and known[0] != best:
+        bad = _bad(responses, observed, search, known[0])
     return Diagnosis(
-        sets=tuple(_blames(responses, fit) for fit in fits),
+        sets=tuple({fit.parts: _blames(responses, fit) for fit in known}.values()) if certain else (),
         bad=tuple(bad),
         compared=len(responses.cells),
         origins=Counter(healthy[cell.cell].origin for cell in responses.cells),
         left_out=tuple(one.cell for one in cells if one.cell not in healthy or one.cell in responses.left_out),
+        undetermined=() if certain else sets,
+        lowest=None if bad else _lowest(responses, observed),
     )
+
+
+def _certain_parts(fit: Fit, blames: Sequence[DegradedPart]) -> Fit:
+    """The fit with those of its parts whose factors are known."""
+    kept = [place for place, blame in enumerate(blames) if blame.certain]
+    return replace(
+        fit,
+        parts=tuple(fit.parts[place] for place in kept),
+        factors=tuple(fit.factors[place] for place in kept),
+        intervals=tuple(fit.intervals[place] for place in kept),
+    )
+
+
+def _lowest(responses: Responses, observed: Sequence[float]) -> LowCell | None:
+    """The cell that is furthest below healthy, by more than ``BAD_PART``."""
+    worst: tuple[float, float, Cell] | None = None
+    for cell, place in zip(responses.cells, responses.place):
+        at = slice(place.start, place.stop)
+        for log, sigma in zip(_own(observed[at]), _own_deviations(responses.sigmas[at])):
+            if log < -BAD_PART and (worst is None or log < worst[0]):
+                worst = log, sigma, cell.cell
+    if worst is None:
+        return None
+    log, sigma, name = worst
+    return LowCell(name, math.exp(log), math.exp(-BAD_SIGMAS * sigma))
 
 
 def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from nearfar.model.prediction import NodeType
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
 _WHOLE = (
-    (r"(g\d+)\.(?:h2d|d2h|both)", "{0}.link", "link between GPU {0} and its host, both directions"),
-    (r"(g\d+)\.(?:out|in)", "{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
-    (r"(switch:.+)\.(?:up|down)", "{0}", "uplink of PCI bridge {0}, both directions"),
+    (r"g(\d+)\.(?:h2d|d2h|both)", "g{0}.link", "link between GPU {0} and its host, both directions"),
+    (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
+    (r"switch:(.+)\.(?:up|down)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
+    (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
 )
-#: Directions that break alone.
-_ONE_WAY = {"h2d": "from host to GPU {0}", "d2h": "from GPU {0} to host"}
+#: Capacities of one direction, which breaks alone: (pattern, what it is).
+_ONE_WAY = (
+    (r"g(\d+)\.h2d", "link from host to GPU {0}, that direction alone"),
+    (r"g(\d+)\.d2h", "link from GPU {0} to host, that direction alone"),
+    (r"g(\d+)\.out", "links from GPU {0} to the NVLink switch, that direction alone"),
+    (r"g(\d+)\.in", "links from the NVLink switch to GPU {0}, that direction alone"),
+    (r"switch:(.+)\.up", "uplink of PCI bridge {0}, from its GPUs to the host alone"),
+    (r"switch:(.+)\.down", "uplink of PCI bridge {0}, from the host to its GPUs alone"),
+    (r"p(\d+)-p(\d+)", "link from package {0} to package {1}, that direction alone"),
+)
 
 
 @dataclass(frozen=True)
@@ -29,8 +39,8 @@ class Part:
 def parts_of(node_type: NodeType) -> list[Part]:
     """Every part that the node type's capacities imply, in their order.
 
-    A GPU's link as a whole and each of its directions; a NUMA node's memory; the link between two packages; a PCI
-    bridge's uplink; a pair of GPUs, or a GPU's lanes to an NVLink switch.
+    A GPU's link as a whole and each of its directions; a NUMA node's memory; the link between two packages, a PCI bridge's
+    uplink and a GPU's lanes to an NVLink switch, as a whole and each direction; a pair of GPUs.
     """
     found: dict[str, tuple[list[str], str]] = {}
 
@@ -38,23 +48,40 @@ def parts_of(node_type: NodeType) -> list[Part]:
         found.setdefault(name, ([], words))[0].append(capacity)
 
     for name in node_type.capacities:
-        packages = re.fullmatch(r"p(\d+)-p(\d+)", name)
-        memory = re.fullmatch(r"n(\d+)\.memory", name)
         for pattern, whole, words in _WHOLE:
             match = re.fullmatch(pattern, name)
             if match:
-                add(whole.format(match[1]), name, words.format(match[1].lstrip("g")))
+                add(whole.format(match[1]), name, words.format(match[1]))
+        packages = re.fullmatch(r"p(\d+)-p(\d+)", name)
         if packages:
             a, b = sorted(map(int, packages.groups()))
             add(f"p{a}-p{b}.link", name, f"link between packages {a} and {b}, both directions")
-        elif memory:
-            add(name, name, f"memory of NUMA node {memory[1]}")
-        gpu, _, way = name.partition(".")
-        if way in _ONE_WAY:
-            add(name, name, f"link {_ONE_WAY[way].format(gpu[1:])}, that direction alone")
+        for pattern, words in _ONE_WAY:
+            match = re.fullmatch(pattern, name)
+            if match:
+                add(name, name, words.format(*match.groups()))
     for cell, cap in node_type.caps.items():
         if {flow.kind for flow in cell.flows} == {"peer"} and len({frozenset(flow.gpus) for flow in cell.flows}) == 1:
             a, b = sorted(cell.flows[0].gpus)
             if not any(flow.staged for flow in cell.flows):
                 add(f"g{a}-g{b}.link", cap.name, f"link between GPUs {a} and {b}, both directions")
     return [Part(name, tuple(names), words) for name, (names, words) in found.items()]
+
+
+def parts_seen(parts: Iterable[Part], crossed: Collection[str]) -> list[Part]:
+    """The parts by what of them was measured: without the capacities that no cell crosses, and of those that are then alike the
+    smallest alone (with one direction measured, that direction and not the whole link)."""
+    smallest: dict[tuple[str, ...], Part] = {}
+    for part in parts:
+        seen = tuple(name for name in part.capacities if name in crossed)
+        other = smallest.get(seen)
+        if seen and (other is None or len(part.capacities) < len(other.capacities)):
+            smallest[seen] = part
+    return [_named(part, seen) for seen, part in smallest.items()]
+
+
+def _named(part: Part, seen: tuple[str, ...]) -> Part:
+    """A pair of GPUs of which one direction was measured alone says so."""
+    one_way = len(seen) < len(part.capacities) and len(seen) == 1 and "both directions" in part.description
+    words = part.description.replace("both directions", f"measured in one direction alone ({seen[0]})")
+    return replace(part, capacities=seen, description=words if one_way else part.description)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from nearfar.cells import Cell
 from nearfar.model.prediction import CompiledCell, NodeType
 
-from .parts import Part
+from .parts import Part, parts_seen
 
 #: Factors are looked at on a grid: step ``i`` is the factor exp(−i × STEP); between steps responses are straight lines.
 STEP = 0.015
@@ -47,13 +47,21 @@ def log_ratios(rates: Sequence[float], healthy: Sequence[float]) -> list[float]:
     return [total, *[log - total for log in logs]]
 
 
+def _measured(cell: CompiledCell) -> list[str]:
+    """The capacities that a cell says something of: what both directions share (``g0.both``) only where both flow."""
+    ways = {name.partition(".")[0] + ".both" for name in cell.capacities if name.endswith(".h2d")}
+    back = {name.partition(".")[0] + ".both" for name in cell.capacities if name.endswith(".d2h")}
+    return [name for name in cell.capacities if not name.endswith(".both") or name in ways & back]
+
+
 class Responses:
     """The responses of a node type's parts in a set of cells.
 
     ``sigma`` is the standard deviation of a rate's logarithm; ``sigmas`` has those of cells that are known better, the
     total's first where there are several flows. ``misfit`` (of capacities, as a logarithm) and
     ``sharing`` (how unequally flows share, a part of 1) are how far the real node may be from the model: figures that
-    hang on either are trusted less, the others not. Cells whose rates nobody can predict are left out (``left_out``).
+    hang on either are trusted less, the others not. Cells whose rates nobody can predict are left out (``left_out``), and
+    of ``parts`` what no cell measures.
     """
 
     def __init__(
@@ -66,7 +74,6 @@ class Responses:
         sharing: float = 0.10,
         sigmas: Mapping[Cell, Sequence[float]] | None = None,
     ) -> None:
-        self.parts = list(parts)
         self.sigma = sigma
         compiled = [CompiledCell(cell, node_type) for cell in dict.fromkeys(cells)]
         self.values = {
@@ -78,6 +85,7 @@ class Responses:
         rates = [cell.rates(self.values) for cell in compiled]
         self.cells = [cell for cell, flows in zip(compiled, rates) if all(0 < rate < math.inf for rate in flows)]
         self.left_out = [cell.cell for cell in compiled if cell not in self.cells]
+        self.parts = parts_seen(parts, {name for cell in self.cells for name in _measured(cell)})
         self.healthy = [cell.rates(self.values) for cell in self.cells]
         self.place: list[range] = []
         self.sigmas: list[float] = []

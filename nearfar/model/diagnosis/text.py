@@ -9,11 +9,14 @@ from .node_diagnosis import DegradedPart, Diagnosis
 
 #: Where healthy figures are from, in words.
 ORIGINS = {
-    "run": "the healthy run",
+    "run": "the healthy run of this machine",
+    "machines": "healthy runs of other machines (one is trusted within 2.5 %, five within 1 %, or as they vary)",
     "tuned": "the site's tuned references",
     "siblings": "siblings in the same run (what slows all of them alike stays unseen)",
     "prediction": "the node type's prediction, taken as right within 3 %",
 }
+#: What is said where no figure has a healthy one beside it.
+NOTHING_COMPARED = "nothing was compared: no figure has a healthy one beside it"
 
 
 def cells_text(count: int) -> str:
@@ -24,13 +27,35 @@ def cells_text(count: int) -> str:
 def sentence(diagnosis: Diagnosis) -> str:
     """What explains the slow cells, in one line: parts with factors of healthy and their 95 % intervals."""
     slow = len(diagnosis.bad)
+    if not diagnosis.compared:
+        return NOTHING_COMPARED
     if not diagnosis.degraded:
-        return "nothing is slow"
+        return nothing_slow(diagnosis)
+    if diagnosis.undetermined:
+        return undetermined(diagnosis)
     if not diagnosis.sets:
         return f"no single part explains this, nor two: {cells_text(slow)} slow"
     rivals = " or, as likely, ".join(_short(blames) for blames in diagnosis.sets)
     explained = slow - len(diagnosis.unexplained)
     return f"explained by {rivals}: {explained} of {slow} slow cell{'' if slow == 1 else 's'}"
+
+
+def nothing_slow(diagnosis: Diagnosis) -> str:
+    """That no cell is slow beside its healthy figures, with the lowest where it may yet be."""
+    low = diagnosis.lowest
+    if low is None:
+        return "nothing is slow"
+    below = f"{low.cell} has {low.ratio:.0%} of healthy, and is told from a healthy one below {low.bad_below:.0%}"
+    return f"nothing is clearly slow; the lowest, {below}"
+
+
+def undetermined(diagnosis: Diagnosis) -> str:
+    """That what is slow cannot be laid to one part, with those that would explain it."""
+    names = [" and ".join(blame.part.name for blame in blames) for blames in diagnosis.undetermined]
+    slow = f"{cells_text(len(diagnosis.bad))} slow"
+    if len(names) == 1:
+        return f"cannot be told: {names[0]} would explain it, but these cells do not say by how much: {slow}"
+    return f"cannot be told: these parts explain it equally: {', '.join(names)}: {slow}"
 
 
 def _short(blames: Sequence[DegradedPart]) -> str:
@@ -63,5 +88,13 @@ def as_json(diagnosis: Diagnosis, kind: str, node_type: str, source: str) -> dic
             ]
             for blames in diagnosis.sets
         ],
+        "undetermined": [[blame.part.name for blame in blames] for blames in diagnosis.undetermined],
+        "lowest": None
+        if diagnosis.lowest is None
+        else {
+            "cell": str(diagnosis.lowest.cell),
+            "ratio": diagnosis.lowest.ratio,
+            "slow_below": diagnosis.lowest.bad_below,
+        },
         "slow": [{"cell": str(one.cell), "ratio": one.ratio, "explained": one.explained} for one in diagnosis.bad],
     }

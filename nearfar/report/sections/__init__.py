@@ -10,7 +10,7 @@ from . import balance, contention, latencies, many_gpus, mpi, others, peers, pro
 from .balance import Balance, balances
 from .contention import ContentionTable, contention_tables
 from .exchanges import exchange_tables
-from .explanations import Explained, explain, sentences
+from .explanations import Answer, Explained, answers, explain
 from .latencies import latency_matrices
 from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
@@ -20,6 +20,7 @@ from .size_curves import SizeCurves, size_curves_of
 from .unmeasured import Gap, gaps, nothing
 
 __all__ = [
+    "Answer",
     "Balance",
     "ContentionTable",
     "Explained",
@@ -28,6 +29,7 @@ __all__ = [
     "Published",
     "Ramp",
     "SizeCurves",
+    "answers",
     "balance",
     "balances",
     "beside",
@@ -47,7 +49,6 @@ __all__ = [
     "peers",
     "provenance",
     "ramps",
-    "sentences",
     "size_curves",
     "size_curves_of",
     "staged_ratios",

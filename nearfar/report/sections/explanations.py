@@ -15,6 +15,14 @@ from .merged_document import merged
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part)."""
+
+    sentence: str
+    cells: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Explained:
     """Of one node; None where there is nothing to explain."""
 
@@ -27,8 +35,15 @@ class Explained:
         if self.capacities is not None:
             found["calibration"] = self.capacities.found or {"note": self.capacities.note}
         if self.faults is not None:
-            found["diagnosis"] = {"sentence": self.faults.sentence, **(self.faults.found or {})}
+            found["diagnosis"] = {**(self.faults.found or {}), "sentence": self.faults.sentence}
         return found
+
+    @property
+    def answer(self) -> Answer | None:
+        """What explains the slow figures; None where none is slow."""
+        if self.faults is None:
+            return None
+        return _answer({**(self.faults.found or {}), "sentence": self.faults.sentence})
 
 
 def explain(run: RunDirectory) -> dict[str, Explained]:
@@ -41,7 +56,16 @@ def _explain(node: NodeRun) -> Explained:
     return Explained(capacities(node, document), faults(node, document))
 
 
-def sentences(report: Mapping[str, Any]) -> dict[str, str]:
-    """The diagnosis of each node that has one, by its folder, out of what ``report.json`` says."""
-    nodes = (node for node in report.get("nodes") or [] if isinstance(node, dict))
-    return {str(n["folder"]): str(n["diagnosis"]["sentence"]) for n in nodes if "diagnosis" in n}
+def answers(report: Mapping[str, Any]) -> dict[str, Answer]:
+    """The answer on each node that has slow figures, by its folder, out of what ``report.json`` says."""
+    found = {}
+    for node in report.get("nodes") or []:
+        if isinstance(node, dict) and "diagnosis" in node:
+            found[str(node["folder"])] = _answer(node["diagnosis"])
+    return found
+
+
+def _answer(said: Mapping[str, Any]) -> Answer:
+    """Out of ``diagnosis`` of ``report.json``."""
+    slow = said.get("slow") or [] if said.get("sets") else []
+    return Answer(str(said["sentence"]), frozenset(str(one["cell"]) for one in slow if one["explained"]))

@@ -26,6 +26,9 @@ from nearfar.verdict import JudgedMetric, NodeRun
 
 from . import merged_document
 
+#: So many slow figures are named in a line.
+_NAMED = 3
+
 
 @dataclass(frozen=True)
 class SlowCellText:
@@ -50,23 +53,26 @@ class Faults:
 
 def faults(node: NodeRun, document: Callable[[], Document | None]) -> Faults | None:
     """What explains the node's slow figures, from the document of all its checks; None where no rate of a cell is slow."""
-    slow = _judged_slow(node)
-    if not slow:
+    judged = _judged_slow(node)
+    if not judged:
         return None
     return merged_document.or_note(
-        lambda: _found(node, document(), slow), lambda words: Faults(f"not localised: {words}"), "the localisation"
+        lambda: _found(node, document(), judged),
+        lambda words: Faults(f"{_named(judged)}; not localised: {words}"),
+        "the localisation",
     )
 
 
-def _judged_slow(node: NodeRun) -> set[Cell]:
-    """The cells with a rate that was judged DEGRADED or FAIL."""
+def _judged_slow(node: NodeRun) -> list[JudgedMetric]:
+    """The rates of cells that were judged DEGRADED or FAIL."""
     bad = (m for m in _metrics(node) if m.verdict in ("DEGRADED", "FAIL") and m.quantity in CELL_QUANTITIES[:2])
-    return {m.cell for m in bad if m.unit == "GB/s" and m.cell is not None}
+    return [m for m in bad if m.unit == "GB/s" and m.cell is not None]
 
 
-def _found(node: NodeRun, document: Document | None, slow: set[Cell]) -> Faults:
+def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric]) -> Faults:
+    slow = {m.cell for m in judged if m.cell is not None}
     if document is None:
-        return Faults("not localised: the documents that were judged are missing")
+        return Faults(f"{_named(judged)}; not localised: the documents that were judged are missing")
     node_type = _node_type(document, node.name)
     cells, tuned = _concerned(measured_cells(document), slow), _tuned(node)
     diagnosis = diagnose(node_type, cells, tuned=tuned)
@@ -74,7 +80,7 @@ def _found(node: NodeRun, document: Document | None, slow: set[Cell]) -> Faults:
     healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
     unseen = slow - {one.cell for one in diagnosis.bad} - set(diagnosis.left_out)
     return Faults(
-        _answer(diagnosis),
+        _answer(diagnosis, judged),
         tuple(_details(diagnosis, slow, unseen)),
         tuple(
             SlowCellText(pretty(one.cell), _worst(one, by_cell[one.cell], healthy[one.cell]), one.explained)
@@ -146,10 +152,42 @@ def _node_type(document: Document, host: str) -> NodeType:
     return node_type_of(document.node, host)
 
 
-def _answer(diagnosis: Diagnosis) -> str:
-    if not diagnosis.degraded:
-        return "no part stands out: what is slow is slow on all alike GPUs, or not compared"
-    return sentence(diagnosis)
+def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
+    """What explains the figures that were judged slow; where no part does, that, with the figures."""
+    if diagnosis.sets:
+        return sentence(diagnosis)
+    if diagnosis.degraded:
+        return f"{_named(judged)}; {sentence(diagnosis)}"
+    return f"{_named(judged)}; no part of the node explains {'it' if len(judged) == 1 else 'them'} alone"
+
+
+def _named(judged: list[JudgedMetric]) -> str:
+    """The figures, lone flows and the worst first: ``n0→g0 is 8 % below its reference``."""
+    ranked = sorted(judged, key=lambda m: (m.cell is None or not m.cell.lone, -abs(_off(m)[0])))
+    words = []
+    for metric in ranked[:_NAMED]:
+        off, what = _off(metric)
+        words.append(f"{_name(metric)} is {100 * abs(off):.2g} % {'below' if off < 0 else 'above'} {what}")
+    more = f" and {plural(len(ranked) - _NAMED, 'more figure')}" if len(ranked) > _NAMED else ""
+    return ", ".join(words) + more
+
+
+def _off(metric: JudgedMetric) -> tuple[float, str]:
+    """How far a figure is from what it should be, a part of 1, and what that is."""
+    value = metric.value or 0.0
+    if metric.reference is not None and metric.reference.value:
+        return value / metric.reference.value - 1, "its reference"
+    past = metric.baseline.median if metric.baseline is not None else value
+    return (value / past - 1 if past else 0.0), "its own past"
+
+
+def _name(metric: JudgedMetric) -> str:
+    assert metric.cell is not None, "a rate of a cell"
+    if metric.cell.lone or metric.flow is None:
+        return pretty(metric.cell) + ("" if metric.cell.lone else " together")
+    return (
+        f"{pretty(Cell((metric.flow,)))} beside {pretty(Cell(tuple(f for f in metric.cell.flows if f != metric.flow)))}"
+    )
 
 
 def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:

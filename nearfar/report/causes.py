@@ -1,0 +1,149 @@
+"""The reasons of a run in order: causes first, and under each what follows from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.base import ORDER, Finding, shown_verdict
+from nearfar.report.figures import plural
+from nearfar.report.sections import Answer
+from nearfar.verdict import CheckRecord, NodeRun, Verdict
+
+#: What a reason is. ``ABSENT``: a device is not there; ``PART``: a part of the node is not as it should be; ``FIGURE``: a figure is
+#: out of bounds; ``GAP``: something was not measured; ``OTHER``: anything else, which nothing explains and which explains nothing.
+ABSENT, PART, FIGURE, GAP, OTHER = "absent", "part", "figure", "gap", "other"
+
+
+@dataclass(frozen=True)
+class VerdictReason:
+    """A sentence of a verdict, and what it speaks of. ``anchor`` is the place on the page, if the sentence has one; ``cells`` are
+    those it speaks of, ``devices`` the parts (``g2``, ``n0``) that a cause speaks of."""
+
+    verdict: str
+    text: str
+    node: NodeRun | None
+    check: CheckRecord | None
+    anchor: str | None = None
+    hard: bool = False
+    kind: str = OTHER
+    cells: tuple[str, ...] = ()
+    devices: frozenset[str] = frozenset()
+
+    @property
+    def shown(self) -> str:
+        """The verdict's word on a page."""
+        return shown_verdict(self.verdict, self.node is not None and self.node.modelled)
+
+
+@dataclass(frozen=True)
+class ReasonGroup:
+    """A cause and what follows from it; a reason by itself has nothing that follows."""
+
+    cause: VerdictReason
+    follows: tuple[VerdictReason, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """How many follow, as the end of a sentence: ``and 5 figures and 2 gaps that follow from it``; empty where none does."""
+        figures = sum(each.kind == FIGURE for each in self.follows)
+        others = len(self.follows) - figures
+        counts = [plural(figures, "figure")] if figures else []
+        counts += [plural(others, "more reason" if figures else "reason")] if others else []
+        one = len(self.follows) == 1
+        return f"and {' and '.join(counts)} that {'follows' if one else 'follow'} from it" if counts else ""
+
+
+def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...], frozenset[str]]:
+    """What a finding is, the cells it speaks of, and the devices that it accuses."""
+    spoken = [
+        e for e in (*verdict.failed, *verdict.skipped, *verdict.left_out) if e.reason and e.reason in finding.reason
+    ]
+    cells = tuple(dict.fromkeys(each.cell for each in spoken if each.cell))
+    absent = {each.cell for each in verdict.failed if each.code == "absent" and each.cell}
+    if finding.item == "missing":
+        return GAP, verdict.missing, frozenset()
+    if finding.verdict == "FAIL" and finding.item in absent:
+        lone = {names for names in map(_gpus, absent) if len(names) == 1}
+        gone = frozenset[str]().union(*lone) if lone else frozenset.intersection(*map(_gpus, absent))
+        return ABSENT, (finding.item,), gone & _gpus(finding.item)
+    if finding.verdict == "FAIL" and re.fullmatch(r"gpus(\.count)?|g\d+", finding.item):
+        return ABSENT, (), frozenset(re.findall(r"^g\d+$", finding.item))
+    accused = re.match(r"([gn]\d+)\.(?!clocks)", finding.item)
+    if finding.verdict == "FAIL" and finding.hard and accused:
+        return PART, (), frozenset({accused[1]})
+    if finding.verdict == "INDETERMINATE" and cells:
+        return GAP, cells, frozenset()
+    return OTHER, cells, frozenset()
+
+
+def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
+    """Every reason once, as a cause or under one: worst first, hard evidence before slowness, what explains others before what does
+    not; what is modelled after all that is measured.
+
+    Of one node: an absent GPU explains what could not be measured with it; a part that is not as it should be (a link below the
+    site's file) the figures through it; a part that the diagnosis names (``answers``, by the nodes' folders) the figures that it
+    explains. A cause explains nothing that is worse than itself.
+    """
+    left = _with_absent_gpus(found)
+    groups: list[ReasonGroup] = []
+    for cause in sorted(
+        (r for r in left if r.kind in (ABSENT, PART) and r.devices), key=lambda r: (r.kind != ABSENT, bool(r.cells))
+    ):
+        if cause not in left:
+            continue
+        follows = tuple(r for r in left if r is not cause and _follows(r, cause))
+        left = [r for r in left if r is not cause and r not in follows]
+        groups.append(ReasonGroup(cause, follows))
+    for folder, answer in (answers or {}).items():
+        explained = [
+            r for r in left
+            if r.kind == FIGURE and r.node is not None and r.node.folder.name == folder and set(r.cells) <= answer.cells
+        ]  # fmt: skip
+        if explained:
+            worst = min(explained, key=lambda r: ORDER.index(r.verdict))
+            cause = replace(worst, text=answer.sentence, check=None, anchor=None, kind=PART)
+            left = [r for r in left if r not in explained]
+            groups.append(ReasonGroup(cause, tuple(explained)))
+    groups += [ReasonGroup(reason) for reason in left]
+    return sorted(groups, key=_rank)
+
+
+def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool]:
+    cause = group.cause
+    modelled = cause.node is not None and cause.node.modelled
+    return modelled, ORDER.index(cause.verdict), not cause.hard, not group.follows
+
+
+def _with_absent_gpus(found: Sequence[VerdictReason]) -> list[VerdictReason]:
+    """Absent GPUs that a reason names by their bus addresses alone get the names that the programs of the node gave them."""
+    gone: dict[str, frozenset[str]] = {}
+    for reason in found:
+        if reason.kind == ABSENT and reason.node is not None:
+            gone[reason.node.folder.name] = gone.get(reason.node.folder.name, frozenset()) | reason.devices
+    return [
+        replace(r, devices=gone[r.node.folder.name]) if r.kind == ABSENT and not r.cells and r.node is not None and not r.devices else r
+        for r in found
+    ]  # fmt: skip
+
+
+def _follows(reason: VerdictReason, cause: VerdictReason) -> bool:
+    same = reason.node is not None and reason.node is cause.node
+    if not same or ORDER.index(reason.verdict) < ORDER.index(cause.verdict):
+        return False
+    if reason.kind == ABSENT:
+        return cause.kind == ABSENT and bool(reason.devices) and reason.devices <= cause.devices
+    if reason.hard or not reason.cells or reason.kind not in (FIGURE, GAP):
+        return False
+    if reason.kind == GAP and cause.kind != ABSENT:
+        return False
+    return all(_devices(cell) & cause.devices for cell in reason.cells)
+
+
+def _gpus(cell: str) -> frozenset[str]:
+    return frozenset(name for name in _devices(cell) if name.startswith("g"))
+
+
+def _devices(cell: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\b[gn]\d+\b", cell))

@@ -1,0 +1,92 @@
+"""The order of a run's reasons: causes first, what follows from them under them, none lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from nearfar import report
+from nearfar.report import causes, headline
+from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, grouped
+from nearfar.report.sections import Answer
+from nearfar.verdict import run_directory
+from tests.data.runs import golden, synthetic
+from tests.report.test_report import Page
+
+NODE = SimpleNamespace(name="a", folder=Path("a"), modelled=False)
+OTHER_NODE = SimpleNamespace(name="b", folder=Path("b"), modelled=False)
+
+
+def reason(verdict, text, kind=OTHER, cells=(), devices=(), hard=False, node=NODE):
+    return VerdictReason(verdict, text, node, None, None, hard, kind, tuple(cells), frozenset(devices))
+
+
+def told(groups):
+    return [(group.cause.text, [each.text for each in group.follows]) for group in groups]
+
+
+ABSENT_GPU = reason("FAIL", "GPU 3 is absent", ABSENT, devices=["g3"], hard=True)
+
+
+def test_an_absent_gpu_explains_what_could_not_be_measured_with_it():
+    skipped = reason("INDETERMINATE", "not measured: g0:g3", GAP, ["g0:g3", "g3:g0"])
+    elsewhere = reason("INDETERMINATE", "not measured: g0:g1", GAP, ["g0:g1"])
+    partly = reason("INDETERMINATE", "not measured: g0:g3, n0:g0", GAP, ["g0:g3", "n0:g0"])
+    slow = reason("FAIL", "slow", FIGURE, ["g0:g1+g1:g3"])
+    assert told(grouped([skipped, elsewhere, partly, slow, ABSENT_GPU])) == [
+        ("GPU 3 is absent", ["not measured: g0:g3", "slow"]),
+        ("not measured: g0:g1", []),
+        ("not measured: g0:g3, n0:g0", []),
+    ]
+
+
+def test_an_absent_gpu_that_is_named_by_its_bus_address_is_the_one_that_programs_miss():
+    named = reason("FAIL", "3 GPUs, expected 4: 0000:4b:00.0 is absent", ABSENT, hard=True)
+    missed = reason("FAIL", "n0:g3: is not there", ABSENT, ["n0:g3"], ["g3"], hard=True)
+    assert told(grouped([missed, named])) == [(named.text, [missed.text])]
+
+
+def test_a_narrow_link_explains_slowness_and_no_gap_nor_wrong_data():
+    link = reason("FAIL", "PCIe x8", PART, devices=["g2"], hard=True)
+    slow = reason("FAIL", "slow", FIGURE, ["n0:g2"])
+    wrong = reason("FAIL", "wrong data", OTHER, ["n0:g2"], hard=True)
+    gap = reason("INDETERMINATE", "not measured", GAP, ["n0:g2"])
+    assert told(grouped([slow, wrong, gap, link])) == [("PCIe x8", ["slow"]), ("wrong data", []), ("not measured", [])]
+
+
+def test_a_cause_explains_nothing_worse_than_itself_and_nothing_of_another_node():
+    link = reason("DEGRADED", "sleepy", PART, devices=["g2"])
+    slow = reason("FAIL", "slow", FIGURE, ["n0:g2"])
+    there = reason("DEGRADED", "slow there", FIGURE, ["n0:g2"], node=OTHER_NODE)
+    assert told(grouped([link, slow, there])) == [("slow", []), ("sleepy", []), ("slow there", [])]
+
+
+def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
+    slow = [reason("FAIL", "a", FIGURE, ["n0:g2"]), reason("DEGRADED", "b", FIGURE, ["n0:g2+g2:n0"])]
+    rest = reason("FAIL", "c", FIGURE, ["n0:g1"])
+    answer = Answer("explained by g2.h2d", frozenset({"n0:g2", "n0:g2+g2:n0"}))
+    groups = grouped([*slow, rest], {"a": answer})
+    assert told(groups) == [("explained by g2.h2d", ["a", "b"]), ("c", [])]
+    assert (groups[0].cause.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
+    # Without a part that is named nothing is folded away.
+    assert told(grouped(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
+
+
+@pytest.mark.parametrize("write", [synthetic.broken, lambda d: golden.write(d, slow={"g2:n0": 0.5, "n0:g2": 0.5})])
+def test_no_reason_is_lost(tmp_path, write):
+    folder = write(tmp_path / "run")
+    page = Page(report.build(folder))
+    run = run_directory.read(folder)
+    for check in (check for node in run.nodes for check in node.checks):
+        for text in check.verdict.reasons:
+            assert text.partition(": ")[2] in page.text
+    flat = [each for group in headline.reasons(run) for each in (group.cause, *group.follows)]
+    assert len(flat) == len({id(each) for each in flat})
+    assert report.summary(folder, colour=False).count("that follow from it") >= 1
+
+
+def test_one_reason_follows():
+    group = causes.ReasonGroup(ABSENT_GPU, (reason("INDETERMINATE", "x", GAP, ["g3:n0"]),))
+    assert group.words == "and 1 reason that follows from it"
