@@ -13,7 +13,7 @@ from nearfar.verdict.references import Reference, figure
 from . import plausibility
 from .baseline import Baseline, worse
 from .plausibility import ABOVE_LINK
-from .words import amount, bound_words, describe, interval
+from .words import amount, bound_words, describe, interval, level
 
 
 def unsound(metric: AnyMetric, node: Node | None) -> str | None:
@@ -47,7 +47,8 @@ def _verdict(
         explains = metric.quantity in MADE_OF_OTHERS or metric.unit == RATIO_UNIT
         word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
         return word, f"{what}: {amount(metric)}, not judged: {why}"
-    span = None if metric.converged else consistency.span(metric)
+    # A plateau was reached, however little the visits agree; another look says whether it is reached again.
+    span = None if metric.converged or metric.plateau is not None else consistency.span(metric)
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
         if bound is None:
             continue
@@ -64,12 +65,12 @@ def _verdict(
             if second is not None and reference.degraded_words:
                 beyond = f"{'below' if below else 'above'} {figure(bound, reference.unit)}"
                 expected = f"{reference.degraded_words}; {beyond} it is broken"
-            return "FAIL", f"{what}: {amount(metric)}, expected {expected}"
+            return "FAIL", f"{what}: {level(metric)}, expected {expected}"
     low = reference.degraded_below is not None and metric.value < reference.degraded_below
     high = reference.degraded_above is not None and metric.value > reference.degraded_above
     if low or high:
         expected = reference.degraded_words or bound_words(reference, low)
-        return "DEGRADED", f"{what}: {amount(metric)}, expected {expected}"
+        return "DEGRADED", f"{what}: {level(metric)}, expected {expected}"
     if acceptance and not reference.accepts:
         like = "like its siblings, which" if reference.origin == "siblings" else "not broken, which"
         return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone accepts nothing"
@@ -84,7 +85,7 @@ def word(
     before = past.get(metric.name)
     if verdict not in ("PASS", NOT_JUDGED) or before is None or not worse(metric, before):
         return verdict, reason
-    words = f"{amount(metric)}, worse than its own past: {before.words(metric.unit)}"
+    words = f"{level(metric)}, worse than its own past: {before.words(metric.unit)}"
     return "DEGRADED", f"{describe(metric)}: {words}"
 
 

@@ -133,10 +133,6 @@ def _judge_metric(
     node: Node | None,
     raw: Mapping[str, Any],
 ) -> JudgedMetric:
-    verdict, reason = figure_verdict.word(metric, reference, past, acceptance, node)
-    before = past.get(metric.name)
-    if verdict in ("FAIL", "DEGRADED"):
-        reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"
     flow: Flow | None = None
     beside: tuple[Flow, ...] = ()
     if isinstance(metric, SubjectMetric):
@@ -145,7 +141,15 @@ def _judge_metric(
         subject, flow, beside = str(metric.cell), metric.flow, metric.beside
         asked = question_of(metric.cell, flow, metric.total)
     moved = subject if flow is None else str(flow)
-    gpus = document_facts.gpus_of(moved)
+    gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
+    throttled = document_facts.throttled(gpus, held)
+    verdict, reason = figure_verdict.word(metric, reference, past, acceptance, node)
+    before = past.get(metric.name)
+    if verdict in ("FAIL", "DEGRADED"):
+        reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"
+        if throttled:
+            named = ", ".join(f"GPU {gpu}" for gpu in sorted(held.intersection(gpus) or held))
+            reason += f"; heat or power held down the clocks of {named}"
     return JudgedMetric(
         name=metric.name, quantity=metric.quantity, subject=subject, flow=flow, bytes=metric.bytes, path_class=metric.path_class,
         question=asked, derived=metric.derived or None, gpus=gpus, engine=document_facts.engine_of(metric.quantity, moved),
@@ -153,7 +157,7 @@ def _judge_metric(
         samples=() if isinstance(metric, SubjectMetric) else metric.samples, converged=metric.converged, verified=metric.verified,
         limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,
         remeasured=not isinstance(metric, SubjectMetric) and metric.remeasured,
-        throttled=document_facts.throttled(gpus, document_facts.held_down(raw)),
+        throttled=throttled,
         contended=bool(raw.get("aggressor") or beside) or (isinstance(metric, SubjectMetric) and metric.contended),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,

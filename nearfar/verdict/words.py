@@ -21,6 +21,8 @@ def describe(metric: AnyMetric) -> str:
     return f"{words}: {_DERIVED_WORDS[metric.derived]}" if metric.derived else words
 
 
+#: A median that differs from the plateau by more than this part is said beside it.
+_APART = 0.01
 #: What a figure that is made of others says of its cell.
 _DERIVED_WORDS = {
     "staged_over_direct": "staged over direct",
@@ -129,6 +131,14 @@ def _memory_words(end: Endpoint) -> str:
 def amount(metric: AnyMetric) -> str:
     """A figure with its unit; a ratio without."""
     return figure(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
+
+
+def level(metric: AnyMetric) -> str:
+    """A figure that is beside its bound: of one with a plateau also the median, where that lies clearly elsewhere."""
+    apart = metric.median is not None and abs(metric.median - metric.value) > _APART * abs(metric.value)
+    if metric.plateau is None or metric.median is None or not apart:
+        return amount(metric)
+    return f"plateau {amount(metric)}, median {figure(metric.median, metric.unit)}"
 
 
 def interval(ci: tuple[float, float], unit: str) -> str:
