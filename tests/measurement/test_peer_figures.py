@@ -196,7 +196,7 @@ def test_the_modelled_summit_agrees_with_its_published_tables() -> None:
     from nearfar.cells import peer_matrix, saturation_ramps
 
     summit = load_node_type("summit", SITE)
-    for check, generate, least in (("saturation_check", saturation_ramps, 18), ("peer_check", peer_matrix, 75)):
+    for check, generate, least in (("saturation_check", saturation_ramps, 18), ("peer_check", peer_matrix, 67)):
         made = measurement.loads(json.dumps(modelled_document(summit, generate(summit.node)[0])))
         metrics = measurement.metrics(made, summit.node)
         files = references.for_partition("summit", summit, SITE)
