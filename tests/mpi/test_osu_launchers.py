@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,7 +99,9 @@ def test_a_rank_that_dies_takes_the_others_along(
     began = time.monotonic()
     (failed,) = measured(mpi, monkeypatch, tmp_path, "die")["failed"]
     assert time.monotonic() - began < 30
-    assert failed["reason"].startswith("rank 1 on ")
+    # MPICH ends the other rank with the same signal: which of them was seen to end first is a matter of microseconds.
+    who = "rank [01]" if mpi[0] == "mpich" else "rank 1"
+    assert re.match(f"{who} on ", failed["reason"]), failed["reason"]
     assert "was ended by signal 9; the others ended within" in failed["reason"]
 
 
