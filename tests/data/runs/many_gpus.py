@@ -142,8 +142,9 @@ def two_packages(directory: Path, hostname: str = "hgx-0007") -> Path:
         reached = all(flow.staged or flow.gpus[0] // 4 == flow.gpus[1] // 4 for flow in cell.flows)
         return pairs(cell) if reached else None
 
-    made = document(raw, [*peer_matrix(node)[0], *exchanges(node)[0]], rates)
-    run.check(hostname, judged(made, "peer_check", node), made)
+    asked, left_out = peer_matrix(node)
+    made = document(raw, [*asked, *exchanges(node)[0]], rates)
+    run.check(hostname, judged(made, "peer_check", node, left_out=left_out), made)
     most = {
         "h2d": [55.5 * n * (1 - 0.02 * n) for n in range(1, 9)], "d2h": [55.0 * n * (1 - 0.04 * n) for n in range(1, 9)],
         "both": [100 * n * (1 - 0.06 * n) for n in range(1, 9)],
