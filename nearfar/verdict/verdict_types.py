@@ -183,6 +183,13 @@ class Verdict:
     references: tuple[str, ...]
     software: Mapping[str, str]
 
+    @property
+    def unmeasured(self) -> tuple[Unmeasured, ...]:
+        """What was skipped, and what was never asked for, each cell once."""
+        said = {entry.cell for entry in self.skipped}
+        return (*self.skipped, *(entry for entry in self.left_out if entry.cell not in said))
+
+
 
 @lru_cache(maxsize=8192)
 def cell_of(text: str) -> Cell | None:

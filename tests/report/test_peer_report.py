@@ -77,8 +77,8 @@ def test_two_packages(pages: dict[str, Page]) -> None:
     for words in ("spread over packages", "The GPUs of one package", "Across the package link"):
         assert words in page.text
     assert page.text.count("GPUs at once") >= 2
-    # Writes, reads and staged over direct; pairs; a round or a half with a pair that cannot.
-    assert sum("skipped" in place for place in page.places) == 3 * 32 + 16 + 6
+    # Writes, reads and staged over direct; pairs; a round or a half with a pair that cannot; staged pairs that others represent.
+    assert sum("skipped" in place for place in page.places) == 3 * 32 + 16 + 6 + 2 * 17
     assert "SYS_off" in page.text
     assert not any("not asked" in place for place in page.places)
 

@@ -89,7 +89,7 @@ def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
     if verdict is None:
         return CellGaps(prefix=prefix)
     missing = {cell: "asked for, and not reported" for text in verdict.missing if (cell := parsed(text)) is not None}
-    return CellGaps(_reasons(verdict.failed), _reasons(verdict.skipped or verdict.left_out), missing, prefix)
+    return CellGaps(_reasons(verdict.failed), _reasons(verdict.unmeasured), missing, prefix)
 
 
 def _reasons(entries: Iterable[Unmeasured]) -> dict[cells.Cell, str]:

@@ -29,7 +29,7 @@ def gaps(check: CheckRecord, prefix: str) -> list[Gap]:
     if verdict is None:
         return []
     entries = [("failed", e) for e in verdict.failed]
-    entries += [("skipped", e) for e in verdict.skipped or verdict.left_out]
+    entries += [("skipped", e) for e in verdict.unmeasured]
     groups: dict[tuple[str, str], list[Unmeasured]] = {}
     for state, entry in entries:
         groups.setdefault((state, _kind(entry)), []).append(entry)
