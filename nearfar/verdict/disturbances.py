@@ -57,7 +57,7 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
 
     ``documents`` are those that the figures come from, one for each time that they were measured; what disturbed fewer than half
     of them explains nothing. ``host``: ``own`` or ``shared`` (of it alone unrelated paths may fall together by others' doing).
-    A figure on the good side of its bounds stays what it is.
+    A figure on the good side of its bounds, or without any, stays what it is, and is marked.
     """
     found = [] if not documents else seen(documents)
     if host == "shared" and documents:
@@ -68,11 +68,12 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
 def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     """The figures' verdicts with their reasons, those of one disturbance as one, and of a run where nothing settled as one."""
     one_by_one, said = [], []
-    for kind in dict.fromkeys(entry.disturbance for entry in judged if entry.disturbance):
-        group = [entry for entry in judged if entry.disturbance == kind]
+    explained = [entry for entry in judged if entry.disturbance and entry.verdict == "INDETERMINATE"]
+    for kind in dict.fromkeys(entry.disturbance for entry in explained):
+        group = [entry for entry in explained if entry.disturbance == kind]
         more = f" (and {_count(len(group) - 1, 'figure')} more)" if len(group) > 1 else ""
         said.append(("INDETERMINATE", f"{group[0].reason}{more}"))
-    rest = [entry for entry in judged if not entry.disturbance]
+    rest = [entry for entry in judged if entry not in explained]
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
@@ -129,11 +130,11 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
 
 
 def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetric:
-    if not _bad(entry) or _too_good(entry):
-        return entry
     told = [each for each in found if each.touches(entry)]
     if not told:
         return entry
+    if not _bad(entry) or _too_good(entry):
+        return replace(entry, disturbance=told[0].kind)
     words = "; ".join(each.words for each in told)
     return replace(entry, verdict="INDETERMINATE", reason=f"{entry.reason}; {words}", disturbance=told[0].kind)
 

@@ -54,7 +54,7 @@ class JudgedMetric:
     is asked of the path class (``h2d``, ``both.total``), ``derived`` what it is beside a measured rate (``over_near``). ``gpus`` are
     those of the flow, or the cell. ``engine``: ``ce``, ``sm``, ``cpu`` or ``mpi``. ``rows`` are references' that may speak of it, the
     most precise first. ``contended``: others used the same paths; ``throttled``: a GPU's clocks were held down by heat or power.
-    ``disturbance``: what made it INDETERMINATE (``cpus``, ``steal``, ``gpu``, ``host``; None: nothing).
+    ``disturbance``: who disturbed it (``cpus``, ``steal``, ``gpu``, ``host``; None: nothing).
     ``looks`` are all the times that it was measured, the first first, where it was measured again because it lay beyond a bound.
     """
 
