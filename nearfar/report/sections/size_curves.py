@@ -51,7 +51,8 @@ def size_curves_of(figures: list[Figure], document: dict[str, Any] | None) -> li
     for result in (document or {}).get("results") or []:
         cell, bytes_, flows = parsed(result.get("cell")), result.get("bytes"), result.get("flows") or []
         if cell is not None and cell.lone and result.get("quantity") == "copy" and isinstance(bytes_, int) and flows:
-            points.setdefault(cell, []).append((bytes_, float(flows[0]["rate"]["median"])))
+            rate = flows[0]["rate"]
+            points.setdefault(cell, []).append((bytes_, float(rate.get("plateau", rate["median"]))))
     made = []
     for direction, title in _TITLES.items():
         mine = {c: sorted(p) for c, p in points.items() if len(p) > 1 and c.flows[0].direction == direction}
