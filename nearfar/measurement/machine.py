@@ -93,7 +93,9 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
             for each in entry.get("busiest") or ()
         ),
         gpu_processes=tuple(
-            GpuProcess(each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"], each.get("user", ""))
+            GpuProcess(
+                each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"], each.get("user", "")
+            )
             for each in entry.get("gpu_processes") or ()
         ),
         counters=tuple(

@@ -86,5 +86,7 @@ def test_the_multi_process_service_alone_keeps_no_gpu_busy(emulated: Emulated) -
     code, reason = skipped(emulated, "n0:g0", settings="mps_clients=2,other_processes=1")
     who = r"python3( of \S+)? \(pid \d+\)"
     assert code == "busy", reason
-    assert re.search(rf"is used by {who}, {who}, {who}; run again when that has ended, or say --even-if-busy$", reason), reason
+    assert re.search(
+        rf"is used by {who}, {who}, {who}; run again when that has ended, or say --even-if-busy$", reason
+    ), reason
     assert skipped(emulated, "n0:g0", settings="other_processes=5")[1].count("pid") == 3, "and 2 more"
