@@ -58,7 +58,9 @@ def faults(node: NodeRun, document: Callable[[], Document | None]) -> Faults | N
         return None
     return merged_document.or_note(
         lambda: _found(node, document(), judged),
-        lambda words: Faults(f"{_named(judged)}; not localised: {words}"),
+        lambda words: Faults(
+            f"{_named(judged)}; not localised: {words.replace('with --', 'with nearfar diagnose --')}"
+        ),
         "the localisation",
     )
 

@@ -145,7 +145,7 @@ def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | 
     seen = f"{span} on {machines} machine{'' if machines == 1 else 's'}"
     limit = link_limits.least(metric, node)
     lower = None if limit is None else limit.value * link_limits.BROKEN / middle - 1
-    words = f"at least {with_unit(degraded, metric.unit)} (model: healthy GPUs of it have {seen}; less {margin * 100:.0f} %)"
+    words = f"at least {with_unit(degraded, metric.unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
     return Reference(middle, lower, None, metric.unit, "model", note, degraded, words)
 
