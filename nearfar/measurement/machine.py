@@ -21,7 +21,8 @@ class BusyProcess:
 class GpuProcess:
     """A process of others with a context on a GPU; ``when`` it was seen: ``before``, ``after`` or ``both``.
 
-    ``gpu`` is the GPU's number, None for one that the run does not name.
+    ``gpu`` is the GPU's number, None for one that the run does not name. ``name`` is the program as the driver has it, often
+    with its path; ``user`` is empty where the machine does not say.
     """
 
     gpu: int | None
@@ -29,6 +30,12 @@ class GpuProcess:
     pid: int
     name: str
     when: str
+    user: str = ""
+
+    @property
+    def command(self) -> str:
+        """The program without its path; empty where it is not named."""
+        return self.name.rstrip("/").rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,9 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
             for each in entry.get("busiest") or ()
         ),
         gpu_processes=tuple(
-            GpuProcess(each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"])
+            GpuProcess(
+                each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"], each.get("user", "")
+            )
             for each in entry.get("gpu_processes") or ()
         ),
         counters=tuple(

@@ -19,7 +19,7 @@ ABSENT, PART, FIGURE, GAP, OTHER = "absent", "part", "figure", "gap", "other"
 @dataclass(frozen=True)
 class VerdictReason:
     """A sentence of a verdict, and what it speaks of. ``anchor`` is the place on the page, if the sentence has one; ``cells`` are
-    those it speaks of, ``devices`` the parts (``g2``, ``n0``) that a cause speaks of."""
+    those it speaks of, ``devices`` the parts (``g2``, ``n0``) that a cause speaks of; ``why``: of a gap, what prevented measuring."""
 
     verdict: str
     text: str
@@ -30,6 +30,7 @@ class VerdictReason:
     kind: str = OTHER
     cells: tuple[str, ...] = ()
     devices: frozenset[str] = frozenset()
+    why: str = ""
 
     @property
     def shown(self) -> str:
@@ -39,10 +40,12 @@ class VerdictReason:
 
 @dataclass(frozen=True)
 class ReasonGroup:
-    """A cause and what follows from it; a reason by itself has nothing that follows."""
+    """A cause and what follows from it; a reason by itself has nothing that follows. ``worst``: the worst figure of a cause that
+    was found by comparing figures."""
 
     cause: VerdictReason
     follows: tuple[VerdictReason, ...] = ()
+    worst: VerdictReason | None = None
 
     @property
     def words(self) -> str:
@@ -73,9 +76,15 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     accused = re.match(r"([gn]\d+)\.(?!clocks)", finding.item)
     if finding.verdict == "FAIL" and finding.hard and accused:
         return PART, (), frozenset({accused[1]})
-    if finding.verdict == "INDETERMINATE" and cells:
+    if finding.verdict == "INDETERMINATE" and spoken:
         return GAP, cells, frozenset()
     return OTHER, cells, frozenset()
+
+
+def skipped_for(finding: Finding, verdict: Verdict) -> str:
+    """What prevented measuring the cells that a finding names: the longest reason of a skip that stands in it."""
+    said = (each.reason for each in (*verdict.skipped, *verdict.left_out) if each.reason in finding.reason)
+    return re.sub(r"^rank \d+ on \S+: ", "", max(said, key=len, default=""))
 
 
 def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
@@ -84,7 +93,7 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
 
     Of one node: an absent GPU explains what could not be measured with it; a part that is not as it should be (a link below the
     site's file) the figures through it; a part that the diagnosis names (``answers``, by the nodes' folders) the figures that it
-    explains. A cause explains nothing that is worse than itself.
+    explains. What prevented measuring in several checks stands once. A cause explains nothing that is worse than itself.
     """
     left = _with_absent_gpus(found)
     groups: list[ReasonGroup] = []
@@ -105,9 +114,25 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             worst = min(explained, key=lambda r: ORDER.index(r.verdict))
             cause = replace(worst, text=answer.sentence, check=None, anchor=None, kind=PART)
             left = [r for r in left if r not in explained]
-            groups.append(ReasonGroup(cause, tuple(explained)))
+            groups.append(ReasonGroup(cause, tuple(explained), worst))
+    same: dict[tuple[str, str], list[VerdictReason]] = {}
+    for reason in left:
+        if reason.kind == GAP and reason.why and reason.node is not None:
+            same.setdefault((reason.node.folder.name, reason.why), []).append(reason)
+    for alike in same.values():
+        if len(alike) > 1:
+            left = [r for r in left if r not in alike]
+            groups.append(ReasonGroup(_together(alike), tuple(alike)))
     groups += [ReasonGroup(reason) for reason in left]
     return sorted(groups, key=_rank)
+
+
+def _together(gaps: Sequence[VerdictReason]) -> VerdictReason:
+    """What prevented measuring in several checks, as one."""
+    checks = len({reason.check.name for reason in gaps if reason.check is not None})
+    worst = min(gaps, key=lambda r: ORDER.index(r.verdict))
+    text = f"{gaps[0].why}; {plural(checks, 'check')} could not measure all that was asked for, no evidence against the node"
+    return replace(worst, text=text, check=None)
 
 
 def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import NOT_JUDGED, ORDER, Finding
 from nearfar.report.charts import cell_anchor, load_place
 from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
 from nearfar.report.sections import (
@@ -23,7 +23,7 @@ from nearfar.report.sections import (
 )
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
-from .causes import FIGURE, OTHER, ReasonGroup, VerdictReason, grouped, of_finding
+from .causes import FIGURE, GAP, OTHER, ReasonGroup, VerdictReason, grouped, of_finding, skipped_for
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
@@ -56,7 +56,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or contention.line(check.document)
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
-        or latencies.line(found)
+        or latencies.line(found, _expected)
         or size_curves.line(found)
         or peers.line(found, _expected)
         or many_gpus.line(found, node.node, _expected)
@@ -74,8 +74,8 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         return plural(len(found), "figure") + worst
     if check.name == "topology_check":
         return _topology(check, node)
-    notes = [f.reason for f in check.verdict.findings if f.verdict == NOT_JUDGED]
-    why = nothing(gaps(check, "")) or next(iter(notes), None)
+    told = sorted(check.verdict.findings, key=lambda f: ORDER.index(f.verdict))
+    why = nothing(gaps(check, "")) or next((f.reason for f in told if f.verdict != "PASS"), None)
     return "no figure" + (f": {why}" if why else "")
 
 
@@ -154,8 +154,11 @@ def _expected(found: list[Figure]) -> str:
     if not known:
         return _NO_REFERENCE
     origins = "/".join(_present((", ".join(origin(f.reference)) for f in known if f.reference), ()))
-    least = [f.at_least for f in known if f.at_least is not None]
-    return f"expected ≥ {span(least)}, {origins}" if least else f"{origins}"
+    for sign, bounds in (("≥", [f.at_least for f in known]), ("≤", [f.at_most for f in known])):
+        ends = [bound for bound in bounds if bound is not None]
+        if ends:
+            return f"expected {sign} {span(ends, known[0].unit)}, {origins}"
+    return origins
 
 
 def _present(words: Iterable[str], order: tuple[str, ...] = _CLASS_ORDER) -> list[str]:
@@ -207,14 +210,17 @@ def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[Verdi
     places: dict[str, VerdictReason] = {}
     for figure in figures(check, prefix):
         if figure.reason:
-            kind = FIGURE if figure.verdict in ("FAIL", "DEGRADED") else OTHER
+            kind = FIGURE if figure.verdict in ("FAIL", "DEGRADED") and not figure.intermittent else OTHER
             cell = () if figure.cell is None else (str(figure.cell),)
             told = VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor, kind=kind, cells=cell)
             places.setdefault(figure.reason, told)
     for position, finding in enumerate(verdict.findings):
         anchor = finding_anchor(prefix, position, finding)
         kind, cells, devices = of_finding(finding, verdict)
-        told = VerdictReason(finding.verdict, finding.reason, node, check, anchor, finding.hard, kind, cells, devices)
+        why = skipped_for(finding, verdict) if kind == GAP else ""
+        told = VerdictReason(
+            finding.verdict, finding.reason, node, check, anchor, finding.hard, kind, cells, devices, why
+        )
         places.setdefault(finding.reason, told)
     items = {finding.reason: finding.item for finding in verdict.findings}
     found = []
@@ -264,8 +270,13 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
     measured = [g for g in found if not (g.cause.node and g.cause.node.modelled)]
     if measured:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
-        follows = f"; {measured[0].words}" if measured[0].follows else ""
-        return f"{measured[0].cause.text.rstrip('.')}{follows}.{more}"
+        first = measured[0]
+        if first.worst is not None:
+            return (
+                f"What is slow is {first.cause.text}; {first.words}. The worst: {first.worst.text.rstrip('.')}.{more}"
+            )
+        follows = f"; {first.words}" if first.follows else ""
+        return f"{first.cause.text.rstrip('.')}{follows}.{more}"
     if run.shown == "MODELLED":
         return _modelled_lead(run, found)
     nothing = coverage.nothing(run)

@@ -40,7 +40,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
 
     def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
-        if reason.check is None and reason.node is not None:
+        if reason.check is None and reason.node is not None and anchor is None:
             return next((f"#{each.id}.faults" for each in sections if each.run is reason.node), None)
         return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
 
@@ -50,7 +50,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "raw": run.raw,
         "sections": sections,
         "reasons": found,
-        "answered": {s.id for s in sections if s.explained.faults and s.explained.faults.sentence in causes},
+        "answered": {s.id for s in sections if s.explained.answer and s.explained.answer.sentence in causes},
         "href": href,
         "lead": lead(run, found),
         "notice": modelled_notice(run),

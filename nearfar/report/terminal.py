@@ -42,7 +42,7 @@ def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, A
     unjudged = coverage.line(run)
     head = [_plain(unjudged)] if unjudged else []
     room = MOST_LINES - len(tail) - len(head)
-    told = min(len(found), max(2, room - len(lines)))
+    told = min(len(_reason_lines(found, several)), max(2, room - len(lines)))
     if len(lines) + told > room:
         lines = _fewer(lines, [word for word, _, _ in checks], room - told)
     return "\n".join([*head, *lines, *_told(found, room - len(lines), several), *tail])
@@ -68,14 +68,21 @@ def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
 
 
 def _told(found: list[ReasonGroup], room: int, several: bool) -> list[str]:
+    lines = _reason_lines(found, several)
+    if len(lines) <= room:
+        return lines
+    return [*lines[: room - 1], f"  · and {len(lines) - room + 1} more on the page"]
+
+
+def _reason_lines(found: list[ReasonGroup], several: bool) -> list[str]:
     lines = []
     for group in found:
         cause = group.cause
         where = f" ({cause.node.name})" if several and cause.check is None and cause.node is not None else ""
         lines.append(_plain(f"  · {cause.text}{where}" + (f"; {group.words}" if group.follows else "")))
-    if len(lines) <= room:
-        return lines
-    return [*lines[: room - 1], f"  · and {len(lines) - room + 1} more on the page"]
+        if group.worst is not None:
+            lines.append(_plain(f"    {group.worst.text}"))
+    return lines
 
 
 def _plain(words: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nearfar.base import statistics
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric
-from nearfar.verdict.references import figure
+from nearfar.verdict.references import with_unit
 
 #: Fewer healthy runs are no past to speak of.
 FEWEST = 5
@@ -36,8 +36,8 @@ class Baseline:
         return statistics.spread(self.values)
 
     def words(self, unit: str) -> str:
-        """``55.3 before (5 runs since 2026-11-01)``."""
-        return f"{figure(self.median, unit)} before ({len(self.values)} runs since {self.since})"
+        """``55.3 GB/s before (5 runs since 2026-11-01)``."""
+        return f"{with_unit(self.median, unit)} before ({len(self.values)} runs since {self.since})"
 
 
 def worse(metric: AnyMetric, past: Baseline) -> bool:

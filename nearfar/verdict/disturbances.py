@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.cells import Cell, Flow
-from nearfar.measurement import Document, MachineUse, machine_uses
+from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
@@ -23,15 +23,19 @@ TOGETHER, LEAST_FALL = 0.5, 0.02
 EVEN = 0.9
 #: The disturbance of unrelated paths that fall together.
 HOST = "host"
+#: When to run again on a host that others disturb from outside of the machine.
+_QUIET_HOST = "when its host is less busy"
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """``kind``: ``cpus``, ``steal``, ``gpu`` or ``host``; ``words`` end a sentence about a figure. ``gpus``: those that others used,
-    and those behind the same bridge. ``fallen``: the cells, or the NUMA node and direction, whose paths fell together."""
+    """``kind``: ``cpus``, ``steal``, ``gpu`` or ``host``; ``words`` end a sentence about a figure, ``until`` says when to run again.
+    ``gpus``: those that others used, and those behind the same bridge. ``fallen``: the cells, or the NUMA node and direction,
+    whose paths fell together."""
 
     kind: str
     words: str
+    until: str
     gpus: frozenset[int] = frozenset()
     fallen: frozenset[str | tuple[int, str]] = frozenset()
 
@@ -71,7 +75,7 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     explained = [entry for entry in judged if entry.disturbance and entry.verdict == "INDETERMINATE"]
     for kind in dict.fromkeys(entry.disturbance for entry in explained):
         group = [entry for entry in explained if entry.disturbance == kind]
-        more = f" (and {_count(len(group) - 1, 'figure')} more)" if len(group) > 1 else ""
+        more = f" (and {_count(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
         said.append(("INDETERMINATE", f"{group[0].reason}{more}"))
     rest = [entry for entry in judged if entry not in explained]
     unsettled = [entry for entry in rest if _unsettled(entry)]
@@ -120,12 +124,12 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
         if len(parts) > 1 and max(sizes) >= LEAST_FALL and min(sizes) >= TOGETHER * max(sizes):
             named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, (_, fall) in list(falls.items())[:4])
             words = f"paths that share only the memory of NUMA node {memory} fell together ({named})"
-            found.append(Disturbance(HOST, words, fallen=frozenset([(memory, way)])))
+            found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([(memory, way)])))
     for total in judged:
         if _bad(total) and total.flow is None and (shares := _even_shares(total, judged, groups)):
             moved = ", ".join(figure(share, total.unit) for share in shares)
             words = f"its flows share only the memory of NUMA node {_memory(total.cell.flows[0])}, and fell evenly ({moved})"  # type: ignore[union-attr]
-            found.append(Disturbance(HOST, words, fallen=frozenset([total.subject])))
+            found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([total.subject])))
     return found
 
 
@@ -136,7 +140,9 @@ def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetri
     if not _bad(entry) or _too_good(entry):
         return replace(entry, disturbance=told[0].kind)
     words = "; ".join(each.words for each in told)
-    return replace(entry, verdict="INDETERMINATE", reason=f"{entry.reason}; {words}", disturbance=told[0].kind)
+    until = " and ".join(dict.fromkeys(each.until for each in told))
+    reason = f"{entry.reason}; {words}; that is no evidence against the node: run again {until}"
+    return replace(entry, verdict="INDETERMINATE", reason=reason, disturbance=told[0].kind)
 
 
 def _bad(entry: JudgedMetric) -> bool:
@@ -162,16 +168,31 @@ def _of_document(document: Document) -> list[Disturbance]:
     found = [*_cpus(uses, document.node), *_steal(uses)]
     groups = _link_groups(document.node)
     by_pci = {gpu.pci: gpu.index for gpu in document.node.gpus}
-    there: dict[int, dict[str, None]] = {}
+    there: dict[int, dict[str, list[GpuProcess]]] = {}
     for process in (process for use in uses for process in use.gpu_processes):
         gpu = by_pci.get(process.pci) if process.gpu is None else process.gpu
         if gpu is not None:
-            there.setdefault(gpu, {})[f"{process.name or 'a process'} (pid {process.pid})"] = None
+            there.setdefault(gpu, {}).setdefault(process.command or "a process", []).append(process)
     for gpu, named in there.items():
-        found.append(
-            Disturbance("gpu", f"others used GPU {gpu}: {', '.join(named)}", groups.get(gpu, frozenset([gpu])))
-        )
+        words = f"others used GPU {gpu}: {', '.join(_on_gpu(name, those) for name, those in named.items())}"
+        until = _gone(named) if all(process.command for those in named.values() for process in those) else _gone(())
+        found.append(Disturbance("gpu", words, until, groups.get(gpu, frozenset([gpu]))))
     return found
+
+
+def _on_gpu(name: str, those: Sequence[GpuProcess]) -> str:
+    """``python3 of alice (pid 14606, 14755)``."""
+    users = list(dict.fromkeys(process.user for process in those if process.user))
+    of_users = f" of {', '.join(users)}" if users else ""
+    return f"{name}{of_users} (pid {', '.join(dict.fromkeys(str(process.pid) for process in those))})"
+
+
+def _gone(names: Iterable[str]) -> str:
+    """When to run again: ``when python3 is gone``."""
+    known = list(dict.fromkeys(names))
+    if not known:
+        return "when they are gone"
+    return f"when {', '.join(known)} {'is' if len(known) == 1 else 'are'} gone"
 
 
 def _cpus(uses: Iterable[MachineUse], node: Node) -> list[Disturbance]:
@@ -182,7 +203,8 @@ def _cpus(uses: Iterable[MachineUse], node: Node) -> list[Disturbance]:
     named = ", ".join(f"{each.command} of {each.user or 'an unknown user'} {each.cpus:.1f}" for each in use.busiest)
     of_all = f" of {cpus}" if cpus else ""
     who = f" ({named})" if named else ""
-    return [Disturbance("cpus", f"meanwhile {use.others:.1f}{of_all} CPUs were busy with others' processes{who}")]
+    words = f"meanwhile {use.others:.1f}{of_all} CPUs were busy with others' processes{who}"
+    return [Disturbance("cpus", words, _gone(each.command for each in use.busiest))]
 
 
 def _steal(uses: Iterable[MachineUse]) -> list[Disturbance]:
@@ -192,7 +214,7 @@ def _steal(uses: Iterable[MachineUse]) -> list[Disturbance]:
             words = (
                 f"meanwhile the hypervisor withheld {use.steal:.2f} CPUs of {wanted:.1f} that were wanted (steal time)"
             )
-            return [Disturbance("steal", words)]
+            return [Disturbance("steal", words, _QUIET_HOST)]
     return []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from nearfar.base import NOT_JUDGED
 from nearfar.measurement import CELL_QUANTITIES, MADE_OF_OTHERS, RATIO_UNIT, AnyMetric, SubjectMetric, consistency
 from nearfar.topology import LOCAL_CLASS, Node
-from nearfar.verdict.references import Reference, figure
+from nearfar.verdict.references import Reference, with_unit
 
 from . import plausibility
 from .baseline import Baseline, worse
@@ -28,7 +28,7 @@ def unsound(metric: AnyMetric, node: Node | None) -> str | None:
         return f"{amount(metric)}: {wrong}"
     if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
         what = "memory" if metric.path_class == LOCAL_CLASS else "link"
-        carries = f"above what its {what} can carry, {figure(metric.ceiling, metric.unit)}"
+        carries = f"above what its {what} can carry, {with_unit(metric.ceiling, metric.unit)}"
         return f"{amount(metric)}, {carries}: not all was moved, or the {what} is another"
     impossible = plausibility.fault(metric, node)
     return None if impossible is None else f"{amount(metric)}, {impossible}"
@@ -57,13 +57,13 @@ def _verdict(
             held = "interval" if metric.ci else "samples"
             holds = "holds" if metric.ci else "hold"
             between = interval(span, metric.unit)
-            words = f"did not settle: its {held} {between} {holds} the bound {figure(bound, metric.unit)}"
+            words = f"did not settle: its {held} {between} {holds} the bound {with_unit(bound, metric.unit)}"
             return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
         if outside:
             expected = bound_words(reference, below)
             second = reference.degraded_below if below else reference.degraded_above
             if second is not None and reference.degraded_words:
-                beyond = f"{'below' if below else 'above'} {figure(bound, reference.unit)}"
+                beyond = f"{'below' if below else 'above'} {with_unit(bound, reference.unit)}"
                 expected = f"{reference.degraded_words}; {beyond} it is broken"
             return "FAIL", f"{what}: {level(metric)}, expected {expected}"
     low = reference.degraded_below is not None and metric.value < reference.degraded_below

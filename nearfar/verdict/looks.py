@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from nearfar.base import Finding
 from nearfar.measurement import AnyMetric, Document
-from nearfar.verdict.references import figure
+from nearfar.verdict.references import figure, with_unit
 
 from .document_findings import from_document
 from .verdict_types import FigureLook, JudgedMetric, Verdict
@@ -90,7 +90,9 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
         return replace(made, looks=looks, verdict="FAIL", reason=f"{made.reason}; {_words(looks, made)}")
     if len(within) > 1:
         made = _middle(within) or entry
-        words = f"{describe(metric)}: intermittent: {_words(looks, made)}"
+        reference = made.reference
+        origin = "" if reference is None else f" ({reference.origin}: {with_unit(reference.value, reference.unit)})"
+        words = f"{describe(metric)}: intermittent: {_words(looks, made)}{origin}"
         return replace(made, looks=looks, verdict="DEGRADED", reason=words)
     problem = next((look.why for look in looks if look.why), "it was within its bound as often as beyond it")
     reason = entry.reason or f"{describe(metric)}: {_words(looks, entry)}"
@@ -129,7 +131,7 @@ def _middle(seen: Sequence[_Seen]) -> JudgedMetric | None:
 
 
 def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
-    """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0``."""
+    """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0 GB/s``."""
     values = [look.value for look in looks if look.value is not None]
     shown = ", ".join(figure(value, entry.unit) for value in values)
     unit = "" if entry.unit == "1" else f" {entry.unit}"
@@ -140,5 +142,5 @@ def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
     if reference is not None:
         below = [value for value in values if reference.lowest is not None and value < reference.lowest]
         bound = reference.lowest if below else reference.highest
-    where = "its bound" if bound is None else figure(bound, entry.unit)
+    where = "its bound" if bound is None else with_unit(bound, entry.unit)
     return f"{len(looks)} looks: {shown}{unit}, {how} beyond {where}"

@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.base import NOT_JUDGED
 from nearfar.cells import Flow
 from nearfar.measurement import AnyMetric, Document
-from nearfar.verdict.references import figure
+from nearfar.verdict.references import figure, with_unit
 
 from .verdict_types import JudgedMetric, cell_of
 from .words import describe
@@ -105,7 +105,7 @@ def _limits(path: _Path) -> str | None:
     bounds = [entry.degraded_below, entry.reference.lowest if entry.reference else None]
     bound = max((bound for bound in bounds if bound is not None), default=None)
     if bound is not None and entry.median < bound:
-        return f"{reaches} {figure(entry.median, entry.unit)}, below its bound {figure(bound, entry.unit)}"
+        return f"{reaches} {figure(entry.median, entry.unit)}, below its bound {with_unit(bound, entry.unit)}"
     if entry.steadiness < LEAST:
         return f"{reaches} {figure(entry.median, entry.unit)}: steadiness {entry.steadiness:.3f}, at least {LEAST} on an own host"
     return None
@@ -146,7 +146,7 @@ def _kind(path: _Path) -> tuple[object, ...]:
 
 def _words(path: _Path, until: float, others: str, steady: bool) -> str:
     entry = path.entry
-    limit = figure((1 - LOW) * (entry.plateau or 0.0), entry.unit)
+    limit = with_unit((1 - LOW) * (entry.plateau or 0.0), entry.unit)
     number = sum(at <= until for at, _ in path.visits)
     beside = f"alike paths ({others}) held theirs in the same rounds" if steady else f"as alike paths ({others}) too"
     reaches = f"reaches {figure(entry.plateau or 0.0, entry.unit)} {entry.unit}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
-from nearfar.verdict.references import Reference, figure
+from nearfar.verdict.references import Reference, figure, with_unit
 
 
 def describe(metric: AnyMetric) -> str:
-    """The figure in a technician's words: ``GPU 2, device to host from NUMA node 0``."""
+    """The figure in a technician's words: ``GPU 2, device to host into NUMA node 0``."""
     if isinstance(metric, SubjectMetric):
         return metric.words
     words = _load_words(metric.cell, metric.flow, metric.total)
@@ -44,6 +44,8 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
     if flow is not None:
         one_pair = len(cell.flows) == 2 and (_one_path(cell) or _one_pair(cell))
         many = _many_words(cell)
+        # What all flows have in common stands once.
+        many = many.removesuffix(f", {_WAYS.get(flow.direction, '')}, NUMA node {flow.numa_node}")
         rest = "both directions at once" if one_pair else f"of {many}" if many else f"while {cell} runs"
         return f"{_flow_words(flow)}, {rest}"
     if _one_path(cell):
@@ -121,7 +123,8 @@ def _flow_words(flow: Flow) -> str:
     if flow.kind == "peer":
         read = ", read" if flow.driver is not None else ""
         return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
-    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} from NUMA node {flow.numa_node}{extra}"
+    end = "from" if flow.direction == "h2d" else "into"
+    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} {end} NUMA node {flow.numa_node}{extra}"
 
 
 def _memory_words(end: Endpoint) -> str:
@@ -130,26 +133,27 @@ def _memory_words(end: Endpoint) -> str:
 
 def amount(metric: AnyMetric) -> str:
     """A figure with its unit; a ratio without."""
-    return figure(metric.value, metric.unit) + ("" if metric.unit == "1" else f" {metric.unit}")
+    return with_unit(metric.value, metric.unit)
 
 
 def level(metric: AnyMetric) -> str:
-    """A figure that is beside its bound: of one with a plateau also the median, where that lies clearly elsewhere."""
-    apart = metric.median is not None and abs(metric.median - metric.value) > _APART * abs(metric.value)
-    if metric.plateau is None or metric.median is None or not apart:
+    """A figure that is beside its bound: a plateau is named, with the median where that lies clearly elsewhere."""
+    if metric.plateau is None:
         return amount(metric)
-    return f"plateau {amount(metric)}, median {figure(metric.median, metric.unit)}"
+    apart = metric.median is not None and abs(metric.median - metric.value) > _APART * abs(metric.value)
+    median = f", median {figure(metric.median, metric.unit)}" if metric.median is not None and apart else ""
+    return f"plateau {amount(metric)}{median}"
 
 
 def interval(ci: tuple[float, float], unit: str) -> str:
-    """``54.9 to 55.6``."""
-    return f"{figure(ci[0], unit)} to {figure(ci[1], unit)}"
+    """``54.9 to 55.6 GB/s``."""
+    return f"{figure(ci[0], unit)} to {with_unit(ci[1], unit)}"
 
 
 def bound_words(reference: Reference, below: bool) -> str:
-    """``at least 52.6 (tuned 55.5; …)``; the origin always stands in it."""
+    """``at least 52.6 GB/s (tuned: 55.5 GB/s; …)``; the origin always stands in it."""
     bound = reference.lowest if below else reference.highest
     least = "at least" if below else "at most"
-    amount = "" if bound is None else f"{least} {figure(bound, reference.unit)} "
+    amount = "" if bound is None else f"{least} {with_unit(bound, reference.unit)} "
     stale = "" if not reference.stale else ", stale"
-    return f"{amount}({reference.origin}{stale}: {figure(reference.value, reference.unit)}; {reference.note})"
+    return f"{amount}({reference.origin}{stale}: {with_unit(reference.value, reference.unit)}; {reference.note})"

@@ -10,6 +10,7 @@
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "node/link_ceiling.h"
+#include "node/process_owner.h"
 
 namespace nearfar {
 namespace {
@@ -45,6 +46,19 @@ void refuse(GpuDevice& gpu, const char* code, const std::string& reason, bool fa
     gpu.failed = failed;
 }
 
+// "python3 of alice (pid 4711), train (pid 4712) and 2 more".
+std::string named(const std::vector<GpuProcess>& processes) {
+    constexpr std::size_t most_named = 3;
+    std::string found;
+    for (std::size_t i = 0; i < std::min(most_named, processes.size()); ++i) {
+        const std::string name = processes[i].name.substr(processes[i].name.rfind('/') + 1);
+        const std::string owner = owner_of(processes[i].pid);
+        found += (i == 0 ? "" : ", ") + (name.empty() ? "a process" : name) + (owner.empty() ? "" : " of " + owner) + " (pid " +
+                 std::to_string(processes[i].pid) + ")";
+    }
+    return found + (processes.size() > most_named ? " and " + std::to_string(processes.size() - most_named) + " more" : "");
+}
+
 // Why a GPU on the node's list cannot be measured, the worst first.
 void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool even_if_busy) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -60,10 +74,9 @@ void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool eve
     if (gpu.ordinal < 0 && gpu.management.found)
         return refuse(gpu, "lost", "is listed by the driver, but CUDA does not initialise it", true);
     if (gpu.ordinal < 0) return refuse(gpu, "denied", "is on the PCI bus, but the driver does not show it to this process");
-    if (!even_if_busy && gpu.management.processes.value_or(0) > 0)
+    if (!even_if_busy && !gpu.management.processes.empty())
         return refuse(gpu, "busy",
-                      "is used by " + std::to_string(*gpu.management.processes) +
-                          " other process(es); wait for them or say --even-if-busy");
+                      "is used by " + named(gpu.management.processes) + "; run again when that has ended, or say --even-if-busy");
 }
 
 // What CUDA says of a GPU; nothing where it says nothing.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/clock.h"
+#include "node/process_owner.h"
 
 namespace nearfar {
 namespace {
@@ -19,7 +20,6 @@ constexpr double full_looks_share = 0.002;  // of one CPU's time, at most
 constexpr std::size_t most_looks = 64;      // of a document
 constexpr std::size_t most_busy = 3;
 constexpr double least_busy = 0.01;  // CPUs
-constexpr const char* first_namespace = "pid:[4026531836]";
 
 struct File {
     std::string text;
@@ -100,11 +100,7 @@ MachineUse::MachineUse(double begin, pid_t program, SystemFiles files)
     }
 }
 
-bool MachineUse::is_contained() const {
-    char name[64] = "";
-    const ssize_t length = readlink((files_.proc + "/self/ns/pid").c_str(), name, sizeof name - 1);
-    return length > 0 && std::string(name) != first_namespace;
-}
+bool MachineUse::is_contained() const { return has_own_process_numbers(files_.proc); }
 
 // Reads one process; false where it is there no more.
 bool MachineUse::read(pid_t pid) {

@@ -160,7 +160,7 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
         gpu.ecc = current != 0;
     if (auto* query = symbol<CountQuery>("nvmlDeviceGetC2cModeInfoV"); query && query(handle, &number) == success)
         gpu.c2c = number != 0;
-    if (const auto processes = processes_on(handle)) gpu.processes = static_cast<int>(processes->size());
+    gpu.processes = processes_on(handle).value_or(std::vector<GpuProcess>{});
     gpu.confidential = confidential();
     return gpu;
 }

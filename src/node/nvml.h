@@ -13,6 +13,13 @@ struct LinkState {
     std::optional<int> width;
 };
 
+// A process that holds a compute context.
+struct GpuProcess {
+    unsigned pid = 0;                     // in a container the host's number
+    std::string name;                     // empty: not said
+    std::optional<std::uint64_t> memory;  // bytes
+};
+
 // What NVML says of one GPU; everything may be unknown.
 struct NvmlGpu {
     bool found = false;   // NVML lists a device at this address
@@ -28,15 +35,8 @@ struct NvmlGpu {
     std::optional<bool> mig;
     std::optional<bool> ecc;
     std::optional<bool> c2c;           // the host is reached over NVLink-C2C
-    std::optional<int> processes;      // that hold a compute context now, the Multi-Process Service's server not counted
-    std::optional<bool> confidential;  // confidential computing is on
-};
-
-// A process that holds a compute context.
-struct GpuProcess {
-    unsigned pid = 0;                     // in a container the host's number
-    std::string name;                     // empty: not said
-    std::optional<std::uint64_t> memory;  // bytes
+    std::vector<GpuProcess> processes;  // that hold a compute context now, the Multi-Process Service's server left out
+    std::optional<bool> confidential;   // confidential computing is on
 };
 
 // A counter of a GPU's links: of one NVLink, or of PCIe where `nvlink` is nothing.

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/clock.h"
+#include "node/process_owner.h"
 #include "output/json.h"
 
 namespace nearfar {
@@ -89,6 +90,8 @@ void write_processes(Json& json, const OnGpus& processes, const std::vector<std:
     for (const auto& [place, each] : processes) {
         write_gpu(json.begin_object(), place.first, gpus);
         json.field("pid", static_cast<std::uint64_t>(place.second)).field("name", each.process.name);
+        const std::string user = owner_of(place.second);
+        if (!user.empty()) json.field("user", user);
         if (each.process.memory) json.field("memory", *each.process.memory);
         json.field("when", each.before ? each.after ? "both" : "before" : "after").end_object();
     }

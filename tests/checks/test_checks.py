@@ -166,7 +166,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
 @pytest.mark.parametrize(
     "case, words",
     [
-        ("broken_path", "GPU 2, device to host from NUMA node 1: 1.38 GB/s, expected at least"),
+        ("broken_path", "GPU 2, device to host into NUMA node 1: 1.38 GB/s, expected at least"),
         ("busy", "meanwhile 9.5 of 12 CPUs were busy with others' processes (stream of x 9.5)"),
         ("hang", "nearfar-copy did not end within 4 s, twice; the last it said: 7/18 n0:g2"),
         ("hang_once", "did when it was tried again; the last it said: 7/18 n0:g2"),
@@ -184,7 +184,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         ("inverted", "its interval, 6 to 5.5, is none"),
         ("thousandfold", "more than a GPU's link to the host can be"),
         ("broken_path", "3 looks: 1.38, 1.38, 1.38 GB/s, all beyond"),
-        ("slow_first", "GPU 2, device to host from NUMA node 1: intermittent: 3 looks: 1.38, 5.87, 5.87 GB/s, 1 of 3 beyond"),
+        ("slow_first", "GPU 2, device to host into NUMA node 1: intermittent: 3 looks: 1.38, 5.87, 5.87 GB/s, 1 of 3 beyond"),
         ("hang_in_look", "the second look did not end within 4 s"),
         ("killed_in_look", "the second look was ended by signal 9"),
         ("interrupted_in_look", "the second look was interrupted"),

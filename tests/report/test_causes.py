@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,6 +43,20 @@ def test_an_absent_gpu_explains_what_could_not_be_measured_with_it():
     ]
 
 
+def test_what_prevented_several_checks_stands_once():
+    hidden = [
+        replace(reason("INDETERMINATE", f"not measured: {cell}", GAP, [cell]), why="GPU 1 is hidden")
+        for cell in ("n0:g1", "g0:g1")
+    ]
+    busy = replace(reason("INDETERMINATE", "not measured: n0:g2", GAP, ["n0:g2"]), why="GPU 2 is busy")
+    elsewhere = replace(hidden[0], node=OTHER_NODE)
+    groups = grouped([*hidden, busy, elsewhere])
+    assert groups[0].cause.text.startswith("GPU 1 is hidden; ")
+    assert "no evidence against the node" in groups[0].cause.text
+    assert [len(group.follows) for group in groups] == [2, 0, 0]
+    assert groups[0].words == "and 2 reasons that follow from it"
+
+
 def test_an_absent_gpu_that_is_named_by_its_bus_address_is_the_one_that_programs_miss():
     named = reason("FAIL", "3 GPUs, expected 4: 0000:4b:00.0 is absent", ABSENT, hard=True)
     missed = reason("FAIL", "n0:g3: is not there", ABSENT, ["n0:g3"], ["g3"], hard=True)
@@ -70,6 +85,7 @@ def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     groups = grouped([*slow, rest], {"a": answer})
     assert told(groups) == [("explained by g2.h2d", ["a", "b"]), ("c", [])]
     assert (groups[0].cause.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
+    assert groups[0].worst is slow[0]
     # Without a part that is named nothing is folded away.
     assert told(grouped(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
 

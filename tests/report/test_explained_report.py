@@ -176,14 +176,15 @@ def test_a_healthy_run_is_not_looked_at(healthy: Path) -> None:
 def test_a_modelled_fault_is_named_everywhere(ill: Path) -> None:
     page, digest = built(ill)
     words = "explained by g2.d2h at 0.500 [0.494–0.507] of healthy: 10 of 10 slow cells"
-    assert page.text.count(words) == 1  # among the reasons, with a link to what it rests on
+    shown = words.replace("g2.d2h", "g2.d2h (link from GPU 2 to host, that direction alone)")
+    assert page.text.count(shown) == 1  # among the reasons, with a link to what it rests on
     assert "link from GPU 2 to host, that direction alone; now g2.d2h 22.9 GB/s." in page.text
     assert "#s0.faults" in page.links and "s0.faults" in page.ids
     (node,) = digest["nodes"]
     assert node["diagnosis"]["sentence"] == words
     assert node["diagnosis"]["sets"][0][0]["part"] == "g2.d2h"
     said = report.summary(ill, colour=False)
-    assert f"  · {words} (modelled)" in said.splitlines()
+    assert f"  · {shown} (modelled)" in said.splitlines()
     assert len(said.splitlines()) <= 10
 
 
@@ -217,6 +218,19 @@ def test_a_measured_fault_is_found_by_siblings(tmp_path: Path) -> None:
     assert set(found["healthy_from"]) == {"siblings"}
     assert {one["cell"] for one in found["slow"]} == {"g2:n0", "n0:g2+g2:n0"}
     assert "  · explained by g2.d2h" in report.summary(folder, colour=False)
+
+
+def test_what_was_slow_in_one_of_three_looks_is_laid_to_no_part(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run", ("host_device_check",), {"g2:n0": 0.5})
+    for path in folder.glob("*/*/verdict.json"):
+        data = json.loads(path.read_text())
+        for metric in (m for m in data["metrics"] if m["verdict"] in ("FAIL", "DEGRADED")):
+            looks = [{"value": metric["value"] * n, "time": data["time"], "beyond": n == 1} for n in (1, 2, 2)]
+            metric.update(verdict="DEGRADED", looks=looks)
+        path.write_text(json.dumps(data))
+    page, digest = built(folder)
+    assert "diagnosis" not in digest["nodes"][0]
+    assert "looks 27" in page.text and "explained by" not in report.summary(folder, colour=False)
 
 
 def only_sentences(folder: Path) -> list[str]:

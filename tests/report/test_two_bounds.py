@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nearfar.report.batch.distributions import Distributions
 from nearfar.report.figures import Figure
 from nearfar.slurm.results import verdict_findings
 from nearfar.verdict import JudgedMetric
-from nearfar.verdict.verdict_types import JudgedReference
+from nearfar.verdict.verdict_types import FigureLook, JudgedReference
 from tests.support.verdicts import judged, judged_metric
 
 RATE = JudgedReference(55.4, 44.1, None, "GB/s", "tuned", "tuned 2026-11-20, n = 3, provisional", False)
@@ -20,12 +22,27 @@ LATE = judged_metric(value=7.0, unit="us", reference=TIME, degraded_above=6.6, v
 @pytest.mark.parametrize(
     "metric, words",
     [
-        (SLOW, "expected 55.4 (≥ 44.1), tuned, provisional; DEGRADED below 54.3"),
-        (LATE, "expected 6.00 (≤ 9.00), tuned, provisional; DEGRADED above 6.60"),
+        (SLOW, "expected 55.4 (≥ 54.3), tuned, provisional; DEGRADED below 54.3, FAIL below 44.1"),
+        (LATE, "expected 6.00 (≤ 6.60), tuned, provisional; DEGRADED above 6.60, FAIL above 9.00"),
     ],
 )
 def test_a_page_says_both(metric: JudgedMetric, words: str) -> None:
     assert words in Figure(**vars(metric)).sentence
+
+
+def test_a_model_s_range_is_degraded_below_and_fail_far_below() -> None:
+    model = replace(RATE, value=55.5, lowest=28.8, origin="model", note="healthy GPUs of this model: …")
+    words = Figure(**vars(replace(SLOW, reference=model, degraded_below=52.6))).sentence
+    assert "expected 55.5 (≥ 52.6), model; DEGRADED below 52.6, FAIL below 28.8" in words
+    siblings = replace(RATE, lowest=None, origin="siblings", note="median of 3")
+    words = Figure(**vars(replace(SLOW, reference=siblings))).sentence
+    assert "expected 55.4 (≥ 54.3), siblings; DEGRADED below 54.3, never FAIL" in words
+
+
+def test_looks_stand_in_a_row() -> None:
+    looks = (FigureLook(31.2, "", True), FigureLook(None, "", None, "it hung"), FigureLook(55.0, "", False))
+    assert Figure(**vars(replace(SLOW, looks=looks))).look_words == "looks 31.2 · – · 55.0"
+    assert Figure(**vars(SLOW)).look_words == ""
 
 
 @pytest.mark.parametrize("metric, limit", [(SLOW, 54.3), (LATE, 6.6)])

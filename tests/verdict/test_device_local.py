@@ -42,7 +42,9 @@ def test_a_gpu_below_its_siblings_is_degraded() -> None:
     found = judged(document({f"g{i}:g{i}": 1200.0 if i == 2 else 1440.0 for i in range(5)}))
     assert found["verdict"] == "DEGRADED"
     (reason,) = found["reasons"]
-    assert reason.startswith("GPU 2, within its memory: 1200.0 GB/s, expected 1440.0 ")
+    assert reason.startswith(
+        "GPU 2, within its memory: 1200.0 GB/s, expected at least 1368.0 GB/s (siblings: 1440.0 GB/s, "
+    )
 
 
 def test_a_site_may_give_a_reference(tmp_path: Path) -> None:

@@ -130,7 +130,18 @@ def on_gpu(gpu: int | None, pci: str = "0000:11:00.0") -> dict[str, Any]:
 def test_a_process_on_a_gpu_explains_figures_of_that_gpu(machine: dict[str, Any]) -> None:
     found = judged(document([lone("n0:g0", 35.0), lone("n0:g1", 35.0)], machine))
     assert [word(found, f"n0:g{i}") for i in (0, 1)] == ["INDETERMINATE", "FAIL"]
-    assert any("others used GPU 0: python3 (pid 42)" in reason for reason in found.reasons)
+    words = "others used GPU 0: python3 (pid 42); that is no evidence against the node: run again when python3 is gone"
+    assert any(words in reason for reason in found.reasons)
+
+
+def test_processes_of_one_program_are_named_once_without_their_path_with_their_user() -> None:
+    one = {**on_gpu(0)["gpu_processes"][0], "name": "/opt/site/bin/train", "user": "alice"}
+    machine = {"mean": {"others": 0.2, "own": 0.5}, "gpu_processes": [one, {**one, "pid": 43}]}
+    (reason,) = judged(document([lone("n0:g0", 35.0)], machine)).reasons
+    assert "others used GPU 0: train of alice (pid 42, 43); " in reason
+    nameless = {**machine, "gpu_processes": [{**one, "name": ""}]}
+    (reason,) = judged(document([lone("n0:g0", 35.0)], nameless)).reasons
+    assert "a process of alice (pid 42); that is no evidence against the node: run again when they are gone" in reason
 
 
 def test_it_explains_those_behind_the_same_switch_too() -> None:
@@ -147,7 +158,9 @@ def test_wrong_data_and_errors_stand_on_a_busy_machine() -> None:
 def test_many_figures_of_one_disturbance_are_one_reason() -> None:
     found = judged(document([lone("n0:g0", 35.0), lone("n0:g1", 36.0), lone("g0:n0", 37.0)], BUSY))
     assert len(found.reasons) == 1
-    assert found.reasons[0].endswith("(and 2 figures more)")
+    assert found.reasons[0].endswith(
+        "; that is no evidence against the node: run again when stream is gone (and 2 more figures)"
+    )
 
 
 def test_of_several_looks_those_in_quiet_count() -> None:

@@ -52,8 +52,8 @@ def test_a_rate_between_its_bounds_is_degraded(tmp_path: Path, value: float, exp
     said, reason, reference = word(both(tmp_path), metric("n0:g0", value))
     assert (said, reference.lowest, reference.degraded_below) == (expected, 40.0, 49.0)
     if expected != "PASS":
-        assert "expected at least 49.0 (tuned: 50.0; tuned 2026-11-20, n = 3" in str(reason)
-    assert ("below 40.0 it is broken" in str(reason)) == (expected == "FAIL")
+        assert "expected at least 49.0 GB/s (tuned: 50.0 GB/s; tuned 2026-11-20, n = 3" in str(reason)
+    assert ("below 40.0 GB/s it is broken" in str(reason)) == (expected == "FAIL")
 
 
 @pytest.mark.parametrize("value, expected", [(6.5, "PASS"), (6.7, "DEGRADED"), (8.9, "DEGRADED"), (9.1, "FAIL")])
@@ -61,8 +61,8 @@ def test_a_time_between_its_bounds_is_degraded(tmp_path: Path, value: float, exp
     said, reason, reference = word(both(tmp_path), latency(value))
     assert (said, reference.highest, reference.degraded_above) == (expected, 9.0, pytest.approx(6.6))
     if expected != "PASS":
-        assert "expected at most 6.60 (tuned: 6.00; tuned 2026-11-20, n = 3" in str(reason)
-    assert ("above 9.00 it is broken" in str(reason)) == (expected == "FAIL")
+        assert "expected at most 6.60 us (tuned: 6.00 us; tuned 2026-11-20, n = 3" in str(reason)
+    assert ("above 9.00 us it is broken" in str(reason)) == (expected == "FAIL")
 
 
 def test_one_bound_of_a_row_from_few_nodes_is_its_slack(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_slow_direction_is_named_and_the_other_called_fine(node: Node, factor:
     assert made["verdict"] == wanted
     if wanted != "PASS":
         (reason,) = made["reasons"]
-        assert reason.startswith("GPU 2, device to host from NUMA node 0: ")
+        assert reason.startswith("GPU 2, device to host into NUMA node 0: ")
         assert reason.endswith("the other direction is fine")
 
 

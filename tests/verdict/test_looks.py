@@ -55,7 +55,12 @@ def said(first: float, looks: list[LaterLook], earlier: Verdict | None = None) -
     [
         (31.2, (31.0, 31.1), "FAIL", "3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0"),
         (31.2, (55.0, 31.1), "FAIL", "2 of 3 beyond 50.0"),
-        (31.2, (55.0, 55.2), "DEGRADED", "intermittent: 3 looks: 31.2, 55.0, 55.2 GB/s, 1 of 3 beyond 50.0"),
+        (
+            31.2,
+            (55.0, 55.2),
+            "DEGRADED",
+            "intermittent: 3 looks: 31.2, 55.0, 55.2 GB/s, 1 of 3 beyond 50.0 GB/s (tuned: 55.5 GB/s)",
+        ),
         (31.2, (31.0, None), "FAIL", "2 of 3 beyond 50.0"),
         (31.2, (55.0, None), "INDETERMINATE", "the second look was interrupted"),
         (31.2, (None, None), "INDETERMINATE", "the second look was interrupted"),

@@ -73,7 +73,7 @@ def test_all_machines_together_less_a_margin(tmp_path: Path) -> None:
     assert reference.degraded_below == pytest.approx(54.0 * 0.95)
     assert reference.lowest == pytest.approx(0.5 * 58.45, abs=0.1)  # half of what the link carries
     assert (
-        "54.0 to 55.6 on 3 machines" in reference.note
+        "54.0 to 55.6 GB/s on 3 machines" in reference.note
         and "bare metal, nvbandwidth, 2024-05: https://example.org/1" in reference.note
     )
 

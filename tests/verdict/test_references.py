@@ -160,7 +160,7 @@ def test_siblings_can_show_degraded_and_never_fail() -> None:
     slow = found[measured[3].name]
     assert (slow.origin, slow.value, slow.lower, slow.upper) == ("siblings", 300.0, None, None)
     assert slow.degraded_below == pytest.approx(285.0)
-    assert slow.degraded_words == "300.0 ± 15.0 (siblings)"
+    assert slow.degraded_words == "at least 285.0 GB/s (siblings: 300.0 GB/s, median of 3 like it in this node)"
     assert all(r is None for r in resolve(measured[:3], "host_memory_check", [], NODE).values())
 
 

@@ -110,14 +110,14 @@ def test_a_slow_path_is_a_sentence() -> None:
     found = judged(document({**values, "g2:n0": 27.1}))
     assert found["verdict"] == "FAIL"
     (reason,) = found["reasons"]
-    assert reason.startswith("GPU 2, device to host from NUMA node 0: 27.1 GB/s, expected ")
+    assert reason.startswith("GPU 2, device to host into NUMA node 0: 27.1 GB/s, expected ")
     assert reason.endswith("; the other direction is fine")
-    assert "below 28.8 it is broken" in reason
+    assert "below 28.8 GB/s it is broken" in reason
 
 
 def test_alone_a_broken_path_is_told_by_its_link() -> None:
     (reason,) = judged(document({"g2:n0": 27.1, "n0:g2": 55.4}))["reasons"]
-    assert "expected at least 28.8 (prediction: 57.6; PCIe 5.0 x16 carries 57.6 GB/s of payload" in reason
+    assert "expected at least 28.8 GB/s (prediction: 57.6 GB/s; PCIe 5.0 x16 carries 57.6 GB/s of payload" in reason
     assert "below half of it a path is broken" in reason
 
 
@@ -128,7 +128,7 @@ def test_the_siblings_sentence() -> None:
     reference = Reference(55.4, None, None, "GB/s", "siblings", "median of 3", 52.6, "55.4 ± 2.8 (siblings)")
     found = judge(None, {m.name: reference for m in values}, subject=SUBJECT, metrics=values)
     assert found["reasons"] == [
-        "GPU 2, device to host from NUMA node 0: 27.1 GB/s, expected 55.4 ± 2.8 (siblings); the other direction is fine"
+        "GPU 2, device to host into NUMA node 0: 27.1 GB/s, expected 55.4 ± 2.8 (siblings); the other direction is fine"
     ]
     assert found["verdict"] == "DEGRADED"
 
@@ -385,7 +385,7 @@ def beside_past(measured: Metric, *values: float) -> dict[str, Any]:
 def test_worse_than_its_own_past() -> None:
     found = beside_past(metric("n0:g0", 50.0), 55.0, 55.1, 54.9, 55.0, 55.0)
     assert found["verdict"] == "DEGRADED"
-    words = "50.0 GB/s, worse than its own past: 55.0 before (5 runs since 2026-11-01)"
+    words = "50.0 GB/s, worse than its own past: 55.0 GB/s before (5 runs since 2026-11-01)"
     assert words in found["reasons"][0]
     assert found["metrics"][0]["baseline"] == {"median": 55.0, "n": 5, "since": "2026-11-01"}
 
@@ -435,7 +435,7 @@ def test_what_it_has_had_before_is_never_worse_than_its_past(past: list[float], 
     [
         ("n0:g1", "near", None, False, "GPU 1, host to device from NUMA node 0"),
         ("n0:g1/sm", "near", None, False, "GPU 1, host to device from NUMA node 0 (/sm)"),
-        ("n0:g1+g1:n0", "near", "g1:n0", False, "GPU 1, device to host from NUMA node 0, both directions at once"),
+        ("n0:g1+g1:n0", "near", "g1:n0", False, "GPU 1, device to host into NUMA node 0, both directions at once"),
         ("n0:g1+g1:n0", "near", None, True, "GPU 1, both directions at once with NUMA node 0, together"),
         ("n1:g0", "off_socket_over_near", None, False, "GPU 0, host to device from NUMA node 1: off socket over near"),
         ("c0:n1/triad", "off_socket", None, False, "NUMA node 0's cores, memory of NUMA node 1, STREAM triad"),

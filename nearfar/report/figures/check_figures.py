@@ -73,6 +73,12 @@ class Figure(JudgedMetric):
         return self.degraded_below if self.degraded_below is not None else lowest
 
     @property
+    def at_most(self) -> float | None:
+        """What a good figure does not exceed: the mark above which it is DEGRADED, else the greatest good value."""
+        highest = self.reference.highest if self.reference else None
+        return self.degraded_above if self.degraded_above is not None else highest
+
+    @property
     def pretty(self) -> str:
         """The cell with arrows; for one flow of several, that flow and what ran beside it."""
         if self.cell is None:
@@ -101,15 +107,33 @@ class Figure(JudgedMetric):
         return f"{number(past.median, self.unit)} before, {past.n} runs since {past.since}" if past else ""
 
     @property
+    def expected_words(self) -> str:
+        """The bound inside of which it is as expected: ``55.4 (≥ 54.3), tuned``."""
+        return expectation(self.reference, self.at_least, self.at_most) if self.reference else "no reference"
+
+    @property
     def second_bound(self) -> str:
-        """``DEGRADED below 54.3``; empty where there is no second bound."""
-        ends = (("below", self.degraded_below), ("above", self.degraded_above))
-        return ", ".join(f"DEGRADED {side} {number(end, self.unit)}" for side, end in ends if end is not None)
+        """``DEGRADED below 54.3, FAIL below 44.1``; empty where beyond its one bound is FAIL."""
+        ends = self.reference and (
+            ("below", self.degraded_below, self.reference.lowest), ("above", self.degraded_above, self.reference.highest),
+        )  # fmt: skip
+        words = []
+        for side, degraded, failed in ends or ():
+            if degraded is not None:
+                words.append(f"DEGRADED {side} {number(degraded, self.unit)}")
+                words.append("never FAIL" if failed is None else f"FAIL {side} {number(failed, self.unit)}")
+        return ", ".join(words)
 
     @property
     def expectation(self) -> str:
-        """The reference in a few words, both bounds where there are two: ``55.4 (≥ 44.1), tuned; DEGRADED below 54.3``."""
-        return "; ".join(filter(None, [expectation(self.reference), self.second_bound]))
+        """The same with both bounds where there are two: ``55.4 (≥ 54.3), tuned; DEGRADED below 54.3, FAIL below 44.1``."""
+        return "; ".join(filter(None, [self.expected_words, self.second_bound]))
+
+    @property
+    def look_words(self) -> str:
+        """``looks 31.2 · 31.0 · 31.1``, the first first; empty where it was not looked at again."""
+        values = (number(look.value, self.unit) for look in self.looks)
+        return f"looks {' · '.join(values)}" if self.looks else ""
 
     @property
     def sentence(self) -> str:

@@ -52,18 +52,16 @@ def percent(part: float) -> str:
     return f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
 
 
-def expectation(reference: JudgedReference | None) -> str:
-    """A reference in a few words: ``≥ 53.8, prediction``; says so where there is none."""
-    if not reference:
-        return "no reference"
-    unit, lowest, highest = reference.unit, reference.lowest, reference.highest
+def expectation(reference: JudgedReference, at_least: float | None, at_most: float | None) -> str:
+    """What is expected in a few words: ``55.2 (≥ 54.1), tuned``; of a time ``6.00 (≤ 6.60), tuned``."""
+    unit = reference.unit
     bounds = number(reference.value, unit)
-    if lowest is not None and highest is not None:
-        bounds += f" ({number(lowest, unit)} to {number(highest, unit)})"
-    elif lowest is not None:
-        bounds += f" (≥ {number(lowest, unit)})"
-    elif highest is not None:
-        bounds += f" (≤ {number(highest, unit)})"
+    if at_least is not None and at_most is not None:
+        bounds += f" ({number(at_least, unit)} to {number(at_most, unit)})"
+    elif at_least is not None:
+        bounds += f" (≥ {number(at_least, unit)})"
+    elif at_most is not None:
+        bounds += f" (≤ {number(at_most, unit)})"
     return ", ".join([bounds, *origin(reference)])
 
 

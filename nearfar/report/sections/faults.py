@@ -58,15 +58,17 @@ def faults(node: NodeRun, document: Callable[[], Document | None]) -> Faults | N
         return None
     return merged_document.or_note(
         lambda: _found(node, document(), judged),
-        lambda words: Faults(f"{_named(judged)}; not localised: {words}"),
+        lambda words: Faults(
+            f"{_named(judged)}; not localised: {words.replace('with --', 'with nearfar diagnose --')}"
+        ),
         "the localisation",
     )
 
 
 def _judged_slow(node: NodeRun) -> list[JudgedMetric]:
-    """The rates of cells that were judged DEGRADED or FAIL."""
+    """The rates of cells that were judged DEGRADED or FAIL. Those that were intermittent were as they should be most of the times."""
     bad = (m for m in _metrics(node) if m.verdict in ("DEGRADED", "FAIL") and m.quantity in CELL_QUANTITIES[:2])
-    return [m for m in bad if m.unit == "GB/s" and m.cell is not None]
+    return [m for m in bad if m.unit == "GB/s" and m.cell is not None and not m.intermittent]
 
 
 def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric]) -> Faults:

@@ -41,9 +41,8 @@ def _steal(uses: Sequence[MachineUse]) -> str | None:
 
 
 def _gpus(uses: Sequence[MachineUse]) -> str | None:
-    found = {
-        f"{each.name or 'a process'} (pid {each.pid}) was on {each.pci if each.gpu is None else f'g{each.gpu}'}": None
-        for use in uses
-        for each in use.gpu_processes
-    }
+    found: dict[str, None] = {}
+    for each in (process for use in uses for process in use.gpu_processes):
+        who = f"{each.command or 'a process'}{f' of {each.user}' if each.user else ''}"
+        found[f"{who} (pid {each.pid}) was on {each.pci if each.gpu is None else f'g{each.gpu}'}"] = None
     return ", ".join(found) or None

@@ -5,7 +5,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, question.
 
 from . import model_ranges, prediction_bound
 from .model_ranges import ModelRanges
-from .reference import Reference, figure
+from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
@@ -31,4 +31,5 @@ __all__ = [
     "resolve",
     "row_keys",
     "row_name",
+    "with_unit",
 ]

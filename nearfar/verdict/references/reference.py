@@ -50,3 +50,8 @@ def figure(value: float, unit: str, beside: float | None = None) -> str:
     """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside."""
     decimals = 3 if unit == "1" else 1 if abs(value if beside is None else beside) >= 10 else 2
     return f"{value:.{decimals}f}"
+
+
+def with_unit(value: float, unit: str, beside: float | None = None) -> str:
+    """The same with its unit: ``54.1 GB/s``; a ratio has none."""
+    return figure(value, unit, beside) + ("" if unit == "1" else f" {unit}")

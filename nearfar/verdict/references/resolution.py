@@ -20,7 +20,7 @@ from nearfar.topology import Node
 
 from . import model_ranges
 from .model_ranges import ModelRanges
-from .reference import Reference, figure
+from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
 
 #: So many siblings beside the one judged are needed before they say anything.
@@ -141,11 +141,11 @@ def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | 
     healthy, margin = found
     low, high = min(each.low for each in healthy), max(each.high for each in healthy)
     degraded, middle, machines = low * (1 - margin), (low + high) / 2, sum(each.machines for each in healthy)
-    span = f"{figure(low, metric.unit)} to {figure(high, metric.unit)}"
+    span = f"{figure(low, metric.unit)} to {with_unit(high, metric.unit)}"
     seen = f"{span} on {machines} machine{'' if machines == 1 else 's'}"
     limit = link_limits.least(metric, node)
     lower = None if limit is None else limit.value * link_limits.BROKEN / middle - 1
-    words = f"at least {figure(degraded, metric.unit)} (model: {seen}, less {margin:.0%})"
+    words = f"at least {with_unit(degraded, metric.unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
     return Reference(middle, lower, None, metric.unit, "model", note, degraded, words)
 
@@ -174,7 +174,7 @@ def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | 
         return None
     degraded = value * (1 - AT_ONCE_SLACK)
     note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
-    words = f"at least {figure(degraded, metric.unit)} (prediction: {figure(value, metric.unit)}, {note})"
+    words = f"at least {with_unit(degraded, metric.unit)} (prediction: {with_unit(value, metric.unit)}, {note})"
     return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
 
 
@@ -235,7 +235,8 @@ def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
     middle = statistics.median(others)
     slack = max(SIBLING_SLACK[_latched(metric)] * middle, 3 * statistics.spread(others))
     note = f"median of {len(others)} like it in this node"
-    words = f"{figure(middle, metric.unit)} ± {figure(slack, metric.unit, middle)} (siblings)"
+    least = with_unit(middle - slack, metric.unit)
+    words = f"at least {least} (siblings: {with_unit(middle, metric.unit)}, {note})"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words, accepts=False)
 
 
