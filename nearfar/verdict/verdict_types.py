@@ -190,7 +190,6 @@ class Verdict:
         return (*self.skipped, *(entry for entry in self.left_out if entry.cell not in said))
 
 
-
 @lru_cache(maxsize=8192)
 def cell_of(text: str) -> Cell | None:
     """The cell that ``text`` names; None where it names none (MPI and kernels have subjects of other kinds)."""

@@ -122,3 +122,35 @@ def test_an_early_verdict_without_looks_counts_as_one() -> None:
     assert said(31.0, [], earlier).verdict == "FAIL"
     assert said(55.0, [], earlier).verdict == "INDETERMINATE"
     assert said(55.0, [], replace(earlier, metrics=())).verdict == "PASS"
+
+
+def test_a_figure_that_failed_and_is_not_there_any_more_still_fails() -> None:
+    earlier = said(31.2, later(31.0, 31.1))
+    found = judge(None, {}, subject=SUBJECT, earlier=earlier)
+    assert found.verdict == "FAIL" and found.reasons[0].endswith("before it was run again") and needs_sanity(found)
+    again = judge(None, {}, subject=SUBJECT, earlier=found)
+    assert again.reasons == found.reasons
+
+
+def test_looks_that_others_disturbed_do_not_count_when_it_is_run_again() -> None:
+    busy = {"mean": {"others": 90.0, "own": 0.5}}
+    looks = [
+        LaterLook(frozenset([name()]), SUBJECT.time, document({"n0:g0": value}, machine=busy), figures(value))
+        for value in (31.0, 31.1)
+    ]
+    earlier = judge(
+        document({"n0:g0": 31.2}, machine=busy), {name(): REFERENCE}, subject=SUBJECT, metrics=list(figures(31.2).values()),
+        later=looks,
+    )  # fmt: skip
+    assert (earlier.verdict, earlier.metrics[0].disturbance) == ("INDETERMINATE", "cpus")
+    assert said(55.0, [], earlier).verdict == "PASS"
+    assert said(31.2, later(31.0, 31.1), earlier).verdict == "FAIL"
+    assert said(31.2, later(55.0, 55.1), earlier).verdict == "DEGRADED"
+
+
+@pytest.mark.parametrize("count, word", [(500, "FAIL"), (3, "DEGRADED")])
+def test_errors_that_a_later_look_counted_count(count: int, word: str) -> None:
+    counter = {"gpu": 0, "pci": NODE.gpus[0].pci, "name": "pcie_replays", "before": 0, "after": count}
+    machine = {"mean": {"others": 0.0, "own": 0.5}, "counters": [counter]}
+    found = said(31.2, later(55.0, 55.0, machine=machine))
+    assert (found.verdict, len(found.findings)) == (word, 1) and f"{count} PCIe replays" in " ".join(found.reasons)
