@@ -269,3 +269,14 @@ def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
     assert done.returncode == supervise.EXIT_HANG
     assert [a["timed_out"] for a in account["attempts"]] == [True, True]
     assert done.stdout == ""
+
+
+def test_a_full_disk_ends_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nearfar.base.supervise", "--limit", "9", "--", "echo", "hello"]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 3
+    assert done.stderr == "nearfar: standard output cannot be written: No space left on device\n"
