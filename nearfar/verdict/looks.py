@@ -101,10 +101,10 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
         return entry
     looks = tuple(each.look for each in seen)
     if len(beyond) > 1 and len(beyond) > len(within):
-        made = _middle(beyond) or entry
+        made = _middle(beyond, entry)
         return replace(made, looks=looks, verdict="FAIL", reason=f"{made.reason}; {_words(looks, made)}")
     if len(within) > 1:
-        made = _middle(within) or entry
+        made = _middle(within, entry)
         words = f"{describe(metric)}: intermittent: {_words(looks, made)}"
         return replace(made, looks=looks, verdict="DEGRADED", reason=words)
     problem = next((look.why for look in looks if look.why), "it was within its bound as often as beyond it")
@@ -141,10 +141,17 @@ def _again(look: LaterLook, metric: AnyMetric, judge: Callable[[AnyMetric], Judg
     return _look(judge(found), look.time)
 
 
-def _middle(seen: Sequence[_Seen]) -> JudgedMetric | None:
-    """The entry of the middle one of some looks, by value; of the lower one of two."""
+def _middle(seen: Sequence[_Seen], entry: JudgedMetric) -> JudgedMetric:
+    """The entry of the middle one of some looks, by value; of the lower one of two. Where none of them has one any more, it is
+    ``entry`` with the middle value alone."""
     made = sorted((each.entry for each in seen if each.entry is not None), key=lambda entry: entry.value or 0.0)
-    return made[(len(made) - 1) // 2] if made else None
+    if made:
+        return made[(len(made) - 1) // 2]
+    values = sorted(each.look.value for each in seen if each.look.value is not None)
+    return replace(
+        entry, value=values[(len(values) - 1) // 2], interval=None, n=None, least=None, most=None, samples=(),
+        plateau=None, median=None, steadiness=None,
+    )  # fmt: skip
 
 
 def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
