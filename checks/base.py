@@ -20,7 +20,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.meta import make_test
 
 from nearfar import history, question, topology, verdict
-from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise, utc_text
+from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.topology import inventory
@@ -129,6 +129,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         return self.partition.scheduler == "local" and self.partition.launcher == "local"
 
     observed = None
+    #: What the job was told to measure again; None: nothing.
+    looks_planned = None
 
     @run_after("setup")
     def know_the_node(self):
@@ -171,11 +173,11 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
         self.executable = f"exec {python}" if self.partition.launcher == "local" else python
         cells = Path(self.stagedir, "cells.txt")
-        cells.write_text("".join(f"{cell}\n" for cell in self.asked))
         with self.users_errors():
+            write_atomically(cells, "".join(f"{cell}\n" for cell in self.asked))
             lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
             program = self.command(cells)
-            plan = self.plan_looks(cells if str(cells) in program else None)
+            self.looks_planned = plan = self.plan_looks(cells if str(cells) in program else None)
             supervisor = ["nearfar.base.supervise"] if plan is None else ["nearfar.verdict.look_again", look_plan.PLAN]
             command = ["-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program]
         self.executable_opts = [shlex.quote(word) for word in command]
@@ -238,7 +240,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 quantities=self.question.quantities,
                 must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
                 host=self.partition.host_of(self.observed),
-                later=self.later_looks(), earlier=self.earlier(),
+                later=self.later_looks(document), earlier=self.earlier(),
             )  # fmt: skip
             # The first verdict says which figures of which boards are to be looked for.
             past, notes = self.find_past(document, judge(findings=findings))
@@ -346,10 +348,13 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return case_files.observation(self.observed or self.expected, modelled), notes
         return case_files.read(stage, stage / str(self.stdout), stage / str(self.stderr))
 
-    def later_looks(self):
-        """What the job measured again."""
+    def later_looks(self, first):
+        """What the job measured again after the ``first`` document."""
+        if self.looks_planned is None:
+            return []
+        stage, plan = Path(self.stagedir), self.looks_planned
         return look_plan.later_looks(
-            Path(self.stagedir), lambda document: self.question.figures(document, self.expected)
+            stage, plan, first, lambda document: self.question.figures(document, self.expected)
         )
 
     def earlier(self):
@@ -382,8 +387,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         try:
             yield
         except NearfarError as error:
-            cause = Finding("case", "INDETERMINATE", str(error))
-            self.verdict = verdict.judge(None, {}, subject=self.subject, findings=[cause], kind=self.kind)
+            cause, earlier = Finding("case", "INDETERMINATE", str(error)), None
+            with contextlib.suppress(NearfarError):
+                earlier = self.earlier()
+            self.verdict = verdict.judge(
+                None, {}, subject=self.subject, findings=[cause], kind=self.kind, earlier=earlier
+            )
             with contextlib.suppress(NearfarError):
                 self.keep(None)
             raise SanityError(verdict.headline(self.verdict)) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from . import node_lock, process
-from .errors import EXIT_COULD_NOT_JUDGE, NearfarError
+from .errors import EXIT_COULD_NOT_JUDGE, CouldNotJudge, NearfarError
 from .files import write_atomically
 
 #: Where the account of the attempts is left, in the working directory.
@@ -44,7 +45,7 @@ def supervise(
 
     ``wait``: seconds to wait for the node's lock before, None: it needs none. ``afterwards`` is called with the command and its
     standard output, which has been passed on by then; not where the program hung. Raises ``CouldNotJudge`` where another run
-    keeps the lock.
+    keeps the lock, or what the program printed cannot be passed on.
     """
     account: dict[str, object] = {"limit": limit, "command": list(command), "attempts": []}
     with contextlib.ExitStack() as stack:
@@ -69,14 +70,23 @@ def _attempts(
                          "timed_out": done.timed_out, "hung": hung, "last_line": done.last_line})  # fmt: skip
         write_atomically(Path(ACCOUNT), json.dumps({**account, "attempts": attempts}))
         if not hung or (not done.timed_out and attempt == ATTEMPTS):
-            sys.stdout.write(done.stdout)
-            sys.stdout.flush()
+            _pass_on(done.stdout)
             if afterwards is not None and not hung:
                 afterwards(command, done.stdout)
             return done.returncode if done.returncode >= 0 else 128 - done.returncode
         how = f"no end within {limit:g} s; ended" if done.timed_out else "it hung"
         print(f"nearfar: {how} (attempt {attempt} of {ATTEMPTS})", file=sys.stderr, flush=True)
     return EXIT_HANG
+
+
+def _pass_on(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer is not tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise CouldNotJudge(f"standard output cannot be written: {error.strerror}") from None
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

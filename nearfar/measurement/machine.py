@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+#: Longer names of processes are cut.
+_LONGEST_NAME = 64
+
 
 @dataclass(frozen=True)
 class BusyProcess:
@@ -40,13 +43,17 @@ class GpuProcess:
 
 @dataclass(frozen=True)
 class LinkCounter:
-    """What a counter of a GPU's links (``pcie_replays``) grew by while a run measured for ``seconds`` (None: it does not say)."""
+    """What a counter of a GPU's links (``pcie_replays``) grew by while a run measured for ``seconds`` (None: it does not say).
+
+    ``went_back``: it ended below where it began (``grown`` 0), since somebody reset it or the GPU.
+    """
 
     gpu: int | None
     pci: str
     name: str
     grown: int
     seconds: float | None
+    went_back: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,17 +96,31 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
         most_others=max(others, default=None),
         steal=mean.get("steal"),
         busiest=tuple(
-            BusyProcess(each["pid"], each["command"], each.get("user", ""), each["cpus"])
+            BusyProcess(each["pid"], _shown(each["command"]), _shown(each.get("user", "")), each["cpus"])
             for each in entry.get("busiest") or ()
         ),
         gpu_processes=tuple(
             GpuProcess(
-                each.get("gpu"), each["pci"], each["pid"], each.get("name", ""), each["when"], each.get("user", "")
+                each.get("gpu"),
+                each["pci"],
+                each["pid"],
+                _shown(each.get("name", "")),
+                each["when"],
+                _shown(each.get("user", "")),
             )
             for each in entry.get("gpu_processes") or ()
         ),
         counters=tuple(
-            LinkCounter(each.get("gpu"), each["pci"], each["name"], max(0, each["after"] - each["before"]), seconds)
+            LinkCounter(
+                each.get("gpu"), each["pci"], each["name"], max(0, each["after"] - each["before"]), seconds,
+                each["after"] < each["before"],
+            )
             for each in entry.get("counters") or ()
         ),
-    )
+    )  # fmt: skip
+
+
+def _shown(name: str) -> str:
+    """A process's or a user's name as a sentence can hold it: whoever runs it chose it, control characters and length included."""
+    plain = "".join(each if each.isprintable() else "?" for each in name)
+    return plain if len(plain) <= _LONGEST_NAME else f"{plain[: _LONGEST_NAME - 1]}…"

@@ -114,6 +114,21 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
     return [Finding(UNJUDGED, "INDETERMINATE", f"nothing of it was judged: {why}")]
 
 
+def from_nothing_accepted(metrics: Sequence[JudgedMetric], system: str) -> list[Finding]:
+    """What to do about figures that an acceptance cannot accept, since no reference of the site or of their kind speaks of them."""
+    known = ("tuned", "published", "model")
+    lacking = [
+        m for m in metrics
+        if m.verdict == "INDETERMINATE" and m.disturbance is None and not (m.bounded and m.reference and m.reference.origin in known)
+    ]  # fmt: skip
+    if not lacking:
+        return []
+    one = len(lacking) == 1
+    who = f"{len(lacking)} {'figure has' if one else 'figures have'} no reference that can accept {'it' if one else 'them'}"
+    remedy = f"nearfar tune --system {system} makes them from healthy runs"
+    return [Finding(UNJUDGED, "INDETERMINATE", f"{who}: {remedy}")]
+
+
 def from_kind(document: Document | None, kind: str) -> list[Finding]:
     """A prediction says nothing of a real node, whichever program printed it."""
     if document is None or document.kind == kind:

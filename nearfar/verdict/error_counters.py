@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.base import Finding
+from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import Document, machine_uses
 
 #: PCIe replays in a run above which a link is broken: DCGM's ``max_pcie_replays`` (4.6.0, its PCIe test). Fewer are errors all the
@@ -22,17 +22,21 @@ _PART = {"pcie": "link", "nvlink": "nvlink"}
 def findings(document: Document | None) -> list[Finding]:
     """One for each counter that grew. FAIL above DCGM's limits, and for any NVLink recovery; DEGRADED below them.
 
-    CRC data errors and ECC data errors of NVLink grow on healthy links: they are no finding.
+    CRC data errors and ECC data errors of NVLink grow on healthy links: they are no finding. Of a counter that went back nobody
+    knows what it counted meanwhile: that is said, and judged neither way.
     """
     if document is None or document.kind != "measured":
         return []
     indices = {gpu.pci: gpu.index for gpu in document.node.gpus}
     grown: dict[tuple[str, str], int] = {}
     seconds: dict[tuple[str, str], float] = {}
+    back: set[tuple[str, str]] = set()
     for counter in (counter for use in machine_uses(document.raw) for counter in use.counters):
         key = counter.pci, counter.name
         grown[key] = grown.get(key, 0) + counter.grown
         seconds[key] = seconds.get(key, 0.0) + (counter.seconds or 0.0)
+        if counter.went_back:
+            back.add(key)
     for load in document.raw.get("gpus_under_load") or []:
         # What the driver said of a load counts where the counters of the whole run are not there.
         gpu = document.node.gpu(load["index"])
@@ -40,10 +44,21 @@ def findings(document: Document | None) -> list[Finding]:
             grown.setdefault((gpu.pci, "pcie_replays"), load["replays"])
     found = []
     for (pci, name), count in grown.items():
+        gpu_name = f"g{indices[pci]}" if pci in indices else pci
         if count and name in _WORDS:
-            gpu_name = f"g{indices[pci]}" if pci in indices else pci
             found.append(_finding(gpu_name, name, count, seconds.get((pci, name), 0.0)))
+        elif (pci, name) in back and name in _WORDS:
+            words = f"its counter of {_WORDS[name][1]} went back while it was measured: somebody reset it, and what it counted is lost"
+            found.append(Finding(_item(gpu_name, name), NOT_JUDGED, f"{_whose(gpu_name)}: {words}"))
     return found
+
+
+def _item(gpu: str, name: str) -> str:
+    return f"{gpu}.{_PART[name.partition('_')[0]]}"
+
+
+def _whose(gpu: str) -> str:
+    return f"GPU {gpu[1:]}" if gpu.startswith("g") else f"the GPU at {gpu}"
 
 
 def _finding(gpu: str, name: str, count: int, seconds: float) -> Finding:
@@ -52,8 +67,5 @@ def _finding(gpu: str, name: str, count: int, seconds: float) -> Finding:
         "nvlink_recoveries": True,
         "nvlink_crc_flit_errors": seconds > 0 and count / seconds > MOST_FLIT_ERRORS,
     }.get(name, False)
-    of = f"GPU {gpu[1:]}" if gpu.startswith("g") else f"the GPU at {gpu}"
-    item = f"{gpu}.{_PART[name.partition('_')[0]]}"
-    return Finding(
-        item, "FAIL" if broken else "DEGRADED", f"{of}: {count} {_WORDS[name][count > 1]} while it was measured", broken
-    )
+    words = f"{_whose(gpu)}: {count} {_WORDS[name][count > 1]} while it was measured"
+    return Finding(_item(gpu, name), "FAIL" if broken else "DEGRADED", words, broken)

@@ -30,6 +30,7 @@ from .document_findings import (
     from_kind,
     from_missing,
     from_nothing,
+    from_nothing_accepted,
     from_nothing_judged,
     from_skips,
     from_started,
@@ -79,7 +80,7 @@ def judge(
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
     found += [*from_nothing(document, asked, kind), *error_counters.findings(document)]
-    found += [*looks.findings(later, found), *looks.hard_before(earlier, found)]
+    found += [*looks.findings(later, found), *looks.failed_before(earlier, found, metrics)]
     node = None if document is None else document.node
 
     def judge_one(metric: AnyMetric) -> JudgedMetric:
@@ -90,6 +91,8 @@ def judge(
     judged = steadiness.apply(metrics, judged, document, host)
     seen = [each for each in (document, *(look.document for look in later)) if each is not None]
     judged = disturbances.apply(judged, seen, host)
+    if acceptance:
+        found += from_nothing_accepted(judged, subject.system)
     if must_judge:
         found += from_nothing_judged(found, judged, subject.system)
     ranked = sorted(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement
-from nearfar.base import NearfarError, utc_text, write_atomically
+from nearfar.base import CouldNotJudge, NearfarError, utc_text, write_atomically
 from nearfar.measurement import AnyMetric, Document
 from nearfar.topology import Node, node_from_document, node_to_document
 from nearfar.verdict.references import Reference
@@ -48,7 +48,9 @@ class LookPlan:
         return LATER_LOOKS * (self.spacing + self.limit + self.cell_limit * cells)
 
     def write(self, stage: Path) -> Path:
-        """Leave it in the stage directory; returns the file."""
+        """Leave it in the stage directory, and nothing there of an earlier job's looks; returns the file."""
+        for left in (stage / ACCOUNT, *files(stage)):
+            left.unlink(missing_ok=True)
         references = {name: vars(reference) for name, reference in self.references.items()}
         raw = {**vars(self), "node": node_to_document(self.node), "references": references}
         write_atomically(stage / PLAN, json.dumps(raw))
@@ -56,10 +58,16 @@ class LookPlan:
 
 
 def read(path: Path) -> LookPlan:
-    """The plan in a file."""
-    raw = json.loads(path.read_text(encoding="utf-8"))
-    references = {name: Reference(**each) for name, each in raw["references"].items()}
-    return LookPlan(**{**raw, "node": node_from_document(raw["node"]), "references": references})
+    """The plan in a file. Raises ``CouldNotJudge`` for one that is not whole."""
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        references = {name: Reference(**each) for name, each in raw["references"].items()}
+        return LookPlan(**{**raw, "node": node_from_document(raw["node"]), "references": references})
+    except OSError as error:
+        raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; nothing is measured again") from None
+    except (ValueError, KeyError, TypeError, AttributeError, NearfarError) as error:
+        words = f"{path}: not what a case leaves there ({type(error).__name__}); nothing is measured again"
+        raise CouldNotJudge(words) from None
 
 
 def look_file(number: int) -> str:
@@ -79,19 +87,21 @@ def write_account(stage: Path, figures: Sequence[str], looks: Sequence[Mapping[s
 
 def seconds(stage: Path) -> float:
     """How long the program ran in later looks."""
-    return float(sum(each["seconds"] for each in _account(stage).get("looks", [])))
-
-
-def later_looks(stage: Path, figures: Callable[[Document], Sequence[AnyMetric]]) -> list[LaterLook]:
-    """What the job measured again, in order; where it was ended meanwhile, the looks that are lacking say so. None where nothing
-    lay beyond its bound."""
     account = _account(stage)
-    if not account:
-        return []
-    asked, made = frozenset(account["figures"]), account["looks"]
-    found = [_read(stage, number, each, asked, figures) for number, each in enumerate(made, 1)]
+    return 0.0 if account is None else float(sum(each["seconds"] for each in account["looks"]))
+
+
+def later_looks(
+    stage: Path, plan: LookPlan, first: Document | None, figures: Callable[[Document], Sequence[AnyMetric]]
+) -> list[LaterLook]:
+    """What the job measured again after the ``first`` document, in order; looks that were due and are lacking say so."""
+    account = _account(stage)
+    asked = frozenset(plan.references if account is None else account["figures"])
+    made = [] if account is None else account["looks"][:LATER_LOOKS]
+    found = [_read(stage, number, each, asked, first, figures) for number, each in enumerate(made, 1)]
+    how = "was not made" if account is None else "was interrupted"
     for number in range(len(made), LATER_LOOKS):
-        found.append(LaterLook(asked, utc_text(), problem=f"the {_ORDINALS[number]} look was interrupted"))
+        found.append(LaterLook(asked, utc_text(), problem=f"the {_ORDINALS[number]} look {how}"))
     return found
 
 
@@ -100,23 +110,49 @@ def _read(
     number: int,
     account: Mapping[str, Any],
     asked: frozenset[str],
+    first: Document | None,
     figures: Callable[[Document], Sequence[AnyMetric]],
 ) -> LaterLook:
     which, time, problem = _ORDINALS[number - 1], account["time"], account["problem"]
     if problem is None:
         try:
             document = measurement.load(stage / look_file(number))
-            if not document.raw.get("interrupted"):
+            problem = _no_look(document, first)
+            if problem is None:
                 return LaterLook(asked, time, document, {metric.name: metric for metric in figures(document)})
-            problem = "was interrupted"
         except NearfarError:
             problem = "left no document"
     return LaterLook(asked, time, problem=f"the {which} look {problem}")
 
 
-def _account(stage: Path) -> dict[str, Any]:
+def _no_look(document: Document, first: Document | None) -> str | None:
+    """Why a document is no look at what the ``first`` one was measured on; None where it is one."""
+    if document.raw.get("interrupted"):
+        return "was interrupted"
+    if document.aggressors:
+        return "was measured beside an aggressor"
+    if first is None:
+        return None
+    if document.kind != first.kind:
+        return f"left a document that is {document.kind}"
+    if document.node.hostname != first.node.hostname:
+        return f"was measured on another node, {document.node.hostname}"
+    boards = {gpu.pci: gpu.uuid for gpu in first.node.gpus if gpu.uuid}
+    other = [gpu.pci for gpu in document.node.gpus if gpu.uuid and boards.get(gpu.pci, gpu.uuid) != gpu.uuid]
+    return f"was measured with another GPU at {other[0]}" if other else None
+
+
+def _account(stage: Path) -> dict[str, Any] | None:
+    """How the looks went; None where the job left no account, or none that can be read."""
     try:
-        account: dict[str, Any] = json.loads((stage / ACCOUNT).read_text(encoding="utf-8"))
-        return account
-    except (OSError, ValueError):
-        return {}
+        account = json.loads((stage / ACCOUNT).read_text(encoding="utf-8"))
+        named = all(isinstance(each, str) for each in account["figures"])
+        went = all(
+            isinstance(each["time"], str)
+            and isinstance(each["seconds"], (int, float))
+            and isinstance(each["problem"], (str, type(None)))
+            for each in account["looks"]
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return account if named and went else None

@@ -6,13 +6,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nearfar.base import Finding
+from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import figure, with_unit
 
+from . import error_counters
 from .document_findings import from_document
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
+
+#: Why a look of an earlier run that lay beyond the bound counts neither way.
+DISTURBED = "others disturbed an earlier look"
 
 
 @dataclass(frozen=True)
@@ -36,16 +40,27 @@ class _Seen:
 
 
 def findings(later: Sequence[LaterLook], found: Sequence[Finding]) -> list[Finding]:
-    """What failed while measuring again (wrong data, a lost device) and is not among the findings already."""
+    """What failed while measuring again (wrong data, a lost device, counters of errors) and is not among the findings already."""
     known = {(each.item, each.verdict) for each in found}
-    again = [each for look in later for each in from_document(look.document) if each.verdict == "FAIL"]
+    documents = [look.document for look in later]
+    again = [each for one in documents for each in from_document(one) if each.verdict == "FAIL"]
+    again += [each for one in documents for each in error_counters.findings(one) if each.verdict != NOT_JUDGED]
     return list({each.item: each for each in again if (each.item, each.verdict) not in known}.values())
 
 
-def hard_before(earlier: Verdict | None, found: Sequence[Finding]) -> list[Finding]:
-    """What an earlier run of the same case found failed, and this one did not: running again takes nothing back."""
+def failed_before(earlier: Verdict | None, found: Sequence[Finding], metrics: Sequence[AnyMetric]) -> list[Finding]:
+    """What an earlier run of the same case found failed, and this one did not, or did not measure: running again takes nothing
+    back. A figure that is among ``metrics`` is weighed with its earlier looks instead."""
+    if earlier is None:
+        return []
     known = {(each.item, each.verdict) for each in found}
-    failed = [] if earlier is None else [each for each in earlier.findings if each.verdict == "FAIL"]
+    measured = {metric.name for metric in metrics}
+    failed = [each for each in earlier.findings if each.verdict == "FAIL"]
+    failed += [
+        Finding(entry.subject, "FAIL", entry.reason or entry.name)
+        for entry in earlier.metrics
+        if entry.verdict == "FAIL" and entry.name not in measured
+    ]
     words = ", before it was run again"
     return [
         each if each.reason.endswith(words) else replace(each, reason=each.reason + words)
@@ -86,10 +101,10 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
         return entry
     looks = tuple(each.look for each in seen)
     if len(beyond) > 1 and len(beyond) > len(within):
-        made = _middle(beyond) or entry
+        made = _middle(beyond, entry)
         return replace(made, looks=looks, verdict="FAIL", reason=f"{made.reason}; {_words(looks, made)}")
     if len(within) > 1:
-        made = _middle(within) or entry
+        made = _middle(within, entry)
         reference = made.reference
         origin = "" if reference is None else f" ({reference.origin}: {with_unit(reference.value, reference.unit)})"
         words = f"{describe(metric)}: intermittent: {_words(looks, made)}{origin}"
@@ -100,9 +115,13 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
 
 
 def _before(entry: JudgedMetric, time: str) -> list[_Seen]:
-    """The looks of an earlier run of the same case; the one whose value was judged has the entry."""
+    """The looks of an earlier run of the same case; the one whose value was judged has the entry. One beyond the bound that
+    others explain says nothing of the node."""
     if not entry.looks:
         return [_look(entry, time)]
+    if entry.disturbance and entry.verdict == "INDETERMINATE":
+        excused = [replace(look, beyond=None, why=DISTURBED) if look.beyond else look for look in entry.looks]
+        return [_Seen(look, None) for look in excused]
     bare = replace(entry, reason=re.sub(r"; \d+ looks: .*", "", entry.reason or ""))
     return [_Seen(look, bare if look.value == entry.value else None) for look in entry.looks]
 
@@ -124,10 +143,17 @@ def _again(look: LaterLook, metric: AnyMetric, judge: Callable[[AnyMetric], Judg
     return _look(judge(found), look.time)
 
 
-def _middle(seen: Sequence[_Seen]) -> JudgedMetric | None:
-    """The entry of the middle one of some looks, by value; of the lower one of two."""
+def _middle(seen: Sequence[_Seen], entry: JudgedMetric) -> JudgedMetric:
+    """The entry of the middle one of some looks, by value; of the lower one of two. Where none of them has one any more, it is
+    ``entry`` with the middle value alone."""
     made = sorted((each.entry for each in seen if each.entry is not None), key=lambda entry: entry.value or 0.0)
-    return made[(len(made) - 1) // 2] if made else None
+    if made:
+        return made[(len(made) - 1) // 2]
+    values = sorted(each.look.value for each in seen if each.look.value is not None)
+    return replace(
+        entry, value=values[(len(values) - 1) // 2], interval=None, n=None, least=None, most=None, samples=(),
+        plateau=None, median=None, steadiness=None,
+    )  # fmt: skip
 
 
 def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:

@@ -54,6 +54,16 @@ CASES = {
     "killed_in_look": "INDETERMINATE",
     "interrupted_in_look": "INDETERMINATE",
     "wrong_data_in_look": "FAIL",
+    "replays_in_look": "FAIL",
+    "modelled_in_look": "INDETERMINATE",
+    "aggressor_in_look": "INDETERMINATE",
+    "other_node_in_look": "INDETERMINATE",
+    "cut_in_look": "INDETERMINATE",
+    "supervisor_killed_in_look": "INDETERMINATE",
+    "plan_gone": "INDETERMINATE",
+    "plan_cut": "INDETERMINATE",
+    "markup": "INDETERMINATE",
+    "counter_went_back": "PASS",
 }
 HANGS = ("hang", "hang_once", "hang_in_look")
 SITE = "system: fake\npartitions:\n" + "".join(
@@ -189,6 +199,15 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         ("killed_in_look", "the second look was ended by signal 9"),
         ("interrupted_in_look", "the second look was interrupted"),
         ("wrong_data_in_look", "g2:n1: GPU 2: wrong_data"),
+        ("replays_in_look", "GPU 2: 500 PCIe replays while it was measured"),
+        ("modelled_in_look", "the second look left a document that is modelled"),
+        ("aggressor_in_look", "the second look was measured beside an aggressor"),
+        ("other_node_in_look", "the second look was measured on another node, elsewhere"),
+        ("cut_in_look", "the second look left no document"),
+        ("supervisor_killed_in_look", "the second look was interrupted"),
+        ("plan_gone", "the second look was not made"),
+        ("plan_cut", "the second look was not made"),
+        ("markup", "(?<b>evil</b>?[31mxxx"),
     ],
 )  # fmt: skip
 def test_the_culprit_is_named(outcome: dict[str, Any], case: str, words: str) -> None:
@@ -250,3 +269,14 @@ def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
     assert done.returncode == supervise.EXIT_HANG
     assert [a["timed_out"] for a in account["attempts"]] == [True, True]
     assert done.stdout == ""
+
+
+def test_a_full_disk_ends_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nearfar.base.supervise", "--limit", "9", "--", "echo", "hello"]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 3
+    assert done.stderr == "nearfar: standard output cannot be written: No space left on device\n"

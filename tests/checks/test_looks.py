@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nearfar.base import CouldNotJudge
 from nearfar.base.files import CHECKOUT
 from nearfar.run import run_file
 from nearfar.verdict import LookPlan, look_plan, run_directory
@@ -109,10 +113,80 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert plan.seconds(10) == 2 * (5 + 60 + 20)
 
 
+def planned(folder: Path) -> LookPlan:
+    references = {NAME: Reference(55.5, -0.05, None, "GB/s", "tuned", "2026-11-20, n = 4")}
+    plan = LookPlan("host_device_check", NODE, references, "cells.txt", None, 60.0, 2.0)
+    plan.write(folder)
+    return plan
+
+
 @pytest.mark.parametrize("made", [[], [{"time": "2026-11-20T09:00:00Z", "seconds": 1.0, "problem": None}]])
 def test_looks_that_are_lacking_say_so(made: list[dict[str, Any]], tmp_path: Path) -> None:
+    plan = planned(tmp_path)
     look_plan.write_account(tmp_path, [NAME], made)
-    found = look_plan.later_looks(tmp_path, lambda _: [])
+    found = look_plan.later_looks(tmp_path, plan, None, lambda _: [])
     first = "the second look left no document" if made else "the second look was interrupted"
     assert [look.problem for look in found] == [first, "the third look was interrupted"]
-    assert look_plan.later_looks(tmp_path / "elsewhere", lambda _: []) == []
+
+
+@pytest.mark.parametrize(
+    "account",
+    [None, "", "[]", '{"figures": []', '{"figures": [1], "looks": []}', '{"figures": [], "looks": [{}]}', '{"figures": 3, "looks": 4}'],
+)  # fmt: skip
+def test_an_account_that_cannot_be_read_is_no_look(account: str | None, tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    if account is not None:
+        (tmp_path / look_plan.ACCOUNT).write_text(account)
+    found = look_plan.later_looks(tmp_path, plan, None, lambda _: [])
+    assert [look.problem for look in found] == ["the second look was not made", "the third look was not made"]
+    assert {name for look in found for name in look.asked} == {NAME}
+    assert look_plan.seconds(tmp_path) == 0.0
+
+
+def test_a_thousand_looks_are_two(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    look_plan.write_account(tmp_path, [NAME], 1000 * [{"time": "x", "seconds": 1.0, "problem": "did not end"}])
+    assert len(look_plan.later_looks(tmp_path, plan, None, lambda _: [])) == look_plan.LATER_LOOKS
+
+
+def test_a_stage_that_is_used_again_keeps_no_looks_of_before(tmp_path: Path) -> None:
+    for name in (look_plan.ACCOUNT, look_plan.look_file(1), look_plan.look_file(2)):
+        (tmp_path / name).write_text("{}")
+    planned(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {look_plan.PLAN}
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", "{}", '{"references": {"a": {"b": 1}}}', '{"references": 5}'])
+def test_a_plan_that_cannot_be_read_is_one_line(text: str | None, tmp_path: Path) -> None:
+    path = tmp_path / look_plan.PLAN
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(CouldNotJudge, match=r"look-plan\.json: .*; nothing is measured again$"):
+        look_plan.read(path)
+
+
+def test_a_job_without_its_plan_ends_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "nearfar.verdict.look_again", look_plan.PLAN, "--limit", "9", "--", "echo", "{}"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == "{}\n" and done.stderr.startswith("nearfar: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "case, word, words",
+    [
+        ("wrong_data_until_retried", "FAIL", "g2:n1: GPU 2: wrong_data, before it was run again"),
+        ("slow_then_crash", "FAIL", "3 looks: 1.38, 1.38, 1.38 GB/s, all beyond 3.37, before it was run again"),
+        ("busy_until_retried", "PASS", ""),
+        ("crash_until_retried", "PASS", ""),
+    ],
+)
+def test_what_a_retry_takes_back(case: str, word: str, words: str, tmp_path: Path) -> None:
+    folder = ran(tmp_path, case, "--max-retries=2") / "host_device_check"
+    judged = verdict(folder)
+    assert judged["verdict"] == word and words in "".join(judged["reasons"][:1])
+    report = json.loads((tmp_path / "run" / "reframe-report.json").read_text())
+    last = [case for case in report["runs"][-1]["testcases"] if case["name"] == "host_device_check"]
+    assert [case["result"] == "pass" for case in last] == [word == "PASS"]
+    assert (folder / "run-1" / "verdict.json").is_file()

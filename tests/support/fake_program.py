@@ -109,6 +109,34 @@ def busy(made: Document) -> None:
     made["machine"] = {"mean": {"others": 9.5, "own": 0.5}, "busiest": [stream]}
 
 
+def markup(made: Document) -> None:
+    """A busy machine whose busiest process chose its name."""
+    busy(made)
+    made["machine"]["busiest"][0]["command"] = "\n<b>evil</b>\x1b[31m" + 500 * "x"
+
+
+def counted(made: Document, before: int, after: int) -> None:
+    counter = {
+        "gpu": 2,
+        "pci": made["node"]["gpus"][2]["pci"],
+        "name": "pcie_replays",
+        "before": before,
+        "after": after,
+    }
+    made["machine"] = {"mean": {"others": 0.0, "own": 0.5}, "counters": [counter]}
+
+
+def counter_went_back(made: Document) -> None:
+    """Somebody reset a counter meanwhile."""
+    counted(made, 5_000_000, 3)
+
+
+def replays(made: Document) -> None:
+    """A slow path whose link repeats packets."""
+    rescale(find(made, "g2:n1"), BROKEN)
+    counted(made, 0, 500)
+
+
 BENDS: dict[str, Callable[[Document], Any]] = {
     "good": lambda made: None,
     "broken_path": lambda made: rescale(find(made, "g2:n1"), BROKEN),
@@ -131,6 +159,11 @@ BENDS: dict[str, Callable[[Document], Any]] = {
     "inverted": lambda made: find(made, "g2:n1")["flows"][0]["rate"].update(ci=[6.0, 5.5]),
     "thousandfold": lambda made: (rescale(find(made, "g2:n1"), 1000 * GOOD), find(made, "g2:n1")["flows"][0].pop("ceiling", None)),
     "empty": nothing,
+    "markup": markup,
+    "counter_went_back": counter_went_back,
+    "replays_in_look": replays,
+    "modelled_in_look": lambda made: made.update(kind="modelled"),
+    "aggressor_in_look": lambda made: made.update(aggressor=["n0:g0"]),
     "newer_schema": lambda made: made.update(schema="nearfar-measurement/9"),
 }  # fmt: skip
 
@@ -140,7 +173,7 @@ def in_look(case: str, run: int) -> str:
     if case == "slow_first":
         return "broken_path" if run == 1 else "good"
     if case == "slow_until_retried":
-        return "good" if "_retry" in Path.cwd().name else "broken_path"
+        case = "broken_path_until_retried"
     if case == "slow_repeat":
         first = Path("../first")
         if not first.exists():
@@ -148,6 +181,22 @@ def in_look(case: str, run: int) -> str:
         return "good" if first.read_text() == Path.cwd().name else "broken_path"
     if case == "wrong_data_in_look":
         return "broken_path" if run == 1 else "wrong_data"
+    if case in ("replays_in_look", "modelled_in_look", "aggressor_in_look"):
+        return "broken_path" if run == 1 else case
+    if case.endswith("_until_retried"):
+        return case.removesuffix("_until_retried") if "_retry" not in Path.cwd().name else "good"
+    if case == "slow_then_crash":
+        return "crash" if "_retry" in Path.cwd().name else "broken_path"
+    if case == "other_node_in_look" and run > 1:
+        os.environ["FAKE_HOST"] = "elsewhere"
+    if case == "plan_gone":
+        Path("look-plan.json").unlink(missing_ok=True)
+        return "broken_path"
+    if case == "plan_cut":
+        Path("look-plan.json").write_text('{"check": "host_device_check", "node"')
+        return "broken_path"
+    if case == "supervisor_killed_in_look" and run > 1:
+        os.kill(os.getppid(), signal.SIGKILL)
     if case == "hang_in_look" and run == 2:
         time.sleep(60)
     if case == "killed_in_look" and run > 1:
@@ -155,6 +204,8 @@ def in_look(case: str, run: int) -> str:
     if case == "interrupted_in_look" and run > 1:
         os.kill(os.getppid(), signal.SIGTERM)
         time.sleep(60)
+    if case == "cut_in_look":
+        return "broken_path"
     if case.endswith("_in_look"):
         return "good" if run == 3 else "broken_path"
     return case
@@ -181,9 +232,11 @@ def main() -> int:
     if case == "garbage":
         print("Hello")
         return 0
+    cut = case == "broken_path" and runs > 1 and os.environ.get("FAKE_CASE") == "cut_in_look"
     made = document(parse_lines(sys.argv[sys.argv.index("--cells") + 1]))
     BENDS.get(case, BENDS["good"])(made)
-    print(json.dumps(made), flush=True)
+    text = json.dumps(made)
+    print(text[: len(text) // 2] if cut else text, flush=True)
     if case == "crash_late":
         os.abort()
     return 3 if made["skipped"] else 1 if made["failed"] else 0

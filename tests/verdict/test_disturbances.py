@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from nearfar import measurement
-from nearfar.base import site_file
+from nearfar.base import NOT_JUDGED, CouldNotJudge, site_file
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_to_document
@@ -340,3 +340,24 @@ def test_replays_that_the_driver_counted_under_load_count_where_the_run_has_no_c
     assert judged(document([lone("n0:g0", 55.5)], gpus_under_load=under_load)).verdict == "DEGRADED"
     found = judged(document([lone("n0:g0", 55.5)], counted("pcie_replays", 3), gpus_under_load=under_load))
     assert [each.reason for each in found.findings] == ["GPU 0: 3 PCIe replays while it was measured"]
+
+
+def test_a_counter_that_went_back_is_said_and_judged_neither_way() -> None:
+    found = judged(document([lone("n0:g0", 55.5)], counted("pcie_replays", -5)))
+    assert found.verdict == "PASS"
+    (finding,) = found.findings
+    assert finding.verdict == NOT_JUDGED and "counter of PCIe replays went back" in finding.reason
+    assert judged(document([lone("n0:g0", 55.5)], counted("nvlink_crc_data_errors", -5))).findings == ()
+
+
+@pytest.mark.parametrize("load", [{"replays": -5}, {"uncorrected_errors": -3}])
+def test_fewer_errors_than_none_are_no_document(load: dict[str, int]) -> None:
+    with pytest.raises(CouldNotJudge, match="less than the minimum of 0"):
+        document([lone("n0:g0", 55.5)], gpus_under_load=[{"index": 0, **load}])
+
+
+def test_whoever_names_a_process_does_not_write_the_reason() -> None:
+    named = {"pid": 7, "command": "\n<b>\x1b[31m" + 200 * "x", "user": "a\rb", "cpus": 9.5}
+    found = judged(document([lone("n0:g0", 20.0)], {"mean": {"others": 9.5, "own": 0.5}, "busiest": [named]}))
+    assert found.verdict == "INDETERMINATE"
+    assert found.reasons[0].isprintable() and len(found.reasons[0]) < 400 and "of a?b 9.5" in found.reasons[0]

@@ -96,6 +96,7 @@ def test_other_rows_keep_their_one_bound(tmp_path: Path, about: str) -> None:
     "degraded, words",
     [
         ("-0.3", "near.h2d: degraded: -0.3 is outside of the row's own bound -0.2, beyond which it is FAIL"),
+        (".nan", "near.h2d: degraded: nan is no finite number"),
         ("0.1", "near.h2d: degraded: 0.1 needs the upper bound that it is inside of, and the row has none"),
         ("few", "is not of type 'number'|expected a number"),
     ],

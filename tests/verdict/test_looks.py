@@ -127,3 +127,47 @@ def test_an_early_verdict_without_looks_counts_as_one() -> None:
     assert said(31.0, [], earlier).verdict == "FAIL"
     assert said(55.0, [], earlier).verdict == "INDETERMINATE"
     assert said(55.0, [], replace(earlier, metrics=())).verdict == "PASS"
+
+
+def test_a_figure_that_failed_and_is_not_there_any_more_still_fails() -> None:
+    earlier = said(31.2, later(31.0, 31.1))
+    found = judge(None, {}, subject=SUBJECT, earlier=earlier)
+    assert found.verdict == "FAIL" and found.reasons[0].endswith("before it was run again") and needs_sanity(found)
+    again = judge(None, {}, subject=SUBJECT, earlier=found)
+    assert again.reasons == found.reasons
+
+
+def disturbed(first: float, *again: float) -> Verdict:
+    """The verdict on looks that were all made beside others."""
+    busy = {"mean": {"others": 90.0, "own": 0.5}}
+    looks = [
+        LaterLook(frozenset([name()]), SUBJECT.time, document({"n0:g0": value}, machine=busy), figures(value))
+        for value in again
+    ]
+    found = judge(
+        document({"n0:g0": first}, machine=busy), {name(): REFERENCE}, subject=SUBJECT, metrics=list(figures(first).values()),
+        later=looks,
+    )  # fmt: skip
+    assert (found.verdict, found.metrics[0].disturbance) == ("INDETERMINATE", "cpus")
+    return found
+
+
+def test_looks_that_others_disturbed_do_not_count_when_it_is_run_again() -> None:
+    earlier = disturbed(31.2, 31.0, 31.1)
+    assert said(55.0, [], earlier).verdict == "PASS"
+    assert said(31.2, later(31.0, 31.1), earlier).verdict == "FAIL"
+    assert said(31.2, later(55.0, 55.1), earlier).verdict == "DEGRADED"
+
+
+def test_what_passes_most_times_has_the_value_of_such_a_look_whichever_run_made_it() -> None:
+    found = said(31.0, later(None, None), disturbed(31.2, 55.0, 55.1))
+    assert (found.verdict, found.metrics[0].value) == ("DEGRADED", 55.0)
+    assert not needs_sanity(found) and "6 looks" in found.reasons[0]
+
+
+@pytest.mark.parametrize("count, word", [(500, "FAIL"), (3, "DEGRADED")])
+def test_errors_that_a_later_look_counted_count(count: int, word: str) -> None:
+    counter = {"gpu": 0, "pci": NODE.gpus[0].pci, "name": "pcie_replays", "before": 0, "after": count}
+    machine = {"mean": {"others": 0.0, "own": 0.5}, "counters": [counter]}
+    found = said(31.2, later(55.0, 55.0, machine=machine))
+    assert (found.verdict, len(found.findings)) == (word, 1) and f"{count} PCIe replays" in " ".join(found.reasons)

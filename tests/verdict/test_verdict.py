@@ -472,3 +472,17 @@ def test_a_sample_or_two_that_did_not_settle_fail_nobody(samples: int, word: str
     raw["results"][1]["flows"][0]["rate"] = rate(20.0, n=samples)
     found = judged(measurement.document.from_raw(raw))
     assert [m["verdict"] for m in found["metrics"] if m["subject"] == "n0:g1" and m["unit"] == "GB/s"] == [word]
+
+
+def test_an_acceptance_without_references_says_what_to_do() -> None:
+    doc = document({"n0:g0": 55.5, "g0:n0": 55.4})
+    metrics = measurement.metrics(doc, NODE)
+    by_siblings = Reference(55.5, None, None, "GB/s", "siblings", "like it", degraded_below=50.0, accepts=False)
+    for references in ({}, {each.name: by_siblings for each in metrics}):
+        found = judge(doc, references, subject=SUBJECT, metrics=metrics, acceptance=True)
+        assert found["verdict"] == "INDETERMINATE"
+        words = f"2 figures have no reference that can accept them: nearfar tune --system {SUBJECT.system} makes them from healthy runs"
+        assert found["reasons"][0] == words and len(found["reasons"]) == 3
+    tuned = Reference(55.5, -0.1, None, "GB/s", "tuned", "n = 4")
+    found = judge(doc, {each.name: tuned for each in metrics}, subject=SUBJECT, metrics=metrics, acceptance=True)
+    assert (found["verdict"], found["findings"]) == ("PASS", [])

@@ -3,6 +3,7 @@ files that know only one (docs/guide/tuning.md)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,8 @@ def misplaced(row: ReferenceRow) -> str | None:
     bound, side = (row.upper, "upper") if row.degraded_above else (row.lower, "lower")
     if bound is None:
         return f"degraded: {degraded:g} needs the {side} bound that it is inside of, and the row has none"
+    if not math.isfinite(degraded):
+        return f"degraded: {degraded} is no finite number; -0.02 is 2 % below the value"
     if abs(degraded) > abs(bound):
         return f"degraded: {degraded:g} is outside of the row's own bound {bound:g}, beyond which it is FAIL; swap them"
     return None
