@@ -122,7 +122,8 @@ def trial(host: str, n: int, fault: str, nights: int, seed: int) -> Counter[str]
 def line(n: int, fault: str, counts: Counter[str]) -> str:
     """A row of the table."""
     nights = counts.total()
-    shown = [f"{100 * counts[each] / nights:.4g} (≤ {100 * wilson(counts[each], nights)[1]:.2g})" for each in WORDS]
+    most = [100 * wilson(counts[each], nights)[1] for each in WORDS]
+    shown = [f"{100 * counts[each] / nights:.3g} (≤ {at:.{0 if at > 10 else 2}f})" for each, at in zip(WORDS, most)]
     return f"| {fault} | {n} | {nights} | {' | '.join(shown)} |"
 
 
