@@ -1,0 +1,64 @@
+"""Faults of simulated nodes through the tune and the judge: a few draws of what ``benchmarks/judged_faults.py`` counts."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from benchmarks import judged_faults
+from benchmarks.simulated_nights import CHECKS, FAULTS, Night, levels
+from nearfar import measurement
+from nearfar.verdict.references import ReferenceFile
+
+NIGHTS = 5
+ALWAYS = ("NVLink lane", "half of PCIe", "memory channel")
+
+
+@cache
+def references(n: int, host: str) -> ReferenceFile:
+    return judged_faults.tuned(n, host, random.Random(n))
+
+
+def words(n: int, host: str, fault: str) -> list[str]:
+    source = random.Random(f"{n} {host} {fault}")
+    nights = (Night(levels(source), host, source, FAULTS[fault]) for _ in range(NIGHTS))
+    return [judged_faults.word(night, references(n, host)) for night in nights]
+
+
+@pytest.mark.parametrize("host", judged_faults.HOSTS)
+@pytest.mark.parametrize("fault", ALWAYS)
+def test_by_references_from_many_nodes_what_is_always_there_is_a_fail(fault: str, host: str) -> None:
+    assert words(100, host, fault) == ["FAIL"] * NIGHTS
+
+
+@pytest.mark.parametrize(
+    "fault, word", [("NVLink lane", "DEGRADED"), ("half of PCIe", "FAIL"), ("memory channel", "DEGRADED")]
+)
+def test_by_references_from_few_nodes_only_half_of_a_link_is(fault: str, word: str) -> None:
+    assert words(3, "own", fault) == [word] * NIGHTS
+
+
+@pytest.mark.parametrize("n", [3, 100])
+def test_a_copy_engine_that_is_a_little_slow_is_found(n: int) -> None:
+    assert words(n, "own", "copy engine -3 %").count("PASS") <= 1
+
+
+@pytest.mark.parametrize("n", [3, 100])
+@pytest.mark.parametrize("host", judged_faults.HOSTS)
+def test_healthy_nodes_do_not_fail(n: int, host: str) -> None:
+    assert "FAIL" not in words(n, host, "healthy")
+
+
+def test_what_comes_and_goes_is_seldom_a_fail_and_mostly_found() -> None:
+    found = words(3, "own", "-5.6 % in half of the visits")
+    assert "FAIL" not in found and found.count("DEGRADED") > NIGHTS / 2
+
+
+def test_the_documents_are_documents() -> None:
+    source = random.Random(1)
+    night = Night(levels(source), "own", source)
+    for check in CHECKS:
+        made = night.document(check)
+        assert measurement.from_raw(made.raw, made.source) == made
