@@ -72,7 +72,7 @@ def judge(
     ``host``: ``own``, or ``shared`` with others that the node cannot see.
     ``later``: what was measured again in the same case; ``earlier``: the verdict of the same case before it was run again.
     """
-    past = past or {}
+    past = _comparable(past or {}, metrics, host)
     missing = missing_subjects(document, asked, quantities)
     raw = {} if document is None else document.raw
     found = [
@@ -111,6 +111,14 @@ def judge(
         measurement=None if document is None else document_facts.info(raw),
         references=tuple(files), software=document_facts.software(raw),
     )  # fmt: skip
+
+
+def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host: str) -> Mapping[str, Baseline]:
+    """The past of figures that this host lets compare: on a shared one what one of several flows at once gets is the moment's."""
+    if host != "shared":
+        return past
+    shares = {m.name for m in metrics if not isinstance(m, SubjectMetric) and m.flow is not None and not m.cell.lone}
+    return {name: before for name, before in past.items() if name not in shares}
 
 
 def needs_sanity(verdict: Verdict) -> bool:

@@ -14,7 +14,7 @@ from nearfar.base import NOT_JUDGED, CouldNotJudge, site_file
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_to_document
-from nearfar.verdict import CaseInfo, Verdict, disturbances, judge, verdict_file
+from nearfar.verdict import Baseline, CaseInfo, Verdict, disturbances, judge, verdict_file
 from nearfar.verdict.references import Reference
 
 CPUS = tuple(range(32))
@@ -304,6 +304,15 @@ def test_a_run_where_nothing_settled_has_one_reason() -> None:
     assert found.verdict == "INDETERMINATE"
     assert len(found.reasons) == 1
     assert found.reasons[0].startswith("none of the 2 figures settled")
+
+
+@pytest.mark.parametrize("host, expected", [("own", "DEGRADED"), ("shared", "not judged")])
+def test_what_one_of_several_flows_gets_on_a_shared_host_is_the_moments(host: str, expected: str) -> None:
+    doc = document([together("n0:g0+g0:n0", [36.0, 62.0])])
+    (share,) = [m for m in measurement.metrics(doc) if str(m.flow) == "n0:g0"]
+    past = {share.name: Baseline((52.0, 51.8, 51.9, 52.1, 51.7, 52.0), "2026-11-01")}
+    found = judged(doc, past=past, host=host)
+    assert next(m.verdict for m in found.metrics if m.name == share.name) == expected
 
 
 # -- error counters ----------------------------------------------------------------------------------------------------
