@@ -34,7 +34,7 @@ struct NvmlGpu {
     std::optional<std::uint64_t> memory;
     std::optional<bool> mig;
     std::optional<bool> ecc;
-    std::optional<bool> c2c;           // the host is reached over NVLink-C2C
+    std::optional<bool> c2c;            // the host is reached over NVLink-C2C
     std::vector<GpuProcess> processes;  // that hold a compute context now, the Multi-Process Service's server left out
     std::optional<bool> confidential;   // confidential computing is on
 };
