@@ -36,7 +36,7 @@ _SAME_SOFTWARE = ("driver", "cuda", "mps", "mpi")
 #: What tells which values a figure cannot have, beside its metric and unit.
 _KIND = ("quantity", "cell", "flow", "class", "ceiling")
 _COLUMNS = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, *_KIND, "gpus", "gpu_uuid", "gpu_serial", "value", "verdict", "converged",
-            "verified", "throttled")  # fmt: skip
+            "verified", "throttled", "disturbance")  # fmt: skip
 
 
 class OwnPast:
@@ -105,6 +105,7 @@ class OwnPast:
             pl.col("verdict").is_in(["PASS", NOT_JUDGED]),
             pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True),
             ~pl.col("throttled").fill_null(False),
+            pl.col("disturbance").is_null(),
             pl.col("value").is_finite(),
         )
         # A judge of an earlier version passed what cannot be.

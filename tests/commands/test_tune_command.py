@@ -150,7 +150,10 @@ def test_provisional_is_said_wherever_the_reference_is_used(world: World) -> Non
     )
     assert (judged["verdict"], between["verdict"]) == ("FAIL", "DEGRADED")
     failed = next(m for m in judged["metrics"] if m["name"] == "sole.n0_g0")
-    assert "at least 54.5 GB/s (tuned: 55.6 GB/s; tuned 2026-11-03, n = 10, provisional); below 48.2 GB/s it is" in failed["reason"]
+    assert (
+        "at least 54.5 GB/s (tuned: 55.6 GB/s; tuned 2026-11-03, n = 10, provisional); below 48.2 GB/s it is"
+        in failed["reason"]
+    )
     page = report.build(run).read_text()
     assert "provisional" in page and "DEGRADED below 54.5" in page
     assert "tuned, provisional" in report.summary(

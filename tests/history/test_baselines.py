@@ -162,10 +162,16 @@ def test_what_was_no_healthy_figure_is_no_past(tmp_path: Path) -> None:
     def hot(raw: dict[str, Any]) -> None:
         raw["gpus_under_load"] = [{"index": 2, "throttle": ["hw_thermal"]}]
 
+    def busy(raw: dict[str, Any]) -> None:
+        raw["machine"] = {"mean": {"others": 30.0, "own": 0.5}}
+
     kept = tmp_path / "history"
     history.record(nightly.run(tmp_path / "reports", {"gpu001": 0.3}, "2026-11-10"), kept)  # fails
     history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-11", change=unverified), kept)
     history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-12", change=hot), kept)
+    history.record(
+        nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-12", change=busy, at="04:00:00"), kept
+    )  # passes
     history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-13"), kept)
     history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-06-01"), kept)  # long ago
     assert (past_of(kept)[FIGURE].since, len(past_of(kept)[FIGURE].values)) == ("2026-11-13", 1)
