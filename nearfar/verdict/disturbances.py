@@ -10,6 +10,7 @@ from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
+from .plausibility import counted
 from .verdict_types import JudgedMetric
 
 #: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.
@@ -72,12 +73,12 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
 def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     """The figures' verdicts with their reasons, those of one disturbance as one, and of a run where nothing settled as one."""
     one_by_one, said = [], []
-    explained = [entry for entry in judged if entry.disturbance and entry.verdict == "INDETERMINATE"]
+    explained = [entry for entry in judged if _is_explained(entry)]
     for kind in dict.fromkeys(entry.disturbance for entry in explained):
         group = [entry for entry in explained if entry.disturbance == kind]
-        more = f" (and {_count(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
+        more = f" (and {counted(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
         said.append(("INDETERMINATE", f"{group[0].reason}{more}"))
-    rest = [entry for entry in judged if entry not in explained]
+    rest = [entry for entry in judged if not _is_explained(entry)]
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
@@ -157,6 +158,10 @@ def _too_good(entry: JudgedMetric) -> bool:
     if entry.unit in ("us", "ns", "ms", "s"):
         return reference.lowest is not None and entry.value < reference.lowest
     return reference.highest is not None and entry.value > reference.highest
+
+
+def _is_explained(entry: JudgedMetric) -> bool:
+    return bool(entry.disturbance) and entry.verdict == "INDETERMINATE"
 
 
 def _unsettled(entry: JudgedMetric) -> bool:
@@ -285,7 +290,3 @@ def _link_groups(node: Node) -> dict[int, frozenset[int]]:
         gpu.index: frozenset(o.index for o in node.gpus if o is gpu or not set(o.uplinks).isdisjoint(gpu.uplinks))
         for gpu in node.gpus
     }
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -155,5 +155,4 @@ def bound_words(reference: Reference, below: bool) -> str:
     bound = reference.lowest if below else reference.highest
     least = "at least" if below else "at most"
     amount = "" if bound is None else f"{least} {with_unit(bound, reference.unit)} "
-    stale = "" if not reference.stale else ", stale"
-    return f"{amount}({reference.origin}{stale}: {with_unit(reference.value, reference.unit)}; {reference.note})"
+    return f"{amount}({reference.origin_words})"

@@ -12,7 +12,7 @@ VisitsFor visits_for(const Cell& cell, const Policy& policy) {
     if (!policy.sizes.empty()) return {std::min(2, most), std::min(2, most), 0.01};
     if (is_shared_by_tasks(cell)) return {least, least, 0.01};
     if (std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.stays_on_gpus() && !flow.staged; }))
-        return {std::min(least, 2), least + 2, cell.flows.size() > 1 ? 0.01 : 0.003};
+        return {std::min(least, 2), std::min(least + 2, most), cell.flows.size() > 1 ? 0.01 : 0.003};
     const bool by_cores = std::any_of(cell.flows.begin(), cell.flows.end(),
                                       [](const Flow& flow) { return flow.is_stream_flow() || flow.staged || flow.pageable; });
     if (cell.flows.size() > 1 || by_cores) return {least, std::min(least + 2, most), 0.01};

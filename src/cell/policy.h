@@ -42,8 +42,8 @@ struct Policy {
     double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
 };
 
-// Lone copies until three visits agree, on GPUs alone, where nobody disturbs them, until two do. What flows that compete, or cores, reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies
-// once by each CPU that is tried. Sizes are many: twice.
+// Lone copies until three visits agree; on GPUs alone, where nobody disturbs them, until two do. What flows that compete, or cores,
+// reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies once by each CPU that is tried. Sizes are many: twice.
 VisitsFor visits_for(const Cell& cell, const Policy& policy);
 
 }  // namespace nearfar

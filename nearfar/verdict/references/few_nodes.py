@@ -64,6 +64,4 @@ def _of_one_bound(reference: Reference, tuned: Mapping[str, Any]) -> Reference:
 def _worded(reference: Reference) -> Reference:
     ends = (("at least", reference.degraded_below), ("at most", reference.degraded_above))
     bounds = " and ".join(f"{word} {with_unit(end, reference.unit)}" for word, end in ends if end is not None)
-    stale = ", stale" if reference.stale else ""
-    origin = f"{reference.origin}{stale}: {with_unit(reference.value, reference.unit)}; {reference.note}"
-    return replace(reference, degraded_words=f"{bounds} ({origin})" if bounds else "")
+    return replace(reference, degraded_words=f"{bounds} ({reference.origin_words})" if bounds else "")

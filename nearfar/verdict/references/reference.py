@@ -41,6 +41,12 @@ class Reference:
         return all(bound is None for bound in bounds)
 
     @property
+    def origin_words(self) -> str:
+        """``tuned, stale: 55.5 GB/s; tuned 2026-11-20, n = 12``."""
+        stale = ", stale" if self.stale else ""
+        return f"{self.origin}{stale}: {with_unit(self.value, self.unit)}; {self.note}"
+
+    @property
     def highest(self) -> float | None:
         """The greatest good value."""
         return None if self.upper is None else self.value * (1 + self.upper)
