@@ -14,6 +14,7 @@ from . import (
     bounds,
     contradictions,
     drain_policies,
+    gpu_models,
     line_rates,
     node_types,
     partitions,
@@ -50,11 +51,11 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
     reading = SiteContents(directories)
     for kind in SCHEMAS:
         reading.add(kind)
-    checks = known_checks()
+    checks, today = known_checks(), today or datetime.date.today()
     found = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
         *(each for read in reading.systems.values() for each in drain_policies.complaints(read, checks)),
-        *of_references(reading, checks, today or datetime.date.today()), *templates.complaints(directories),
+        *of_references(reading, checks, today), *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *unread_files.complaints(directories, (*SCHEMAS, "templates")),
     ]  # fmt: skip
     return LintResult(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))

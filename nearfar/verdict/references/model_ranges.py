@@ -101,6 +101,11 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
     return link, most * many, f"{'' if many == 1 else '2 × '}{link_limits.link_text(known)}"
 
 
+def carries(file: SiteFile, row: str) -> float:
+    """What the links of a row carry of payload, GB/s. ``file`` is one that ``in_file`` reads."""
+    return _limit(file, row, ())[1]
+
+
 def find(
     ranges: ModelRanges, model: str | None, rows: Sequence[str], link: Link | None
 ) -> tuple[list[HealthyRange], float] | None:
