@@ -1,0 +1,160 @@
+"""Figures, changes and sides in words that terminals and pages share."""
+
+from __future__ import annotations
+
+from nearfar import cells
+from nearfar.base import minute_text, utc_time
+from nearfar.report import title
+from nearfar.report.figures import number, percent, plural
+from nearfar.verdict import JudgedMetric
+
+from .changes import FigureChange, SideValue
+from .comparison import RunComparison
+from .sides import Side
+from .spreads import ASSUMED, WEIGHT, WORDS
+
+_DIRECTIONS = {"h2d": "H2D", "d2h": "D2H", "p2p": "GPU to GPU", "d2d": "within the GPU"}
+_DERIVED = {
+    "latency_copy": "copy latency", "latency_chase": "latency of loads", "latency_launch": "launch latency",
+    "over_near": "over near", "half_bandwidth": "size of half the rate", "task_over_fair": "task over its fair share",
+}  # fmt: skip
+
+
+def figure(metric: JudgedMetric) -> str:
+    """A figure's name to a reader: ``H2D n0→g0``, ``sum of n0→g0 + g0→n0``, ``copy latency n0→g0``."""
+    cell = metric.cell
+    if cell is None:
+        return metric.name if metric.subject in metric.name else f"{metric.subject} {metric.question or metric.name}"
+    pretty = cells.pretty(cell)
+    if metric.derived:
+        flow = f" ({cells.pretty(metric.flow)})" if metric.flow is not None and not cell.lone else ""
+        return f"{_DERIVED.get(metric.derived, metric.derived.replace('_', ' '))} {pretty}{flow}"
+    if metric.flow is not None and not cell.lone:
+        others = [cells.pretty(flow) for flow in cell.flows if flow != metric.flow]
+        return f"share of {cells.pretty(metric.flow)} beside {' + '.join(others)}"
+    if not cell.lone:
+        return f"sum of {pretty}"
+    direction = cell.flows[0].direction
+    return f"{_DIRECTIONS.get(direction, direction)} {pretty}"
+
+
+def of_nodes(change: FigureChange) -> str:
+    """Which node a change is of: ``gpu001``, ``gpu001 → gpu002``, ``43 nodes together``."""
+    if change.across:
+        return f"{len(change.nodes)} nodes together"
+    before, after = change.nodes[0]
+    return before if before == after else f"{before} → {after}"
+
+
+def name(change: FigureChange, several: bool) -> str:
+    """The figure, with its node where there are several."""
+    return figure(change.metric) + (f" on {of_nodes(change)}" if several else "")
+
+
+def value(side: SideValue, unit: str) -> str:
+    """``55.5``, to the hundredth where that shows a change of a per mille."""
+    return f"{side.value:.2f}" if side.value < 1000 and unit != "B" else number(side.value, unit)
+
+
+def part(value: float) -> str:
+    """``−4.1 %``."""
+    return percent(value)
+
+
+def interval(change: FigureChange) -> str:
+    """``−4.6 to −3.6 %``."""
+    low, high = change.interval
+    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+
+
+def answer(found: RunComparison) -> str:
+    """The comparison in one line."""
+    tested = plural(len(found.tested), "figure")
+    worse = [change for change in found.significant if change.worse]
+    better = [change for change in found.significant if not change.worse]
+    several = len(found.nodes) > 1
+    if not found.tested:
+        return (
+            f"nothing can be told: none of {plural(len(found.doubtful), 'figure')} is without doubt ({doubts(found)})"
+        )
+    if not worse and not better:
+        return f"no change that is more than chance in {tested}"
+    said: list[str] = []
+    for label, each in (("worse", worse), ("better", better)):
+        if each:
+            most = max(each, key=lambda change: abs(change.change))
+            of = tested if not said else str(len(found.tested))
+            rank = "" if len(each) == 1 else ", the most"
+            said.append(f"{label}: {len(each)} of {of}{rank} {name(most, several)} {part(most.change)}")
+    return "; ".join(said).replace(f"of {tested} ", f"of {tested}, ")
+
+
+def against(found: RunComparison, at_most: float) -> str:
+    """What is worse by more than the bound, in one line."""
+    beyond = found.beyond(at_most)
+    bound = f"{at_most * 100:g} %"
+    return (
+        f"worse by more than {bound}: {plural(len(beyond), 'figure')}"
+        if beyond
+        else f"nothing is worse by more than {bound}"
+    )
+
+
+def doubts(found: RunComparison) -> str:
+    """Why figures could not be told, with counts: ``disturbed by others 12, not converged 3``."""
+    counts: dict[str, int] = {}
+    for change in found.doubtful:
+        for words in change.doubts:
+            counts[words] = counts.get(words, 0) + 1
+    return ", ".join(f"{words} {count}" for words, count in sorted(counts.items(), key=lambda each: -each[1]))
+
+
+def seen_from(found: RunComparison) -> str:
+    """From which change on a figure would have been found, by kind: ``copies alone 1.7 %, host memory 18 %``."""
+    kinds: dict[str, list[float]] = {}
+    for change in found.tested:
+        if change.seen_from is not None and not change.across:
+            kinds.setdefault(change.kind, []).append(change.seen_from)
+    middles = {kind: sorted(values)[len(values) // 2] * 100 for kind, values in kinds.items()}
+    return ", ".join(f"{WORDS[kind]} {value:.{0 if value >= 10 else 1}f} %" for kind, value in middles.items())
+
+
+def side(one: Side) -> str:
+    """``5 runs of vm, 2026-11-22 20:21 to 20:23``."""
+    times = sorted({str(run.raw["started"]) for run in one.runs if run.raw.get("started")})
+    first, last = (_minute(time) for time in (times[0], times[-1])) if times else ("time unknown", "time unknown")
+    if first[:11] == last[:11]:
+        last = last[11:] if last != first else first
+    names = [node.name for node in one.nodes]
+    nodes = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"{plural(len(one.runs), 'run')} of {nodes}, {first}{f' to {last}' if last != first else ''} UTC"
+
+
+def _minute(text: str) -> str:
+    try:
+        return minute_text(utc_time(text))
+    except ValueError:
+        return text
+
+
+def heading(check: str) -> str:
+    """``Host ↔ GPU (host_device_check)``."""
+    return f"{title(check)} ({check})"
+
+
+def mark(change: FigureChange) -> str:
+    """What is to be known of a row: ``worse``, ``better``, why it cannot tell, or nothing."""
+    if change.significant:
+        return "worse" if change.worse else "better"
+    if not change.counted:
+        return "not counted"
+    return change.doubts[0] if change.doubts else ""
+
+
+def assumption(found: RunComparison) -> str:
+    """How much figures were assumed to differ from run to run."""
+    kinds = list(dict.fromkeys(change.kind for change in found.tested if not change.across))
+    said = ", ".join(f"{WORDS[kind]} {ASSUMED[kind] * 100:g} %" for kind in kinds)
+    runs = min(len(found.before.runs), len(found.after.runs))
+    how = "assumed" if runs == 1 else f"assumed, as {WEIGHT} runs' worth beside the spread of these runs"
+    return f"spread from run to run (standard deviation), {how}: {said}" if said else ""
