@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar import compare
-from nearfar.base import EXIT_FAILED, EXIT_GOOD, NearfarError
+from nearfar.base import EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
 
 from .run_names import run_directories
 
@@ -52,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
     """Compare, show, and say by the exit code whether it is worse than allowed."""
     before, after = _sides(args)
     found = compare.compare(before, after)
+    if args.page is not None:
+        write_atomically(args.page, compare.page.render(found, args.at_most), "name another file with --page")
     print(compare.document.text(found, args.at_most) if args.json else compare.text(found, args.all, args.at_most))
     return EXIT_FAILED if args.at_most is not None and found.beyond(args.at_most) else EXIT_GOOD
 

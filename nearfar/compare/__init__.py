@@ -3,12 +3,12 @@
 Gives ``compare`` (run directories → ``RunComparison``), and the comparison as text, JSON document and page. Reads what the judge left;
 nothing here measures or judges again. The statistics are in docs/method/comparing.md.
 
-Needs: base, topology, cells, measurement, verdict, report, report.figures.
+Needs: base, topology, cells, measurement, verdict, report, report.charts, report.figures, report.sections.
 """
 
 from __future__ import annotations
 
-from . import document, terminal
+from . import document, page, terminal
 from .changes import FigureChange
 from .comparison import OnlyOne, RunComparison, compare
 from .settings import ChangedSetting
@@ -20,6 +20,7 @@ __all__ = [
     "RunComparison",
     "compare",
     "document",
+    "page",
     "text",
 ]
 
