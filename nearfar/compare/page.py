@@ -8,7 +8,7 @@ import nearfar
 from nearfar.base import second_text
 from nearfar.report import rendered
 from nearfar.report.figures import plural, unit_words
-from nearfar.report.sections.provenance import command
+from nearfar.report.sections import provenance
 
 from . import settings, words
 from .changes import BUDGET, FigureChange
@@ -29,7 +29,7 @@ def render(found: RunComparison, at_most: float | None) -> str:
         "worse_than_allowed": at_most is not None and bool(found.beyond(at_most)),
         "drawing": chart(drawn, several, at_most) if (drawn := _drawn(found)) else "",
         "checks": list(dict.fromkeys(change.check for change in found.changes)), "stamps": _stamps(found),
-        "commands": {"before": _commands(found.before), "after": _commands(found.after)}, "command": command,
+        "commands": {"before": _commands(found.before), "after": _commands(found.after)}, "command": provenance.command,
         "budget": BUDGET, "plural": plural, "unit_words": unit_words, "version": nearfar.__version__, "made": second_text(),
     })  # fmt: skip
 
@@ -46,18 +46,18 @@ def _stamps(found: RunComparison) -> list[tuple[str, str, str, str, str]]:
         sides = [found.before.node(before), found.after.node(after)]
         first, second = ({} if side is None else settings.stamps(side) for side in sides)
         for part, what in {**first, **second}:
-            values = (", then ".join(each.get((part, what), ())) or "not said" for each in (first, second))
-            rows.append((after, part, what, *values))
+            one, other = (", then ".join(each.get((part, what), ())) or "not said" for each in (first, second))
+            rows.append((after, part, what, one, other))
     return rows
 
 
 def _commands(side: Side) -> list[tuple[str, str, str]]:
     """Check, program with its version, and command, of each check of the side's first run."""
-    rows = {}
+    rows: dict[str, tuple[str, str, str]] = {}
     for node in side.nodes:
         for check in node.checks:
             program = (check.document or {}).get("program") or {}
             if program.get("command"):
                 name = " ".join(str(program[key]) for key in ("name", "version") if program.get(key))
-                rows.setdefault(check.name, (check.name, name, command(program["command"])))
+                rows.setdefault(check.name, (check.name, name, provenance.command(program["command"])))
     return list(rows.values())
