@@ -8,7 +8,7 @@ Needs: base, topology, cells, measurement, verdict, report, report.charts, repor
 
 from __future__ import annotations
 
-from . import document, page, terminal
+from . import changes, document, page, sides, spreads, terminal
 from .changes import FigureChange
 from .comparison import OnlyOne, RunComparison, compare
 from .settings import ChangedSetting
@@ -18,9 +18,12 @@ __all__ = [
     "FigureChange",
     "OnlyOne",
     "RunComparison",
+    "changes",
     "compare",
     "document",
     "page",
+    "sides",
+    "spreads",
     "text",
 ]
 

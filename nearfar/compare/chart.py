@@ -49,7 +49,7 @@ def chart(changes: Sequence[FigureChange], several: bool, at_most: float | None)
         y = TOP + ROW * row + ROW / 2
         low, high = map(at, change.interval)
         kind = words.mark(change) if change.significant else "chance"
-        name = words.name(change, several)
+        name = words.where(change, several)
         short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
         root.append(text(_NAMES, y + 4, short, "name", "end"))
         root.append(element("line", x1=low, x2=high, y1=y, y2=y, class_=f"interval {kind}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 #: The continued fraction ends when a step changes it by less.
 _EXACT = 1e-12
@@ -16,6 +17,7 @@ def two_sided(t: float, freedom: float) -> float:
     return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 
+@lru_cache(maxsize=1024)
 def quantile(chance: float, freedom: float) -> float:
     """The value that Student's t is beyond, to either side, with ``chance`` (above 0, below 1)."""
     low, high = 0.0, 1.0

@@ -73,7 +73,7 @@ def _counts(found: RunComparison) -> list[str]:
     tested, significant = found.tested, found.significant
     worse = sum(change.worse for change in significant)
     said = [
-        f"{plural(len(tested), 'figure')} compared: {worse} worse, {len(significant) - worse} better, "
+        f"{plural(len(tested), 'figure')} compared: {worse} slower, {len(significant) - worse} faster, "
         f"{len(tested) - len(significant)} within chance (Holm, {BUDGET * 100:.0f} % for all together)"
     ]
     if found.doubtful:

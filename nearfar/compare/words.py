@@ -8,7 +8,7 @@ from nearfar.report import title
 from nearfar.report.figures import number, percent, plural
 from nearfar.verdict import JudgedMetric
 
-from .changes import FigureChange, SideValue
+from .changes import SETTLED_BY_RUNS, FigureChange, SideValue
 from .comparison import RunComparison
 from .sides import Side
 from .spreads import ASSUMED, WEIGHT, WORDS
@@ -74,30 +74,31 @@ def answer(found: RunComparison) -> str:
     better = [change for change in found.significant if not change.worse]
     several = len(found.nodes) > 1
     if not found.tested:
-        return (
-            f"nothing can be told: none of {plural(len(found.doubtful), 'figure')} is without doubt ({doubts(found)})"
+        count = plural(len(found.doubtful), "figure")
+        why = (
+            f"none of {count} is without doubt ({doubts(found)})"
+            if found.doubtful
+            else "only ratios and shares are on both sides"
         )
+        return f"nothing can be told: {why}"
     if not worse and not better:
         return f"no change that is more than chance in {tested}"
     said: list[str] = []
-    for label, each in (("worse", worse), ("better", better)):
+    for label, each in (("slower", worse), ("faster", better)):
         if each:
             most = max(each, key=lambda change: abs(change.change))
-            of = tested if not said else str(len(found.tested))
-            rank = "" if len(each) == 1 else ", the most"
-            said.append(f"{label}: {len(each)} of {of}{rank} {name(most, several)} {part(most.change)}")
-    return "; ".join(said).replace(f"of {tested} ", f"of {tested}, ")
+            of = str(len(found.tested)) if said else tested
+            up_to = "up to " if len(each) > 1 else ""
+            said.append(f"{label}: {len(each)} of {of}, {up_to}{part(most.change)} ({where(most, several)})")
+    return "; ".join(said)
 
 
 def against(found: RunComparison, at_most: float) -> str:
     """What is worse by more than the bound, in one line."""
     beyond = found.beyond(at_most)
     bound = f"{at_most * 100:g} %"
-    return (
-        f"worse by more than {bound}: {plural(len(beyond), 'figure')}"
-        if beyond
-        else f"nothing is worse by more than {bound}"
-    )
+    count = plural(len(beyond), "figure")
+    return f"slower by more than {bound}: {count}" if beyond else f"nothing is slower by more than {bound}"
 
 
 def doubts(found: RunComparison) -> str:
@@ -106,7 +107,9 @@ def doubts(found: RunComparison) -> str:
     for change in found.doubtful:
         for words in change.doubts:
             counts[words] = counts.get(words, 0) + 1
-    return ", ".join(f"{words} {count}" for words, count in sorted(counts.items(), key=lambda each: -each[1]))
+    said = ", ".join(f"{words} {count}" for words, count in sorted(counts.items(), key=lambda each: -each[1]))
+    few = "not converged" in counts and min(len(found.before.runs), len(found.after.runs)) < SETTLED_BY_RUNS
+    return said + (f"; what did not converge counts from {SETTLED_BY_RUNS} runs a side on" if few else "")
 
 
 def seen_from(found: RunComparison) -> str:
@@ -137,15 +140,20 @@ def _minute(text: str) -> str:
         return text
 
 
+def where(change: FigureChange, several: bool) -> str:
+    """The figure with its check: ``H2D n0→g0, Host ↔ GPU``."""
+    return f"{name(change, several)}, {title(change.check)}"
+
+
 def heading(check: str) -> str:
     """``Host ↔ GPU (host_device_check)``."""
     return f"{title(check)} ({check})"
 
 
 def mark(change: FigureChange) -> str:
-    """What is to be known of a row: ``worse``, ``better``, why it cannot tell, or nothing."""
+    """What is to be known of a row: ``slower``, ``faster``, why it cannot tell, or nothing."""
     if change.significant:
-        return "worse" if change.worse else "better"
+        return "slower" if change.worse else "faster"
     if not change.counted:
         return "not counted"
     return change.doubts[0] if change.doubts else ""
