@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar import compare
-from nearfar.base import EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
 
 from .run_names import run_directories
 
@@ -20,7 +20,7 @@ _EPILOG = """examples:
   nearfar compare --page driver-590.html BEFORE AFTER        # one file to send to a vendor
 
 exit codes: 0 compared (with --at-most: nothing is worse by more), 1 worse by more than --at-most,
-            2 wrong use, 3 nothing could be compared
+            2 wrong use, 3 nothing could be compared, or every figure is in doubt
 """
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
@@ -51,10 +51,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, show, and say by the exit code whether it is worse than allowed."""
     before, after = _sides(args)
+    for folder in (*before, *after):
+        if (folder / "reframe-report.json").exists() and not (folder / "run.json").exists():
+            raise NearfarError(f"{folder}: made by ReFrame itself, without run.json; nearfar report {folder} writes it")
     found = compare.compare(before, after)
     if args.page is not None:
         write_atomically(args.page, compare.page.render(found, args.at_most), "name another file with --page")
     print(compare.document.text(found, args.at_most) if args.json else compare.text(found, args.all, args.at_most))
+    if not found.tested:
+        return EXIT_COULD_NOT_JUDGE
     return EXIT_FAILED if args.at_most is not None and found.beyond(args.at_most) else EXIT_GOOD
 
 

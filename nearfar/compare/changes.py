@@ -102,6 +102,8 @@ def of_figure(
     doubts = list(dict.fromkeys(words for _, found in sides for words in found))
     if not all(side.converged for side in shown) and min(side.runs for side in shown) < SETTLED_BY_RUNS:
         doubts.append("not converged")
+    if len({figure.metric.bytes for used, _ in sides for figure in used}) > 1:
+        doubts.append("sizes differ")
     logarithm = _mean(values[1]) - _mean(values[0])
     return _change((nodes,), check, metric, shown[0], shown[1], logarithm, deviation, freedom, tuple(doubts))
 
@@ -145,7 +147,8 @@ def _used(figures: Sequence[RunFigure]) -> tuple[list[RunFigure], tuple[str, ...
 def _side(used: Sequence[RunFigure], runs: int, doubts: tuple[str, ...]) -> SideValue:
     interval = used[0].metric.interval if len(used) == 1 else None
     converged = all(figure.metric.converged for figure in used)
-    return SideValue(math.exp(_mean([_log(f) for f in used])), interval, len(used), runs - len(used), doubts, converged)
+    mean = math.exp(_mean([_log(figure) for figure in used])) if len(used) > 1 else used[0].metric.value or math.nan
+    return SideValue(mean, interval, len(used), runs - len(used), doubts, converged)
 
 
 def _over(sides: Sequence[SideValue]) -> SideValue:

@@ -88,7 +88,12 @@ def compare(before: Sequence[Path], after: Sequence[Path]) -> RunComparison:
         different += settings.changed(other.name, one, other)
         notes += said + settings.moved_boards(one, other)
     if not found:
-        raise CouldNotJudge("nothing could be compared: no figure is on both sides; " + _instead(first, second))
+        unlike = next((note for note in notes if "is not compared" in note), None)
+        raise CouldNotJudge(
+            f"nothing could be compared: {unlike or f'no figure is on both sides; {_instead(first, second)}'}"
+        )
+    if any(one.of == "software" and one.what.startswith("nearfar") for one in different):
+        notes.append("the programs that measured are of different versions: a part of what changed may be theirs")
     if len(pairs) >= LEAST_NODES:
         found = [*_across(found), *found]
     names = tuple((one.name, other.name) for one, other in pairs)

@@ -145,8 +145,8 @@ def _refuse_twice(runs: Iterable[RunDirectory]) -> None:
             )
             identities: list[object] = [node.folder.resolve(), *([(node.name, times)] if times else [])]
             for identity in identities:
-                other = places.setdefault(identity, run.folder)
-                if other is not run.folder:
-                    same = other.resolve() == run.folder.resolve()
-                    words = "is named twice" if same else f"is the same run as {other}"
+                if identity in places:
+                    again = isinstance(identity, Path)
+                    words = "is named twice" if again else f"is the same run as {places[identity]}"
                     raise NearfarError(f"{run.folder}: {words}; a run is compared with another")
+                places[identity] = run.folder

@@ -94,11 +94,14 @@ def answer(found: RunComparison) -> str:
 
 
 def against(found: RunComparison, at_most: float) -> str:
-    """What is worse by more than the bound, in one line."""
+    """What is slower by more than the bound, and how many figures could not have shown it, in one line."""
     beyond = found.beyond(at_most)
-    bound = f"{at_most * 100:g} %"
-    count = plural(len(beyond), "figure")
-    return f"slower by more than {bound}: {count}" if beyond else f"nothing is slower by more than {bound}"
+    blind = sum(change.seen_from is not None and change.seen_from > at_most for change in found.tested)
+    said = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
+    said += f" by more than {at_most * 100:g} %"
+    told = [f"{blind} would show greater changes alone"] if blind else []
+    told += [f"{len(found.doubtful)} cannot tell"] if found.doubtful else []
+    return f"{said}; of the figures {' and '.join(told)}" if told else said
 
 
 def doubts(found: RunComparison) -> str:
