@@ -23,6 +23,8 @@ _OUTSIDE = 0.05
 _PER_DEVIATION = 1.96
 #: What never settled counts with so many runs on either side: they show its spread.
 SETTLED_BY_RUNS = 3
+#: Transfers of sizes that differ by more than this factor are no pair: a program fits the size of each run by itself.
+OTHER_SIZE = 2
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def of_figure(
     doubts = list(dict.fromkeys(words for _, found in sides for words in found))
     if not all(side.converged for side in shown) and min(side.runs for side in shown) < SETTLED_BY_RUNS:
         doubts.append("not converged")
-    if len({figure.metric.bytes for used, _ in sides for figure in used}) > 1:
+    sizes = [figure.metric.bytes for used, _ in sides for figure in used if figure.metric.bytes]
+    if sizes and max(sizes) > OTHER_SIZE * min(sizes):
         doubts.append("sizes differ")
     logarithm = _mean(values[1]) - _mean(values[0])
     return _change((nodes,), check, metric, shown[0], shown[1], logarithm, deviation, freedom, tuple(doubts))

@@ -71,6 +71,11 @@ def test_a_doubtful_figure_is_never_significant(parts: dict[str, object], words:
     assert found.doubts == (words,) and not found.significant and not found.tested and found.seen_from is None
 
 
+def test_a_size_that_a_program_fits_is_the_same() -> None:
+    fitted = runs(copy("near.n0_g0", 50.0, bytes=264241152))
+    assert not changes.of_figure(NODES, "c", runs(copy("near.n0_g0", 50.0, bytes=263192576)), fitted).doubts
+
+
 def test_a_quick_look_is_doubtful() -> None:
     quick = runs(copy("near.n0_g0", 25.0), quick=True)
     assert changes.of_figure(NODES, "c", runs(copy("near.n0_g0", 50.0)), quick).doubts == ("quick look",)
