@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, median, stdev
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
@@ -201,6 +202,21 @@ def real(folders: Sequence[Path]) -> Iterator[str]:
         yield f"| {count} | {len(pairs)} | {tested:.0f} | {alarms} | " + " | ".join(f"{hit:.0%}" for hit in hits) + " |"
 
 
+def spread_table(folders: Sequence[Path]) -> Iterator[str]:
+    """The standard deviation from run to run of each kind of figure, beside the assumed one."""
+    read = [sides.figures(sides.read([folder]).nodes[0]) for folder in folders]
+    found: dict[str, list[float]] = {}
+    for key, (figure, *_) in read[0].items():
+        values = [run[key][0].metric.value or math.nan for run in read if key in run]
+        if len(values) > 1 and sides.counted(figure.metric):
+            found.setdefault(spreads.kind(figure.metric), []).append(stdev(values) / fmean(values))
+    yield "| kind | figures | least | median | greatest | assumed |"
+    yield "|---|---|---|---|---|---|"
+    for kind, each in found.items():
+        ends = " | ".join(f"{value:.2%}" for value in (min(each), median(each), max(each), spreads.ASSUMED[kind]))
+        yield f"| {spreads.WORDS[kind]} | {len(each)} | {ends} |"
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -209,7 +225,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.runs:
-        print(*real(args.runs), sep="\n")
+        print(*spread_table(args.runs), "", *real(args.runs), sep="\n")
         return
     source = random.Random(args.seed)
     print(*false_alarms(source, args.trials), "", *detection(source, max(1, args.trials // 10)), sep="\n")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from nearfar.verdict import JudgedMetric
 
-from . import student
+from . import spreads, student
 from .sides import RunFigure, counted
-from .spreads import ASSUMED, LESS_IS_BETTER, WEIGHT, kind
+from .spreads import LESS_IS_BETTER, WEIGHT, kind
 
 #: The chance that anything at all is called significant where nothing changed.
 BUDGET = 0.05
@@ -95,7 +95,7 @@ def of_figure(
     values = [[_log(figure) for figure in used] for used, _ in sides]
     shown = [_side(used, len(all_of_them), doubts) for (used, doubts), all_of_them in zip(sides, (before, after))]
     metric = after[-1].metric
-    assumed = ASSUMED[kind(metric)] ** 2 + _mean([_within(figure) ** 2 for used, _ in sides for figure in used])
+    assumed = _mean([spreads.assumed(f.metric) ** 2 + _within(f) ** 2 for used, _ in sides for f in used])
     own = sum((value - _mean(side)) ** 2 for side in values for value in side)
     runs = len(values[0]) + len(values[1])
     freedom = WEIGHT + runs - 2
@@ -177,8 +177,7 @@ def _log(figure: RunFigure) -> float:
 
 def _within(figure: RunFigure) -> float:
     """The standard deviation that the interval over visits says, as a part of the figure."""
-    interval, value = figure.metric.interval, figure.metric.value
-    return 0.0 if interval is None or not value else (interval[1] - interval[0]) / (2 * _PER_DEVIATION * value)
+    return (spreads.half_width(figure.metric) or 0.0) / _PER_DEVIATION
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -97,14 +97,14 @@ def _only(found: RunComparison) -> list[str]:
 
 
 def _wrapped(line: str) -> list[str]:
-    """The line in lines that fit; what follows the first is indented."""
-    found, rest = [], line
+    """The line in lines that fit, no number parted from its unit; what follows the first is indented."""
+    found, rest = [], line.replace(" %", "\u00a0%")
     while len(rest) > WIDTH:
         cut = rest.rfind(" ", 12, WIDTH)
         cut = WIDTH if cut < 0 else cut
         found.append(rest[:cut])
         rest = f"        {rest[cut:].strip()}"
-    return [*found, rest]
+    return [each.replace("\u00a0", " ") for each in (*found, rest)]
 
 
 def _plain(line: str) -> str:

@@ -34,6 +34,8 @@ def figure(metric: JudgedMetric) -> str:
         return f"share of {cells.pretty(metric.flow)} beside {' + '.join(others)}"
     if not cell.lone:
         return f"sum of {pretty}"
+    if cell.flows[0].kind in ("stream", "gpu_stream"):
+        return f"STREAM {pretty}"
     direction = cell.flows[0].direction
     return f"{_DIRECTIONS.get(direction, direction)} {pretty}"
 
@@ -99,9 +101,9 @@ def against(found: RunComparison, at_most: float) -> str:
     blind = sum(change.seen_from is not None and change.seen_from > at_most for change in found.tested)
     said = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
     said += f" by more than {at_most * 100:g} %"
-    told = [f"{blind} would show greater changes alone"] if blind else []
-    told += [f"{len(found.doubtful)} cannot tell"] if found.doubtful else []
-    return f"{said}; of the figures {' and '.join(told)}" if told else said
+    told = [f"{plural(blind, 'figure')} would show greater changes alone"] if blind else []
+    told += [f"{plural(len(found.doubtful), 'figure')} cannot tell"] if found.doubtful else []
+    return f"{said}; {', '.join(told)}" if told else said
 
 
 def doubts(found: RunComparison) -> str:
@@ -166,6 +168,6 @@ def assumption(found: RunComparison) -> str:
     """How much figures were assumed to differ from run to run."""
     kinds = list(dict.fromkeys(change.kind for change in found.tested if not change.across))
     said = ", ".join(f"{WORDS[kind]} {ASSUMED[kind] * 100:g} %" for kind in kinds)
-    runs = min(len(found.before.runs), len(found.after.runs))
-    how = "assumed" if runs == 1 else f"assumed, as {WEIGHT} runs' worth beside the spread of these runs"
-    return f"spread from run to run (standard deviation), {how}: {said}" if said else ""
+    several = max(len(found.before.runs), len(found.after.runs)) > 1
+    weight = f", as {WEIGHT} runs' worth beside the spread of these runs" if several else ""
+    return f"assumed spread from run to run (standard deviation), at most{weight}: {said}" if said else ""
