@@ -14,7 +14,7 @@ from .run_names import run_directories
 
 _EPILOG = """examples:
   nearfar compare reports/local/20261120T090000 reports/local/20261122T090000
-  nearfar compare 20261120T090000 latest                    # names below reports/<system>/ and reports/
+  nearfar compare local/20261120T090000 latest               # names below reports/
   nearfar compare --before 'redwood/20261120*' --after 'redwood/20261122*'
   nearfar compare --at-most 5% BEFORE AFTER                  # exit code 1 if anything is worse by more
   nearfar compare --page driver-590.html BEFORE AFTER        # one file to send to a vendor
@@ -28,9 +28,9 @@ _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Compare two runs, or two sets of runs: before and after a driver, a setting, a repair. Figures pair by node, check and "
-        "name; a change is significant where it is more than chance, with one false-alarm budget of 5 % over all of them "
-        "(docs/method/comparing.md). Nothing is measured or judged again."
+        "Compare two runs, or two sets of runs: before and after a driver, a setting, a repair. Figures pair\n"
+        "by node, check and name; a change is significant where it is more than chance, with one false-alarm\n"
+        "budget of 5 % over all of them (docs/method/comparing.md). Nothing is measured or judged again."
     )
     parser.epilog = _EPILOG
     parser.add_argument(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -112,7 +113,6 @@ def test_holm_gives_the_rest_of_the_budget_to_the_others() -> None:
 def test_shares_and_ratios_are_not_counted() -> None:
     share = judged_metric(subject="n0:g0+g0:n0", name="near.n0_g0__g0_n0.of.n0_g0")
     flow = share.cell.flows[0] if share.cell else None
-    from dataclasses import replace
 
     assert not sides.counted(replace(share, flow=flow)) and sides.counted(share)
     assert not sides.counted(judged_metric(quantity="ratio", unit="1"))
@@ -129,3 +129,13 @@ def test_a_change_of_many_nodes_is_found_where_each_alone_hides_it() -> None:
     marked = changes.decided([together, *each])
     assert [one.significant for one in marked] == [True] + [False] * 20
     assert marked[0].across and marked[0].change == pytest.approx(-0.008, abs=5e-4)
+
+
+def test_a_quiet_hosts_sums_are_assumed_to_differ_less() -> None:
+    cell = {"name": "near.n0_g0__g0_n0.total", "subject": "n0:g0+g0:n0"}
+    quiet, noisy = (copy("near.n0_g0", 100.0, **cell, interval=(100 - half, 100 + half)) for half in (0.3, 4.0))
+    assert [spreads.assumed(metric) for metric in (quiet, noisy)] == pytest.approx([0.003, 0.015])
+    assert spreads.assumed(copy("near.n0_g0", 100.0, **cell, interval=None)) == 0.015
+    assert spreads.assumed(latency(1.0)) == spreads.ASSUMED["loads"], (
+        "of times the visits of a run do not tell the next"
+    )
