@@ -132,7 +132,7 @@ def test_a_change_of_many_nodes_is_found_where_each_alone_hides_it() -> None:
 
 
 def test_a_quiet_hosts_sums_are_assumed_to_differ_less() -> None:
-    cell = {"name": "near.n0_g0__g0_n0.total", "subject": "n0:g0+g0:n0"}
+    cell = {"subject": "n0:g0+g0:n0"}
     quiet, noisy = (copy("near.n0_g0", 100.0, **cell, interval=(100 - half, 100 + half)) for half in (0.3, 4.0))
     assert [spreads.assumed(metric) for metric in (quiet, noisy)] == pytest.approx([0.003, 0.015])
     assert spreads.assumed(copy("near.n0_g0", 100.0, **cell, interval=None)) == 0.015
