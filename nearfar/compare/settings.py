@@ -11,7 +11,9 @@ from nearfar.topology import Gpu, Node
 from .sides import NodeSide
 
 _NAMES = {"cuda": "CUDA", "mps": "MPS", "vbios": "GPU firmware (VBIOS)", "mpi": "MPI", "os": "system"}
-_NOT_SAID = "not said"
+#: What a part is known by: where one side alone has it, the part is there no more, or new.
+_PARTS = ("board", "link", "NIC", "host memory")
+_NONE = "none"
 _GIB = 1 << 30
 
 
@@ -36,17 +38,17 @@ def stamps(node: NodeSide) -> dict[tuple[str, str], tuple[str, ...]]:
 
 
 def changed(name: str, before: NodeSide, after: NodeSide) -> list[ChangedSetting]:
-    """What differs, in the order of the stamps. What one side alone says is a change where it is a board, not where nobody looked;
+    """What differs, in the order of the stamps. What one side alone says is a change where it is a part, not where nobody looked;
     of sizes and places (not of software and boards) a value that both sides have is none."""
     first, second = stamps(before), stamps(after)
     found = []
     for part, what in {**first, **second}:
         one, other = first.get((part, what), ()), second.get((part, what), ())
-        exact = part == "software" or what == "board"
-        known = bool(one and other) or what == "board"
+        exact = part == "software" or what in _PARTS[:2]
+        known = bool(one and other) or what in _PARTS
         if known and one != other and (exact or not set(one) & set(other)):
             found.append(
-                ChangedSetting(name, part, what, *(", then ".join(values) or _NOT_SAID for values in (one, other)))
+                ChangedSetting(name, part, what, *(", then ".join(values) or _NONE for values in (one, other)))
             )
     return found
 
@@ -91,7 +93,7 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
     yield "node", "packages", len(node.packages) or None
     yield "node", "CPUs", sum(len(package.cpus) for package in node.packages) or None
     for numa in node.host_numa_nodes:
-        yield f"n{numa.index}", "memory", f"{numa.memory / _GIB:.0f} GiB"
+        yield f"n{numa.index}", "host memory", f"{numa.memory / _GIB:.0f} GiB"
         yield f"n{numa.index}", "CPUs", len(numa.cpus)
     yield "node", "NUMA nodes with memory", len(node.host_numa_nodes)
     yield "node", "GPUs", len(node.gpus)
@@ -109,7 +111,7 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
     for (a, b), link in sorted(node.peers.items()):
         yield f"g{a}-g{b}", "link", link
     for nic in node.nics:
-        yield nic.name, "PCI address", nic.pci
+        yield nic.name, "NIC", nic.pci
         yield nic.name, "NUMA node", nic.numa_node
 
 

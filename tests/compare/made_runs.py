@@ -52,7 +52,7 @@ def node_json(driver: str = "580.1", **gpu: Any) -> dict[str, Any]:
     return {
         "hostname": "n", "packages": [{"index": 0, "cpus": "0-31"}],
         "numa_nodes": [{"index": 0, "package": 0, "cpus": "0-31", "memory": 1 << 38, "kind": "host", "gpu": None}],
-        "gpus": gpus, "nics": [], "peers": [], "distances": {"nodes": [], "values": []}, "allowed": None,
+        "gpus": gpus, "nics": [], "peers": [{"gpus": [0, 3], "link": "NV18"}], "distances": {"nodes": [], "values": []}, "allowed": None,
         "software": {"driver": driver, "kernel": "6.8"}, "notes": [],
     }  # fmt: skip
 

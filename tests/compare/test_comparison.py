@@ -49,6 +49,18 @@ def test_software_boards_and_settings_that_changed(tmp_path: Path) -> None:
     assert any("different versions" in note for note in found.notes)
 
 
+def test_a_part_that_is_gone_is_said(tmp_path: Path) -> None:
+    machine = node_json()
+    del machine["gpus"][3]
+    machine["peers"] = []
+    runs = make_run(tmp_path, 1, {CHECK: copies()}), make_run(tmp_path, 2, {CHECK: copies()}, machine=machine)
+    assert [(one.of, one.what, one.before, one.after) for one in compare([runs[0]], [runs[1]]).settings] == [
+        ("node", "GPUs", "4", "3"),
+        ("g3", "board", "H200 GPU-3 serial s3", "none"),
+        ("g0-g3", "link", "NV18", "none"),
+    ]
+
+
 def test_a_board_that_moved_is_said(tmp_path: Path) -> None:
     moved = node_json()
     moved["gpus"][0]["uuid"], moved["gpus"][1]["uuid"] = "GPU-1", "GPU-0"
