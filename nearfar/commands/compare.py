@@ -58,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if args.page is not None:
         write_atomically(args.page, compare.page.render(found, args.at_most), "name another file with --page")
     print(compare.document.text(found, args.at_most) if args.json else compare.text(found, args.all, args.at_most))
+    if args.page is not None and not args.json:
+        print(args.page)
     if not found.tested:
         return EXIT_COULD_NOT_JUDGE
     return EXIT_FAILED if args.at_most is not None and found.beyond(args.at_most) else EXIT_GOOD

@@ -86,7 +86,8 @@ def compare(before: Sequence[Path], after: Sequence[Path]) -> RunComparison:
         found += paired
         only += alone
         different += settings.changed(other.name, one, other)
-        notes += said + settings.moved_boards(one, other)
+        place = f"{other.name}: " if len(pairs) > 1 else ""
+        notes += [f"{place}{note}" for note in (*said, *settings.moved_boards(one, other))]
     if not found:
         unlike = next((note for note in notes if "is not compared" in note), None)
         raise CouldNotJudge(

@@ -34,11 +34,10 @@ def lines(found: RunComparison, everything: bool = False, at_most: float | None 
 def _settings(found: RunComparison) -> list[str]:
     if not found.settings:
         return ["changed beside the figures: nothing that the runs' files say"]
-    several = len(found.nodes) > 1
     said = ["changed beside the figures"]
-    for one in found.settings:
+    for one, nodes in words.by_nodes(found, found.settings):
         of = "" if one.of in ("software", "node") else f"{one.of} "
-        place = f"{one.node}: " if several else ""
+        place = f"{nodes}: " if nodes else ""
         short = f"  {place}{of}{one.what}: {one.before} → {one.after}"
         long = [f"  {place}{of}{one.what}:", *_wrapped(f"    {one.before}"), *_wrapped(f"  → {one.after}")]
         said += [short] if len(short) <= WIDTH else long
@@ -89,9 +88,8 @@ def _counts(found: RunComparison) -> list[str]:
 
 def _only(found: RunComparison) -> list[str]:
     said = []
-    several = len(found.nodes) > 1
-    for one in found.only_one:
-        place = f" of {one.node}" if several else ""
+    for one, nodes in words.by_nodes(found, found.only_one):
+        place = f" of {nodes}" if nodes else ""
         said += _wrapped(f"only {one.side}: {plural(len(one.names), 'figure')} of {one.check}{place}: {one.why}")
     return said
 

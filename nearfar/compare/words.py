@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
 from nearfar import cells
 from nearfar.base import minute_text, utc_time
 from nearfar.report import title
@@ -9,10 +13,14 @@ from nearfar.report.figures import number, percent, plural
 from nearfar.verdict import JudgedMetric
 
 from .changes import SETTLED_BY_RUNS, FigureChange, SideValue
-from .comparison import RunComparison
+from .comparison import OnlyOne, RunComparison
+from .settings import ChangedSetting
 from .sides import Side
 from .spreads import ASSUMED, WEIGHT, WORDS
 
+_OfNode = TypeVar("_OfNode", ChangedSetting, OnlyOne)
+#: Names of nodes in one line.
+_NAMED = 4
 _DIRECTIONS = {"h2d": "H2D", "d2h": "D2H", "p2p": "GPU to GPU", "d2d": "within the GPU"}
 _DERIVED = {
     "latency_copy": "copy latency", "latency_chase": "latency of loads", "latency_launch": "launch latency",
@@ -133,9 +141,14 @@ def side(one: Side) -> str:
     first, last = (_minute(time) for time in (times[0], times[-1])) if times else ("time unknown", "time unknown")
     if first[:11] == last[:11]:
         last = last[11:] if last != first else first
-    names = [node.name for node in one.nodes]
-    nodes = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    nodes = some([node.name for node in one.nodes])
     return f"{plural(len(one.runs), 'run')} of {nodes}, {first}{f' to {last}' if last != first else ''} UTC"
+
+
+def some(names: Sequence[str]) -> str:
+    """Names, the first four of many: ``gpu001, gpu002, gpu003, gpu004 and 8 more``."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _minute(text: str) -> str:
@@ -143,6 +156,20 @@ def _minute(text: str) -> str:
         return minute_text(utc_time(text))
     except ValueError:
         return text
+
+
+def by_nodes(found: RunComparison, entries: Sequence[_OfNode]) -> list[tuple[_OfNode, str]]:
+    """Entries that are alike but for their node as one, each with its nodes in words: ``all 12 nodes``, ``gpu001, gpu002``; empty
+    where one node is compared."""
+    groups: dict[_OfNode, list[str]] = {}
+    for entry in entries:
+        groups.setdefault(replace(entry, node=""), []).append(entry.node)
+    if len(found.nodes) == 1:
+        return [(entry, "") for entry in groups]
+    return [
+        (entry, f"all {len(nodes)} nodes" if len(nodes) == len(found.nodes) else some(nodes))
+        for entry, nodes in groups.items()
+    ]
 
 
 def where(change: FigureChange, several: bool) -> str:

@@ -150,6 +150,7 @@ def test_the_page_is_one_file_that_needs_no_other(ask: Any, tmp_path: Path) -> N
     page = tmp_path / "out" / "change.html"
     code, out, _ = ask("--page", str(page), "--at-most", "3%", "s/run1", "s/run3")
     assert code == 1 and out.startswith("slower:"), "the terminal says it all the same"
+    assert out.splitlines()[-1] == str(page)
     text = page.read_text()
     reader = _Addresses()
     reader.feed(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.compare import compare
+from nearfar.compare import compare, text
 from nearfar.measurement import Unmeasured
 from tests.compare.made_runs import copies, copy, latency, make_run, node_json
 
@@ -118,6 +118,16 @@ def test_nodes_pair_by_name_and_are_tested_together_too(tmp_path: Path) -> None:
     assert found.nodes == tuple((name, name) for name in names)
     assert sum(one.across for one in found.significant) == 1 and sum(not one.across for one in found.significant) == 3
     assert found.notes == ("only before, and left out: n8", "only after, and left out: n9")
+
+
+def test_what_changed_on_many_nodes_stands_once(tmp_path: Path) -> None:
+    names = [f"n{number}" for number in range(6)]
+    before = make_run(tmp_path, 1, {CHECK: copies()}, nodes=names)
+    after = make_run(tmp_path, 2, {CHECK: copies()[1:]}, nodes=names, machine=node_json("590.4"))
+    (after / "n5" / "node.json").write_text(json.dumps(node_json(ecc=False)))
+    lines = text(compare([before], [after])).splitlines()
+    assert "  n0, n1, n2, n3 and 1 more: driver: 580.1 → 590.4" in lines and "  n5: g0 ECC: on → off" in lines
+    assert f"only before: 1 figure of {CHECK} of all 6 nodes: not measured there" in lines
 
 
 def test_two_nodes_of_one_run_by_their_folders(tmp_path: Path) -> None:
