@@ -6,7 +6,7 @@ A simulated run has the figures of a node with two GPUs. Hosts differ in the spr
 (what disturbs only takes away), half of it common to the figures of a kind in one run. What others took of a noisy host's sums keeps
 some from converging. Prints tables in Markdown.
 
-    benchmarks/compare_trials.py                               simulated: 5 min of one core
+    benchmarks/compare_trials.py                               simulated: 8 min of one core
     benchmarks/compare_trials.py --trials 2000 --seed 2
     benchmarks/compare_trials.py RUN RUN RUN …                 healthy runs of one machine, without a change and with one
 """
@@ -50,6 +50,7 @@ COMMON = 0.5
 UNSETTLED = {"quiet": 0.1, "quiet, with spells": 0.1, "noisy": 0.6, "twice as noisy": 0.6}
 SETTLE = ("together", "shared", "stream")
 RUNS, CHANGES = (1, 3, 5, 10), (0.01, 0.02, 0.05)
+NODES, FLEET_CHANGES = 20, (0.0, 0.005, 0.01)
 #: No interval over visits is narrower to either side.
 NARROWEST = 0.002
 SUBJECTS = {"lone": "n0:g0", "together": "n0:g0+g0:n0", "shared": "n0:g0/x2", "stream": "c0:n0/triad"}
@@ -196,6 +197,32 @@ def procedures(source: random.Random, trials: int) -> Iterator[str]:
         yield f"| {runs} | {' | '.join(row)} |"
 
 
+def fleets(source: random.Random, trials: int) -> Iterator[str]:
+    """Twenty nodes with one run a side: nothing changed, and all copies alone of all nodes slower."""
+    heads = ["host", "copies alone", "anything unchanged called", "found of all nodes together", "found node by node"]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|---|---|---|---|"
+    lone = {position for position, kind in enumerate(KINDS) if kind == "lone"}
+    for host, part in itertools.product(("quiet", "noisy"), FLEET_CHANGES):
+        alarms = together = single = 0
+        for _ in range(trials):
+            each = [
+                compared([simulated(source, host)], [simulated(source, host)], part, lone.__contains__)
+                for _ in range(NODES)
+            ]
+            figures = [[node[position] for node in each if node[position].tested] for position in range(len(KINDS))]
+            means = [changes.across_nodes(own) for own in figures if len(own) > 1]
+            found = changes.decided([*means, *(change for node in each for change in node)])
+            called = [change for change in found if change.significant]
+            changed = [change for change in called if part and change.kind == "lone"]
+            alarms += len(changed) < len(called)
+            together += sum(change.across for change in changed)
+            single += sum(not change.across for change in changed)
+        all_of_them = trials * len(lone)
+        ends = [f"{alarms / trials:.0%}", f"{together / all_of_them:.0%}", f"{single / all_of_them / NODES:.0%}"]
+        yield f"| {host} | {f'−{part:.1%}' if part else 'as before'} | {' | '.join(ends if part else [ends[0], '', ''])} |"
+
+
 def real(folders: Sequence[Path]) -> Iterator[str]:
     """Runs of one machine: each with each, then sets of them, with the changed figures multiplied."""
     read = [sides.figures(sides.read([folder]).nodes[0]) for folder in folders]
@@ -256,6 +283,7 @@ def main() -> None:
     source = random.Random(args.seed)
     some = max(1, args.trials // 10)
     print(*false_alarms(source, args.trials), "", *detection(source, some), "", *procedures(source, some), sep="\n")
+    print("", *fleets(random.Random(args.seed), some), sep="\n")
 
 
 if __name__ == "__main__":

@@ -18,17 +18,21 @@ from .sides import Side
 
 #: Rows of the chart at most.
 _DRAWN = 40
+#: Pairs of figures that the page lists; of more nodes than that, those of all nodes together and the significant ones.
+MOST_ROWS = 3000
 
 
 def render(found: RunComparison, at_most: float | None) -> str:
     """The page, one self-contained HTML document; ``at_most`` is the bound on what is worse, as a part."""
     several = len(found.nodes) > 1
+    whole = len(found.changes) <= MOST_ROWS
+    shown = [change for change in found.changes if whole or change.across or change.significant]
     return rendered("compare.html", {
         "found": found, "words": words, "several": several, "at_most": at_most, "answer": words.answer(found),
         "against": None if at_most is None else words.against(found, at_most),
         "worse_than_allowed": at_most is not None and bool(found.beyond(at_most)),
         "drawing": chart(drawn, several, at_most) if (drawn := _drawn(found)) else "",
-        "checks": list(dict.fromkeys(change.check for change in found.changes)), "stamps": _stamps(found),
+        "shown": shown, "checks": list(dict.fromkeys(change.check for change in shown)), "stamps": _stamps(found),
         "commands": {"before": _commands(found.before), "after": _commands(found.after)}, "command": provenance.command,
         "budget": BUDGET, "plural": plural, "unit_words": unit_words, "version": nearfar.__version__, "made": second_text(),
     })  # fmt: skip

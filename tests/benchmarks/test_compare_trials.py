@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from benchmarks import compare_trials
 from tests.compare.made_runs import copies, make_run
 
@@ -30,3 +32,10 @@ def test_real_runs_are_compared_each_with_each(tmp_path: Path) -> None:
     *_, row = compare_trials.real(runs)
     assert row == "| 1 | 6 | 8 | 0 | 0% | 100% | 100% |"
     assert list(compare_trials.spread_table(runs))[2] == "| copies alone | 8 | 0.00% | 0.00% | 0.00% | 0.20% |"
+
+
+def test_fleets_are_compared_node_by_node_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare_trials, "NODES", 3)
+    monkeypatch.setattr(compare_trials, "FLEET_CHANGES", (0.0, 0.05))
+    *_, healthy, slow = list(compare_trials.fleets(random.Random(1), 1))[:4]
+    assert healthy == "| quiet | as before | 0% |  |  |" and slow == "| quiet | −5.0% | 0% | 100% | 100% |"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nearfar import cli
+from nearfar import cli, compare
 from nearfar.base import validator
 from nearfar.compare import terminal
 from tests.compare.made_runs import copies, make_run, node_json
@@ -158,6 +158,17 @@ def test_the_page_is_one_file_that_needs_no_other(ask: Any, tmp_path: Path) -> N
     for words in ("590.4", "serial s0", "H2D n0→g0", "−5.0 %", "nearfar-copy", "<svg", "Holm", "by more than 3 %"):
         assert words in text
     assert "url(" not in text and "@import" not in text
+
+
+def test_a_page_of_many_nodes_lists_what_they_have_together(
+    ask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare.page, "MOST_ROWS", 20)
+    for number, factor in ((7, 1.0), (8, 0.95)):
+        make_run(tmp_path, number, {CHECK: copies(factor, "n0_g0")}, nodes=["n1", "n2", "n3"])
+    ask("--page", str(tmp_path / "many.html"), "s/run7", "s/run8")
+    text = (tmp_path / "many.html").read_text()
+    assert "11 of 32 pairs" in text and "D2H g0→n0 on 3 nodes together" in text and "D2H g0→n0 on n1" not in text
 
 
 def test_what_files_say_is_no_markup(ask: Any, tmp_path: Path) -> None:
