@@ -18,6 +18,7 @@ from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError
 COMMANDS = {
     "bind": "launch lines that put each rank beside its GPU or NIC",
     "calibrate": "a node's capacities from measured cells",
+    "compare": "two runs, or two sets of runs: what changed, and what is more than chance",
     "detect": "what this node is; a first site file",
     "diagnose": "which degraded part explains what is slow",
     "history": "figures of a node over time, and across nodes",

@@ -1,0 +1,93 @@
+"""``nearfar compare``: two runs, or two sets of runs: what changed, and what of it is more than chance."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from nearfar import compare
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
+
+from .run_names import run_directories
+
+_EPILOG = """examples:
+  nearfar compare reports/local/20261120T090000 reports/local/20261122T090000
+  nearfar compare local/20261120T090000 latest               # names below reports/
+  nearfar compare --before 'redwood/20261120*' --after 'redwood/20261122*'
+  nearfar compare --at-most 5% BEFORE AFTER                  # exit code 1 if anything is worse by more
+  nearfar compare --page driver-590.html BEFORE AFTER        # one file to send to a vendor
+
+exit codes: 0 compared (with --at-most: nothing is worse by more), 1 worse by more than --at-most,
+            2 wrong use, 3 nothing could be compared, or every figure is in doubt
+"""
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Compare two runs, or two sets of runs: before and after a driver, a setting, a repair. Figures pair\n"
+        "by node, check and name; a change is significant where it is more than chance, with one false-alarm\n"
+        "budget of 5 % over all of them (docs/method/comparing.md). Nothing is measured or judged again."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help="before and after: two run directories, or nodes' folders in them"
+    )
+    parser.add_argument("--before", nargs="+", metavar="RUN", help="the runs of before, in place of the first RUN")
+    parser.add_argument("--after", nargs="+", metavar="RUN", help="the runs of after, in place of the second RUN")
+    parser.add_argument(
+        "--at-most", type=_bound, metavar="N%", help="exit code 1 if a figure is significantly worse by more"
+    )
+    parser.add_argument("--all", action="store_true", help="show every pair of figures, not the significant ones alone")
+    parser.add_argument("--json", action="store_true", help="print the comparison as one JSON document")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE.html", help="write the comparison as one page that needs no other file"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, show, and say by the exit code whether it is worse than allowed."""
+    before, after = _sides(args)
+    for folder in (*before, *after):
+        if (folder / "reframe-report.json").exists() and not (folder / "run.json").exists():
+            raise NearfarError(f"{folder}: made by ReFrame itself, without run.json; nearfar report {folder} writes it")
+    found = compare.compare(before, after)
+    if args.page is not None:
+        write_atomically(args.page, compare.page.render(found, args.at_most), "name another file with --page")
+    print(compare.document.text(found, args.at_most) if args.json else compare.text(found, args.all, args.at_most))
+    if args.page is not None and not args.json:
+        print(args.page)
+    if not found.tested:
+        return EXIT_COULD_NOT_JUDGE
+    return EXIT_FAILED if args.at_most is not None and found.beyond(args.at_most) else EXIT_GOOD
+
+
+def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """The run directories of both sides."""
+    if args.before is None and args.after is None:
+        if len(args.runs) != 2:
+            raise NearfarError(
+                f"{len(args.runs)} runs are named: name two, or sets of them with --before RUN … --after RUN …"
+            )
+        return run_directories(args.runs[0]), run_directories(args.runs[1])
+    if args.runs or args.before is None or args.after is None:
+        raise NearfarError("--before RUN … and --after RUN … go together, without other runs beside them")
+    return _all(args.before), _all(args.after)
+
+
+def _all(words: Sequence[str]) -> list[Path]:
+    return [folder for word in words for folder in run_directories(word)]
+
+
+def _bound(text: str) -> float:
+    """``5%`` as 0.05, as argparse's ``type``."""
+    found = _PERCENT.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}': a part in per cent, as 5%")
+    value = float(found[1]) / 100
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: above 0 % and at most 100 %")
+    return value

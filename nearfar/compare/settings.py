@@ -1,0 +1,139 @@
+"""What differs between two sides beside their figures: software, boards, links and settings, as the runs' files have them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.topology import Gpu, Node
+
+from .sides import NodeSide
+
+_NAMES = {"cuda": "CUDA", "mps": "MPS", "vbios": "GPU firmware (VBIOS)", "mpi": "MPI", "os": "system"}
+#: What a part is known by: where one side alone has it, the part is there no more, or new.
+_PARTS = ("board", "link", "NIC", "host memory")
+_NONE = "none"
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class ChangedSetting:
+    """One thing that is not the same on both sides; ``of`` names the part (``software``, ``g0``, ``n1``)."""
+
+    node: str
+    of: str
+    what: str
+    before: str
+    after: str
+
+
+def stamps(node: NodeSide) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Part and what is said of it, with its value; several, in their order, where runs of the side differ."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for part, what, value in _facts(node):
+        if value is not None and value != "":
+            found.setdefault((part, what), {})[str(value)] = None
+    return {key: tuple(values) for key, values in found.items()}
+
+
+def changed(name: str, before: NodeSide, after: NodeSide) -> list[ChangedSetting]:
+    """What differs, in the order of the stamps. What one side alone says is a change where it is a part, not where nobody looked;
+    of sizes and places (not of software and boards) a value that both sides have is none."""
+    first, second = stamps(before), stamps(after)
+    found = []
+    for part, what in {**first, **second}:
+        one, other = first.get((part, what), ()), second.get((part, what), ())
+        exact = part == "software" or what in _PARTS[:2]
+        known = bool(one and other) or what in _PARTS
+        if known and one != other and (exact or not set(one) & set(other)):
+            found.append(
+                ChangedSetting(name, part, what, *(", then ".join(values) or _NONE for values in (one, other)))
+            )
+    return found
+
+
+def moved_boards(before: NodeSide, after: NodeSide) -> list[str]:
+    """A sentence for each board that is in another place than before."""
+    places = [{gpu.uuid: gpu.index for gpu in _gpus(side) if gpu.uuid} for side in (before, after)]
+    return [
+        f"g{after_index} is the board that was g{places[0][uuid]}: figures are paired by place"
+        for uuid, after_index in places[1].items()
+        if uuid in places[0] and places[0][uuid] != after_index
+    ]
+
+
+def _facts(side: NodeSide) -> Iterator[tuple[str, str, Any]]:
+    for run in side.runs:
+        machine = run.node
+        software = dict(machine.software) if machine is not None else {}
+        for verdict in side.verdicts:
+            software.update({key: value for key, value in verdict.software.items() if key not in software})
+        for key in sorted(software, key=lambda key: (key not in ("driver", "cuda", "kernel"), key)):
+            yield "software", _NAMES.get(key, key), software[key]
+        for check in run.checks:
+            info = check.verdict.measurement if check.verdict else None
+            if info is not None and info.program and info.version:
+                yield "software", info.program, info.version
+            mpi = (check.document or {}).get("mpi")
+            if isinstance(mpi, Mapping) and mpi.get("implementation"):
+                yield (
+                    "software",
+                    "MPI",
+                    " ".join(str(mpi[key]) for key in ("implementation", "version") if mpi.get(key)),
+                )
+        if machine is not None:
+            yield from _machine(machine)
+        yield from _under_load(run.checks)
+
+
+def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
+    yield "node", "product", node.product
+    yield "node", "virtual machine", None if node.virtual_machine is None else _yes(node.virtual_machine)
+    yield "node", "packages", len(node.packages) or None
+    yield "node", "CPUs", sum(len(package.cpus) for package in node.packages) or None
+    for numa in node.host_numa_nodes:
+        yield f"n{numa.index}", "host memory", f"{numa.memory / _GIB:.0f} GiB"
+        yield f"n{numa.index}", "CPUs", len(numa.cpus)
+    yield "node", "NUMA nodes with memory", len(node.host_numa_nodes)
+    yield "node", "GPUs", len(node.gpus)
+    for gpu in node.gpus:
+        part = f"g{gpu.index}"
+        yield part, "board", " ".join(filter(None, [gpu.name, gpu.uuid, gpu.serial and f"serial {gpu.serial}"])) or None
+        yield part, "PCI address", gpu.pci
+        yield part, "NUMA node", gpu.numa_node
+        yield part, "memory", None if gpu.memory is None else f"{gpu.memory / _GIB:.0f} GiB"
+        yield part, "ECC", None if gpu.ecc is None else _on(gpu.ecc)
+        yield part, "MIG", None if gpu.mig is None else _on(gpu.mig)
+        yield part, "active NVLink lanes", gpu.nvlinks
+        yield part, "widest link", _link(gpu.link.max_gen, gpu.link.max_width)
+        yield part, "fault", gpu.fault
+    for (a, b), link in sorted(node.peers.items()):
+        yield f"g{a}-g{b}", "link", link
+    for nic in node.nics:
+        yield nic.name, "NIC", nic.pci
+        yield nic.name, "NUMA node", nic.numa_node
+
+
+def _under_load(checks: tuple[Any, ...]) -> Iterator[tuple[str, str, Any]]:
+    """The links as they were under load: of idle GPUs they say nothing."""
+    for check in checks:
+        for entry in (check.document or {}).get("gpus_under_load") or []:
+            link = entry.get("link") or {}
+            yield f"g{entry.get('index')}", "link under load", _link(link.get("gen"), link.get("width"))
+
+
+def _gpus(side: NodeSide) -> tuple[Gpu, ...]:
+    return next((run.node.gpus for run in reversed(side.runs) if run.node is not None), ())
+
+
+def _link(generation: Any, width: Any) -> str | None:
+    return f"generation {generation} x{width}" if generation and width else None
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"

@@ -1,0 +1,200 @@
+"""Figures, changes and sides in words that terminals and pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from nearfar import cells
+from nearfar.base import minute_text, utc_time
+from nearfar.report import title
+from nearfar.report.figures import number, percent, plural
+from nearfar.verdict import JudgedMetric
+
+from .changes import SETTLED_BY_RUNS, FigureChange, SideValue
+from .comparison import OnlyOne, RunComparison
+from .settings import ChangedSetting
+from .sides import Side
+from .spreads import ASSUMED, WEIGHT, WORDS
+
+_OfNode = TypeVar("_OfNode", ChangedSetting, OnlyOne)
+#: Names of nodes in one line.
+_NAMED = 4
+_DIRECTIONS = {"h2d": "H2D", "d2h": "D2H", "p2p": "GPU to GPU", "d2d": "within the GPU"}
+_DERIVED = {
+    "latency_copy": "copy latency", "latency_chase": "latency of loads", "latency_launch": "launch latency",
+    "over_near": "over near", "half_bandwidth": "size of half the rate", "task_over_fair": "task over its fair share",
+}  # fmt: skip
+
+
+def figure(metric: JudgedMetric) -> str:
+    """A figure's name to a reader: ``H2D n0→g0``, ``sum of n0→g0 + g0→n0``, ``copy latency n0→g0``."""
+    cell = metric.cell
+    if cell is None:
+        return metric.name if metric.subject in metric.name else f"{metric.subject} {metric.question or metric.name}"
+    pretty = cells.pretty(cell)
+    if metric.derived:
+        flow = f" ({cells.pretty(metric.flow)})" if metric.flow is not None and not cell.lone else ""
+        return f"{_DERIVED.get(metric.derived, metric.derived.replace('_', ' '))} {pretty}{flow}"
+    if metric.flow is not None and not cell.lone:
+        others = [cells.pretty(flow) for flow in cell.flows if flow != metric.flow]
+        return f"share of {cells.pretty(metric.flow)} beside {' + '.join(others)}"
+    if not cell.lone:
+        return f"sum of {pretty}"
+    if cell.flows[0].kind in ("stream", "gpu_stream"):
+        return f"STREAM {pretty}"
+    direction = cell.flows[0].direction
+    return f"{_DIRECTIONS.get(direction, direction)} {pretty}"
+
+
+def of_nodes(change: FigureChange) -> str:
+    """Which node a change is of: ``gpu001``, ``gpu001 → gpu002``, ``43 nodes together``."""
+    if change.across:
+        return f"{len(change.nodes)} nodes together"
+    before, after = change.nodes[0]
+    return before if before == after else f"{before} → {after}"
+
+
+def name(change: FigureChange, several: bool) -> str:
+    """The figure, with its node where there are several."""
+    return figure(change.metric) + (f" on {of_nodes(change)}" if several else "")
+
+
+def value(side: SideValue, unit: str) -> str:
+    """``55.5``, to the hundredth where that shows a change of a per mille."""
+    return f"{side.value:.2f}" if side.value < 1000 and unit != "B" else number(side.value, unit)
+
+
+def part(value: float) -> str:
+    """``−4.1 %``."""
+    return percent(value)
+
+
+def interval(change: FigureChange) -> str:
+    """``−4.6 to −3.6 %``."""
+    low, high = change.interval
+    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+
+
+def answer(found: RunComparison) -> str:
+    """The comparison in one line."""
+    tested = plural(len(found.tested), "figure")
+    worse = [change for change in found.significant if change.worse]
+    better = [change for change in found.significant if not change.worse]
+    several = len(found.nodes) > 1
+    if not found.tested:
+        count = plural(len(found.doubtful), "figure")
+        why = (
+            f"none of {count} is without doubt ({doubts(found)})"
+            if found.doubtful
+            else "only ratios and shares are on both sides"
+        )
+        return f"nothing can be told: {why}"
+    if not worse and not better:
+        return f"no change that is more than chance in {tested}"
+    said: list[str] = []
+    for label, each in (("slower", worse), ("faster", better)):
+        if each:
+            most = max(each, key=lambda change: abs(change.change))
+            of = str(len(found.tested)) if said else tested
+            up_to = "up to " if len(each) > 1 else ""
+            said.append(f"{label}: {len(each)} of {of}, {up_to}{part(most.change)} ({where(most, several)})")
+    return "; ".join(said)
+
+
+def against(found: RunComparison, at_most: float) -> str:
+    """What is slower by more than the bound, and how many figures could not have shown it, in one line."""
+    beyond = found.beyond(at_most)
+    blind = sum(change.seen_from is not None and change.seen_from > at_most for change in found.tested)
+    said = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
+    said += f" by more than {at_most * 100:g} %"
+    told = [f"{plural(blind, 'figure')} would show greater changes alone"] if blind else []
+    told += [f"{plural(len(found.doubtful), 'figure')} cannot tell"] if found.doubtful else []
+    return f"{said}; {', '.join(told)}" if told else said
+
+
+def doubts(found: RunComparison) -> str:
+    """Why figures could not be told, with counts: ``disturbed by others 12, not converged 3``."""
+    counts: dict[str, int] = {}
+    for change in found.doubtful:
+        for words in change.doubts:
+            counts[words] = counts.get(words, 0) + 1
+    said = ", ".join(f"{words} {count}" for words, count in sorted(counts.items(), key=lambda each: -each[1]))
+    few = "not converged" in counts and min(len(found.before.runs), len(found.after.runs)) < SETTLED_BY_RUNS
+    return said + (f"; what did not converge counts from {SETTLED_BY_RUNS} runs a side on" if few else "")
+
+
+def seen_from(found: RunComparison) -> str:
+    """From which change on a figure would have been found, by kind: ``copies alone 1.7 %, host memory 18 %``."""
+    kinds: dict[str, list[float]] = {}
+    for change in found.tested:
+        if change.seen_from is not None and not change.across:
+            kinds.setdefault(change.kind, []).append(change.seen_from)
+    middles = {kind: sorted(values)[len(values) // 2] * 100 for kind, values in kinds.items()}
+    return ", ".join(f"{WORDS[kind]} {value:.{0 if value >= 10 else 1}f} %" for kind, value in middles.items())
+
+
+def side(one: Side) -> str:
+    """``5 runs of vm, 2026-11-22 20:21 to 20:23``."""
+    times = sorted({str(run.raw["started"]) for run in one.runs if run.raw.get("started")})
+    first, last = (_minute(time) for time in (times[0], times[-1])) if times else ("time unknown", "time unknown")
+    if first[:11] == last[:11]:
+        last = last[11:] if last != first else first
+    nodes = some([node.name for node in one.nodes])
+    return f"{plural(len(one.runs), 'run')} of {nodes}, {first}{f' to {last}' if last != first else ''} UTC"
+
+
+def some(names: Sequence[str]) -> str:
+    """Names, the first four of many: ``gpu001, gpu002, gpu003, gpu004 and 8 more``."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _minute(text: str) -> str:
+    try:
+        return minute_text(utc_time(text))
+    except ValueError:
+        return text
+
+
+def by_nodes(found: RunComparison, entries: Sequence[_OfNode]) -> list[tuple[_OfNode, str]]:
+    """Entries that are alike but for their node as one, each with its nodes in words: ``all 12 nodes``, ``gpu001, gpu002``; empty
+    where one node is compared."""
+    groups: dict[_OfNode, list[str]] = {}
+    for entry in entries:
+        groups.setdefault(replace(entry, node=""), []).append(entry.node)
+    if len(found.nodes) == 1:
+        return [(entry, "") for entry in groups]
+    return [
+        (entry, f"all {len(nodes)} nodes" if len(nodes) == len(found.nodes) else some(nodes))
+        for entry, nodes in groups.items()
+    ]
+
+
+def where(change: FigureChange, several: bool) -> str:
+    """The figure with its check: ``H2D n0→g0, Host ↔ GPU``."""
+    return f"{name(change, several)}, {title(change.check)}"
+
+
+def heading(check: str) -> str:
+    """``Host ↔ GPU (host_device_check)``."""
+    return f"{title(check)} ({check})"
+
+
+def mark(change: FigureChange) -> str:
+    """What is to be known of a row: ``slower``, ``faster``, why it cannot tell, or nothing."""
+    if change.significant:
+        return "slower" if change.worse else "faster"
+    if not change.counted:
+        return "not counted"
+    return change.doubts[0] if change.doubts else ""
+
+
+def assumption(found: RunComparison) -> str:
+    """How much figures were assumed to differ from run to run."""
+    kinds = list(dict.fromkeys(change.kind for change in found.tested if not change.across))
+    said = ", ".join(f"{WORDS[kind]} {ASSUMED[kind] * 100:g} %" for kind in kinds)
+    several = max(len(found.before.runs), len(found.after.runs)) > 1
+    weight = f", as {WEIGHT} runs' worth beside the spread of these runs" if several else ""
+    return f"assumed spread from run to run (standard deviation), at most{weight}: {said}" if said else ""
