@@ -141,7 +141,8 @@ def read(place: Path, system: str) -> tuple[FleetShift, ...]:
             raw = json.loads(stream.read())
     except (OSError, ValueError):
         return ()
-    if owner not in trusted(place) or not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+    about = (SCHEMA, system)
+    if owner not in trusted(place) or not isinstance(raw, dict) or (raw.get("schema"), raw.get("system")) != about:
         return ()
     try:
         return tuple(_shift(each) for each in raw["shifts"])

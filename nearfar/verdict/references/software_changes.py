@@ -123,7 +123,8 @@ def _joined(before: Moved, shift: Shift) -> Moved:
 
 
 def first_seen(upgrade: Upgrade, then: Mapping[str, str], now: Mapping[str, str]) -> date | None:
-    """The day of the first run with the software of now, of the fleet or of the node itself; None where nobody knows."""
+    """The day of the first run with the software of now, of the fleet or of the node itself; None where nobody knows. A day that is
+    yet to come is a clock's mistake, and none."""
     end = projected(then, now)
     days = [] if upgrade.own_first_seen is None else [upgrade.own_first_seen]
     for shift in upgrade.shifts:
@@ -132,4 +133,4 @@ def first_seen(upgrade: Upgrade, then: Mapping[str, str], now: Mapping[str, str]
                 days.append(date.fromisoformat(shift.first_seen))
             except ValueError:
                 continue
-    return min(days, default=None)
+    return min((day for day in days if upgrade.today is None or day <= upgrade.today), default=None)
