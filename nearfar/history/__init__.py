@@ -3,10 +3,10 @@
 polars is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
 ``NearfarError``.
 
-Needs: base, verdict, verdict.references.
+Needs: base, measurement, verdict, verdict.references, site.
 """
 
-from . import fleet_shift, series, text
+from . import fleet_findings, fleet_shift, series, text
 from .baselines import OwnPast
 from .compaction import compact
 from .lazy_polars import need_polars, no_polars, pl
@@ -26,6 +26,7 @@ __all__ = [
     "Series",
     "compact",
     "directory",
+    "fleet_findings",
     "fleet_shift",
     "need_polars",
     "no_polars",

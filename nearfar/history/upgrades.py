@@ -23,7 +23,7 @@ def upgrade(
     system: str, node: str, software: Mapping[str, str], days: int = STALE_DAYS, place: Path | None = None,
     now: datetime | None = None,
 ) -> Upgrade:  # fmt: skip
-    """What the judge has to know where rows are stale: the fleet's shifts, and the day of the node's own first run with its
+    """What the judge has to know where rows are stale: the fleet's shifts, and the day since when the node itself has had its
     ``software``. What cannot be read is not known."""
     now = now or datetime.now(timezone.utc)
     place = directory() if place is None else place
@@ -38,8 +38,14 @@ def upgrade(
 
 
 def _own_first_seen(place: Path, runs: RowFilter, software: Mapping[str, str]) -> date | None:
+    """The day of the first run with this software after the last one with other."""
     same = [pl.col(key) == str(software[key]) for key in SOFTWARE if software.get(key) is not None]
+    if not same:
+        return None
     found = History(place, lambda _: None, trusted(place)).aggregated(
-        runs, ["node"], pl.col("started").min(), where=pl.all_horizontal(same) if same else None
+        runs, ["node", "started"], pl.col("same").all(), made={"same": pl.all_horizontal(same)}
     )
-    return found["started"][0].date() if same and len(found) else None
+    first = None
+    for started, own in found.sort("started").select("started", "same").iter_rows():
+        first = None if own is False else first or (started.date() if own else None)
+    return first

@@ -58,6 +58,15 @@ def test_a_nodes_own_first_run_with_its_software(kept: Path) -> None:
     assert (known(kept).today, known(kept).days) == (NOW.date(), 30)
 
 
+def test_who_goes_back_to_a_driver_has_it_since_then(tmp_path: Path) -> None:
+    for day in range(10, 16):
+        change = renewed if day in (10, 11, 14, 15) else None
+        history.record(
+            nightly.run(tmp_path / "r", {"gpu001": 1.0}, f"2026-11-{day}", change=change), tmp_path / "history"
+        )
+    assert known(tmp_path / "history").own_first_seen == date(2026, 11, 14)
+
+
 def test_without_a_history_nothing_is_known(tmp_path: Path) -> None:
     found = known(tmp_path)
     assert (found.shifts, found.own_first_seen) == ((), None)

@@ -106,7 +106,7 @@ def test_the_first_night_has_an_allowance(file: ReferenceFile) -> None:
     assert word(lone, 55.5 * 0.985 * 0.981)[0] == "PASS"
     verdict, reason = word(lone, 55.5 * (1 - 1 / 18))
     assert verdict == "DEGRADED", "a lane of 18 is more than a driver's"
-    assert "what driver 590.2 does to the fleet is not known yet, bounds are 3 % wider" in reason
+    assert "what driver 590.2 does to the fleet is not known (nearfar history --shifts), bounds are 3 % wider" in reason
 
 
 def test_of_a_time_more_is_worse(file: ReferenceFile) -> None:
@@ -171,10 +171,29 @@ def test_a_driver_that_was_taken_back_makes_rows_fresh_again(file: ReferenceFile
 def test_one_upgrade_after_the_other(file: ReferenceFile) -> None:
     newer = {**NEW, "driver": "600.3"}
     second = shift(before={**NEW, "version": "1"}, after={**newer, "version": "2"}, part=-0.01, first_seen="2026-12-20")
-    found = of(file, newer, shift(), second)
+    found = of(file, newer, shift(), second, today=date(2026, 12, 21))
     assert found.value == pytest.approx(55.5 * 0.985 * 0.99)
     assert "stale until 2027-01-19" in found.note
     assert of(file, newer, shift()).stale_bounds == "widened", "nothing leads there"
+
+
+def test_a_node_that_stayed_behind_follows_the_shift_back(tmp_path: Path) -> None:
+    """Rows that were tuned again with the new driver, on a node that still has the old one: stale since they were tuned."""
+    file = reference_file(
+        tmp_path, ROWS.replace('driver: "580.1"', 'driver: "590.2"').replace("2026-11-20", "2026-12-10")
+    )
+    found = of(file, OLD, shift(), own_first_seen=date(2026, 10, 1), today=date(2026, 12, 20))
+    assert (found.stale_bounds, found.value) == ("moved", pytest.approx(55.5 / 0.985))
+    assert "stale until 2027-01-09" in found.note
+
+
+def test_a_driver_that_is_taken_back_after_tuning_begins_anew(tmp_path: Path) -> None:
+    file = reference_file(
+        tmp_path, ROWS.replace('driver: "580.1"', 'driver: "590.2"').replace("2026-11-20", "2026-12-10")
+    )
+    back = shift(before=NEW, after=OLD, part=0.015, first_seen="2026-10-01")
+    found = of(file, OLD, back, own_first_seen=date(2027, 3, 1), today=date(2027, 3, 2))
+    assert (found.stale_bounds, "stale until 2027-03-31" in found.note) == ("moved", True)
 
 
 @pytest.mark.parametrize("missing", ["in the file", "in the document"])

@@ -22,6 +22,7 @@ from . import model_ranges, stale_rows
 from .model_ranges import ModelRanges
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
+from .reference_row import ReferenceRow
 from .software_changes import Upgrade
 
 #: So many siblings beside the one judged are needed before they say anything.
@@ -122,16 +123,13 @@ def _from_files(
             raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row.unit}'", check)
         if row is not None:
             found = file.reference(row, stamp)
-            return (
-                _of_other_software(found, file.stamp(row), stamp, metric, check, node, upgrade)
-                if found.stale
-                else found
-            )
+            return _of_other_software(found, file, row, stamp, metric, check, node, upgrade) if found.stale else found
     return None
 
 
 def _of_other_software(
-    reference: Reference, then: Mapping[str, str], now: Mapping[str, str], metric: AnyMetric, check: str, node: Node, upgrade: Upgrade
+    reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, check: str, node: Node,
+    upgrade: Upgrade,
 ) -> Reference:  # fmt: skip
     """A stale row as it judges: by what its fleet did, of the most precise row that anything is known of."""
     model = model_of(metric, node)
@@ -140,7 +138,7 @@ def _of_other_software(
     limit = link_limits.least(metric, node) if isinstance(metric, Metric) else None
     lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
     broken = None if limit is None else limit.value * link_limits.BROKEN
-    return stale_rows.judged(reference, then, now, shifts, upgrade, lone, broken)
+    return stale_rows.judged(reference, file.stamp(row), now, file.tuned_on(row), shifts, upgrade, lone, broken)
 
 
 def model_of(metric: AnyMetric, node: Node) -> str | None:

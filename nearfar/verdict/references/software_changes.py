@@ -50,7 +50,7 @@ class Shift(Protocol):
 class Upgrade:
     """What is known of the software that a node runs with now, beside what its rows were tuned with.
 
-    ``shifts`` are those of its fleet; ``own_first_seen`` is the day of the node's own first run with it (None: not known), ``today``
+    ``shifts`` are those of its fleet; ``own_first_seen`` is the day since when the node itself has had it (None: not known), ``today``
     that of this run (None: no row's time is over), ``days`` for how long rows may be stale.
     """
 
@@ -98,39 +98,55 @@ def projected(then: Mapping[str, str], software: Mapping[str, str]) -> tuple[str
 
 
 def moved(shifts: Sequence[Shift], then: Mapping[str, str], now: Mapping[str, str]) -> Moved | None:
-    """What the shifts of one row make together from the software ``then`` to that of ``now``, through what was between them; None
-    where they do not lead there."""
+    """What the shifts of one row make together from the software ``then`` to that of ``now``, through what was between them, there or
+    back; None where they do not lead there."""
     start, end = projected(then, then), projected(then, now)
     found = {start: Moved(0.0, 0.0, 0.0, 0, 0)}
     places = [start]
+    steps: list[tuple[tuple[str, ...], tuple[str, ...], Moved]] = []
+    for shift in sorted(shifts, key=lambda shift: -shift.nodes):
+        before, after = projected(then, shift.before), projected(then, shift.after)
+        there = Moved(shift.part, shift.low, shift.high, shift.nodes, shift.seen)
+        steps += [(before, after, there), (after, before, _back(there))]
     for place in places:
-        for shift in sorted(shifts, key=lambda shift: -shift.nodes):
-            after = projected(then, shift.after)
-            if projected(then, shift.before) == place and after not in found:
-                found[after] = _joined(found[place], shift)
+        for before, after, step in steps:
+            if before == place and after not in found:
+                found[after] = _joined(found[place], step)
                 places.append(after)
     return found.get(end) if end != start else None
 
 
-def _joined(before: Moved, shift: Shift) -> Moved:
+def _back(step: Moved) -> Moved:
+    part, low, high = (1 / (1 + each) - 1 for each in (step.part, step.high, step.low))
+    return Moved(part, low, high, step.nodes, step.seen)
+
+
+def _joined(before: Moved, step: Moved) -> Moved:
     part, low, high = (
         (1 + one) * (1 + other) - 1
-        for one, other in ((before.part, shift.part), (before.low, shift.low), (before.high, shift.high))
+        for one, other in ((before.part, step.part), (before.low, step.low), (before.high, step.high))
     )
-    first = not before.nodes
-    nodes, seen = (shift.nodes, shift.seen) if first else (min(before.nodes, shift.nodes), min(before.seen, shift.seen))
-    return Moved(part, low, high, nodes, seen)
+    nodes, seen = step.nodes, step.seen
+    return Moved(
+        part, low, high, *((min(before.nodes, nodes), min(before.seen, seen)) if before.nodes else (nodes, seen))
+    )
 
 
-def first_seen(upgrade: Upgrade, then: Mapping[str, str], now: Mapping[str, str]) -> date | None:
-    """The day of the first run with the software of now, of the fleet or of the node itself; None where nobody knows. A day that is
-    yet to come is a clock's mistake, and none."""
+def first_seen(
+    upgrade: Upgrade, then: Mapping[str, str], now: Mapping[str, str], tuned: date | None = None
+) -> date | None:
+    """Since when the software is another than that of a row ``tuned`` on a day: the first run with it in the fleet, else of the node
+    itself, which may have gone back to what was there before, or never have left it. None where nobody knows. A day that is yet to
+    come is a clock's mistake, and none."""
     end = projected(then, now)
-    days = [] if upgrade.own_first_seen is None else [upgrade.own_first_seen]
+    days = []
     for shift in upgrade.shifts:
         if projected(then, shift.after) == end != projected(then, shift.before):
             try:
                 days.append(date.fromisoformat(shift.first_seen))
             except ValueError:
                 continue
-    return min((day for day in days if upgrade.today is None or day <= upgrade.today), default=None)
+    known = [day for day in days if tuned is None or day > tuned]
+    known += [] if upgrade.own_first_seen is None else [upgrade.own_first_seen]
+    first = min((day for day in known if upgrade.today is None or day <= upgrade.today), default=None)
+    return first if first is None or tuned is None else max(first, tuned)

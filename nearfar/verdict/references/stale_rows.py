@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 from . import software_changes
 from .reference import Reference, with_unit
@@ -25,6 +25,7 @@ def judged(
     reference: Reference,
     then: Mapping[str, str],
     now: Mapping[str, str],
+    tuned: date | None,
     shifts: Sequence[Shift],
     upgrade: Upgrade,
     lone: bool,
@@ -32,13 +33,14 @@ def judged(
 ) -> Reference:
     """A row's ``reference`` as it judges a figure that was measured with other software.
 
-    ``then`` is the row's stamp, ``now`` the software that ran; ``shifts`` are the row's own; ``lone``: it is of a copy alone; below
-    ``broken``, in the reference's unit, a path is broken whatever the software (None: not known).
+    ``then`` is the row's stamp, ``tuned`` its day (None: not known), ``now`` the software that ran; ``shifts`` are the row's own;
+    ``lone``: it is of a copy alone; below ``broken``, in the reference's unit, a path is broken whatever the software (None: not
+    known).
     """
     changed = software_changes.changes(then, now)
     old = software_changes.words({key: version for key, (version, _) in changed.items()})
     new = software_changes.words({key: version for key, (_, version) in changed.items()})
-    first = software_changes.first_seen(upgrade, then, now)
+    first = software_changes.first_seen(upgrade, then, now, tuned)
     until = None if first is None else first + timedelta(days=upgrade.days)
     about = f"{reference.note}, with {old}"
     if until is not None and upgrade.today is not None and upgrade.today >= until:
@@ -52,7 +54,7 @@ def judged(
         allowance = LONE_ALLOWANCE if lone else ALLOWANCE
         part, low, high = 0.0, -allowance, allowance
         under = over = f", else it is more than {new} is taken to explain"
-        why = f"what {new} does to the fleet is not known yet, bounds are {allowance * 100:.0f} % wider"
+        why = f"what {new} does to the fleet is not known (nearfar history --shifts), bounds are {allowance * 100:.0f} % wider"
     end = f"until {until}" if until is not None else "with no end, as no history says since when"
     below = reference.lowest if reference.degraded_below is None else reference.degraded_below
     above = reference.highest if reference.degraded_above is None else reference.degraded_above
