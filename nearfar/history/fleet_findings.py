@@ -20,7 +20,7 @@ from nearfar.verdict.references import (
 )
 
 from . import fleet_shift
-from .fleet_shift import FleetShift
+from .fleet_shift import FleetShift, SystemShifts
 from .lazy_polars import pl
 from .series import LESS_IS_BETTER
 from .store import History, RowFilter
@@ -79,7 +79,7 @@ def report(store: History, system: str, now: datetime | None = None) -> FleetRep
     if found.shifts:
         fleet_shift.write(store.directory, system, found.shifts)
     files, days = _of_site(system)
-    told = findings(system, found.shifts, files, running(store, system, now), now, days)
+    told = findings(system, found, files, running(store, system, now), now, days)
     return FleetReport(system, found.shifts, tuple(told), found.why)
 
 
@@ -110,13 +110,14 @@ def running(store: History, system: str, now: datetime) -> dict[str, dict[str, s
 
 def findings(
     system: str,
-    shifts: Sequence[FleetShift],
+    known: SystemShifts,
     files: Sequence[ReferenceFile],
     nodes: Mapping[str, Mapping[str, str]],
     now: datetime,
     days: int,
 ) -> list[Finding]:
     """A finding for each change of software that makes rows stale on some of the ``nodes`` (their software by name)."""
+    shifts = known.shifts
     rows = [(file, row, file.stamp(row)) for file in files for row in file.rows()]
     changes: dict[tuple[str, str], _Change] = {}
     for software in {tuple(sorted(each.items())): each for each in nodes.values()}.values():
@@ -135,7 +136,7 @@ def findings(
             moved = software_changes.moved(own, then, software)
             if moved is not None:
                 change.rows[row.place] = _MovedRow(row, moved)
-    return [_finding(system, change, len(nodes)) for _, change in sorted(changes.items())]
+    return [_finding(system, change, len(nodes), known.why) for _, change in sorted(changes.items())]
 
 
 def _time_words(
@@ -150,7 +151,7 @@ def _time_words(
     return f"its references are stale since {first}, and fail no speed until {end}"
 
 
-def _finding(system: str, change: _Change, of: int) -> Finding:
+def _finding(system: str, change: _Change, of: int, why: str | None) -> Finding:
     has = f"{len(change.nodes)} of {of} node{' has' if of == 1 else 's have'} {change.new}"
     what, time = f"{change.new}, references of {change.old}", change.time
     tune = f"nearfar tune --system {system} proposes new rows, --apply accepts them"
@@ -160,7 +161,8 @@ def _finding(system: str, change: _Change, of: int) -> Finding:
     )
     worse = [each for each in certain if each.worse]
     if not change.rows:
-        words = f"{what}: what it does to the figures is not known yet; {has}; {time}"
+        because = "" if why is None else f" ({why})"
+        words = f"{what}: what it does to the figures is not known yet{because}; {has}; {time}"
         return Finding(FLEET, NOT_JUDGED, f"{words}; {tune}")
     if not certain:
         return Finding(FLEET, NOT_JUDGED, f"{what}: no figure moved beyond its noise; {has}; {time}; {tune}")

@@ -114,8 +114,12 @@ def test_a_site_of_one_node_is_told_that_it_has_no_fleet(
     monkeypatch.setattr(fleet_findings, "_now", lambda: NOW)
     assert cli.main(["history", "--shifts"]) == 0
     said = capsys.readouterr().out
-    assert "redwood has 1 node, which is no fleet" in said
-    assert "what it does to the figures is not known yet; 1 of 1 node has driver 590.12" in said
+    assert said.startswith("no shift: redwood has 1 node, which is no fleet")
+    (finding,) = fleet_findings.report(store, nightly.SYSTEM, NOW).findings
+    assert (
+        finding.verdict == "not judged" and "is not known yet (redwood has 1 node, which is no fleet" in finding.reason
+    )
+    assert "1 of 1 node has driver 590.12" in finding.reason
 
 
 def test_history_shows_shifts(costly: History, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

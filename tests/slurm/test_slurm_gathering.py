@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.slurm.findings import gathering
+from nearfar.site.drain_policy import NightRule, Policy
+from nearfar.slurm.act import view
+from nearfar.slurm.act.options import ActOptions
+from nearfar.slurm.findings import LogSummary, gathering
 from nearfar.slurm.findings.gathering import TimeRange, gather
 from tests.support.node_results import leave
 
@@ -104,6 +107,14 @@ def test_a_night_on_which_it_was_slow_now_and_then_is_read(results: Path, stale:
     (run,) = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs
     assert (run.verdict, run.failures) == ("DEGRADED", ())
     assert run.intermittent == (frozenset(["sole.g2_n0"]) if counted else frozenset())
+
+
+@pytest.mark.parametrize(("rule", "days"), [(NightRule(), 31.5), (NightRule(2, 10), 11.5), (None, 8.5)])
+def test_as_many_nights_are_read_as_count(tmp_path: Path, rule: NightRule | None, days: float) -> None:
+    """Of nodes that fail now; all others' results are read as far back as before."""
+    options = ActOptions(Policy("vm", intermittent=rule), tmp_path, None, tmp_path)
+    times = view._time_range(options, {}, LogSummary(), NOW, NOW, None)
+    assert (times.oldest, times.recent) == (NOW - days * DAY, NOW - 8.5 * DAY)
 
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's directory")

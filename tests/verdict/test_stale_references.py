@@ -196,6 +196,10 @@ def test_a_driver_that_is_taken_back_after_tuning_begins_anew(tmp_path: Path) ->
     assert (found.stale_bounds, "stale until 2027-03-31" in found.note) == ("moved", True)
 
 
+def test_a_driver_that_is_not_known_is_as_a_missing_one(file: ReferenceFile) -> None:
+    assert not of(file, {**OLD, "driver": None}).stale  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize("missing", ["in the file", "in the document"])
 def test_a_stamp_that_is_missing_makes_nothing_stale(tmp_path: Path, missing: str) -> None:
     text = (

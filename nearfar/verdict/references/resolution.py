@@ -98,9 +98,10 @@ def resolve(
     for file in files:
         file.check_line_rates(fastest_links(node))
     found: dict[str, Reference | None] = {}
+    software = {key: str(version) for key, version in (stamp or {}).items() if version is not None}
     siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
     for metric in metrics:
-        reference = _from_files(metric, check, files, node, kind, stamp or {}, upgrade or Upgrade())
+        reference = _from_files(metric, check, files, node, kind, software, upgrade or Upgrade())
         if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             reference = reference or _from_model(metric, node, ranges or {}) or _from_link(metric, node)

@@ -15,7 +15,7 @@ from .reference import Reference, with_unit
 from .software_changes import Shift, Upgrade
 
 #: How far other software may move a figure before any fleet has shown it, as a part of it: of a lone copy, and of others. Twice
-#: what a driver was seen to cost (1.5 %); with the slack of 2 % a lost NVLink lane of 18 (5.6 %) still lies beyond it.
+#: the 1.5 % that a driver is taken to cost; with the slack of 2 % a lost NVLink lane of 18 (5.6 %) still lies beyond it.
 LONE_ALLOWANCE, ALLOWANCE = 0.03, 0.05
 #: How the bounds of a stale row came to be.
 MOVED, WIDENED, AS_TUNED = "moved", "widened", "as tuned"
