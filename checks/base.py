@@ -266,12 +266,18 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def find_references(self, stamp):
         """Set the figures' references; returns what is wrong with the site's."""
         self.references, unused = self.references_of(self.metrics, stamp), []
+        if any(each is not None and each.stale for each in self.references.values()):
+            self.references = self.references_of(self.metrics, stamp, self.known_upgrade(stamp))
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":
             for check, names in self.judged_by(self.metrics).items():
                 found = {name: self.references[name] for name in names}
                 unused += unused_references.findings(self.reference_files, check, found, models)
         return unused
+
+    def known_upgrade(self, stamp):
+        """What the history knows of the software that ran, where rows were tuned with other."""
+        return history.upgrade(self.current_system.name, self.hostname, stamp, self.partition.stale_days)
 
     def judged_by(self, figures):
         """The names of figures by the check whose references judge them; the check itself is always among these."""
@@ -280,14 +286,14 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             found.setdefault(self.question.references_of(metric), []).append(metric.name)
         return found
 
-    def references_of(self, figures, stamp):
-        """The references of figures by name; None where there is none."""
+    def references_of(self, figures, stamp, upgrade=None):
+        """The references of figures by name; None where there is none. ``upgrade``: what is known of the software that ran."""
         found = {}
         for check, names in self.judged_by(figures).items():
             mine = [metric for metric in figures if metric.name in set(names)]
             found |= references.resolve(
                 mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
-                ranges=self.ranges,
+                ranges=self.ranges, upgrade=upgrade,
             )  # fmt: skip
         return found
 

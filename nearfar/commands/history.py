@@ -21,7 +21,7 @@ from nearfar.base import (
     minute_text,
     utc_text,
 )
-from nearfar.history import History, RowFilter, Series, pl, series, text
+from nearfar.history import History, RowFilter, Series, fleet_findings, pl, series, text
 
 _EPILOG = """\
 examples:
@@ -32,6 +32,7 @@ examples:
   nearfar history --metric near.h2d --since 30d           one figure across nodes, the worst first
   nearfar history --metric near.h2d --json
   nearfar history --record 'reports/redwood/*'            keep the figures of runs that are not kept yet
+  nearfar history --shifts --system redwood               what new software did to the fleet's figures; kept for the judge
   nearfar history --compact                               merge the small files of many nights
 
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
@@ -61,6 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=f"all lines, not the worst {MOST_LINES}")
     parser.add_argument("--json", action="store_true", help="every run's figures as JSON")
     parser.add_argument("--record", nargs="+", metavar="RUN", help="keep the figures of these run directories")
+    parser.add_argument(
+        "--shifts", action="store_true", help="what a change of driver, CUDA, MPS or MPI did to the fleet's figures"
+    )
     parser.add_argument("--compact", action="store_true", help="merge small files; nodes may record meanwhile")
 
 
@@ -80,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         )
         return EXIT_GOOD
     question = _question(args, store)
+    if args.shifts:
+        return _shifts(args, store, question)
     if question.system is None:
         return _systems(args, store, question)
     if args.node is None and args.metric is None:
@@ -108,6 +114,31 @@ def _record(runs: Sequence[str]) -> int:
             raise NearfarError(f"{folder}: no run directory (run.json is not there)")
         kept = history.record(folder, say=_say)
     print(f"{len(runs)} run{'s' if len(runs) > 1 else ''} kept in {kept}")
+    return EXIT_GOOD
+
+
+def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> int:
+    """What new software did to the figures of a system; kept beside its rows, where the judge reads it."""
+    given = [name for name in ("node", "metric", "check", "since") if getattr(args, name) is not None]
+    if given:
+        raise NearfarError(f"--{given[0]}: --shifts is of a whole system; leave it out")
+    if question.system is None:
+        raise NearfarError(f"--system: which one? There is history of {', '.join(store.systems())}")
+    own = History(store.directory, _say, history.trusted(store.directory))
+    found = fleet_findings.report(own, question.system)
+    if args.json:
+        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system, "why": found.why}
+        told = [{"verdict": each.verdict, "reason": each.reason} for each in found.findings]
+        print(
+            json.dumps(
+                {**about, "shifts": text.shifts_as_json(found.shifts), "findings": told}, indent=1, ensure_ascii=False
+            )
+        )
+        return EXIT_GOOD
+    lines = text.shifts(found.shifts, None if args.all else MOST_LINES)
+    lines += [] if found.why is None else [f"no new shift: {found.why}" if found.shifts else f"no shift: {found.why}"]
+    lines += [f"{each.verdict}: the fleet: {each.reason}" for each in found.findings]
+    print("\n".join(lines))
     return EXIT_GOOD
 
 

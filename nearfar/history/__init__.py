@@ -3,10 +3,10 @@
 polars is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
 ``NearfarError``.
 
-Needs: base, verdict, verdict.references.
+Needs: base, measurement, verdict, verdict.references, site.
 """
 
-from . import series, text
+from . import fleet_findings, fleet_shift, series, text
 from .baselines import OwnPast
 from .compaction import compact
 from .lazy_polars import need_polars, no_polars, pl
@@ -15,6 +15,7 @@ from .recording import record
 from .rows import short_name
 from .series import LESS_IS_BETTER, Series
 from .store import History, RowFilter, parse_since, trusted
+from .upgrades import upgrade
 
 __all__ = [
     "LESS_IS_BETTER",
@@ -25,6 +26,8 @@ __all__ = [
     "Series",
     "compact",
     "directory",
+    "fleet_findings",
+    "fleet_shift",
     "need_polars",
     "no_polars",
     "parse_since",
@@ -35,4 +38,5 @@ __all__ = [
     "short_name",
     "text",
     "trusted",
+    "upgrade",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nearfar.base import columns, day_text, minute_text, utc_text
-from nearfar.verdict.references import figure
+from nearfar.verdict.references import figure, software_changes
 
+from .fleet_shift import FleetShift
 from .series import Series, sparkline
 
 
@@ -64,6 +65,24 @@ def runs(one: Series) -> list[str]:
             f"{figure(point.low, one.unit)} – {figure(point.high, one.unit)}")  # fmt: skip
         rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.words, point.run))
     return lines + columns(rows, right=[1])
+
+
+def shifts(found: Sequence[FleetShift], most: int | None) -> list[str]:
+    """A line for each row that moved with new software, ``most`` of them, the greatest change first."""
+    shown = sorted(found, key=lambda each: (each.first_seen, abs(each.part)), reverse=True)[:most]
+    rows = [("since", "software", "check", "row", "GPU", "change", "interval", "nodes")]
+    for each in shown:
+        rows.append((
+            each.first_seen, each.changed, each.check, each.row, each.gpu_model or "-", software_changes.signed_percent(each.part),
+            f"{software_changes.signed_percent(each.low)} to {software_changes.signed_percent(each.high)}", f"{each.seen} of {each.nodes}",
+        ))  # fmt: skip
+    lines = columns(rows, right=[5]) if shown else []
+    return [*lines, *([f"… and {len(found) - len(shown)} more (--all)"] if len(found) > len(shown) else [])]
+
+
+def shifts_as_json(found: Sequence[FleetShift]) -> list[dict[str, object]]:
+    """The shifts as plain values."""
+    return [{**vars(each), "before": dict(each.before), "after": dict(each.after)} for each in found]
 
 
 def as_json(found: Sequence[Series]) -> list[dict[str, object]]:

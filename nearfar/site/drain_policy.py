@@ -44,9 +44,18 @@ class DrainSteps:
 
 
 @dataclass(frozen=True)
+class NightRule:
+    """A figure that was slow on ``nights`` of the last ``of`` nights needs no confirming run (docs/guide/slurm-act.md)."""
+
+    nights: int = 3
+    of: int = 30
+
+
+@dataclass(frozen=True)
 class Policy:
     """``trusted``: the users (numbers) whose results count. Seconds: a result older than ``max_age`` is not acted on, and a
-    confirming run may lie ``confirm_within`` back. ``same_metric``: from here on the reference or the driver is blamed."""
+    confirming run may lie ``confirm_within`` back. ``intermittent``: what comes and goes; None: it is not counted. ``same_metric``:
+    from here on the reference or the driver is blamed."""
 
     system: str
     trusted: frozenset[int] = frozenset({0})
@@ -57,6 +66,13 @@ class Policy:
     per_day: DrainCap = DrainCap(2, 0.05)
     in_all: DrainCap = DrainCap(8, 0.1)
     same_metric: DrainCap = DrainCap(3, 0.2)
+    intermittent: NightRule | None = NightRule()
+
+    @property
+    def look_back(self) -> float:
+        """Seconds before a slow figure in which others count with it."""
+        nights = 0.0 if self.intermittent is None else self.intermittent.of * _SECONDS["d"]
+        return max(self.confirm_within, nights)
 
     def step(self, check: str, hard: bool) -> str:
         """The step of the ladder that a finding of a check may lead to."""
@@ -81,6 +97,8 @@ def of_system(file: SiteFile, checks: Sequence[str] | None = None) -> Policy:
     given |= _caps(data)
     if "same_metric" in data:
         given["same_metric"] = _share(data["same_metric"], Policy.same_metric)
+    if "intermittent" in data:
+        given["intermittent"] = NightRule(**data["intermittent"])
     steps = {name: step_of(value) for name, value in data.get("checks", {}).items()}
     return Policy(system=file.data["system"], checks=steps, **given)
 
@@ -93,6 +111,10 @@ def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileE
     for name in data.get("checks", {}) if checks is not None else ():
         if name not in known:
             yield file.error(f"act: no check is called '{name}'{did_you_mean(name, known)}", "act", "checks", name)
+    rule = NightRule(**data.get("intermittent", {}))
+    if rule.nights > rule.of:
+        words = f"act: intermittent: {rule.nights} of {rule.of} nights can never be; nights is the smaller of the two"
+        yield file.error(words, "act", "intermittent")
     caps = {"per_day": Policy.per_day, "in_all": Policy.in_all, **_caps(data)}
     if caps["per_day"].nodes > caps["in_all"].nodes or caps["per_day"].share > caps["in_all"].share:
         yield file.error("act: cap: more a day than in all; per_day is the smaller of the two", "act", "cap", "per_day")

@@ -28,6 +28,7 @@ from nearfar.base import (
 )
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.topology import Node
+from nearfar.verdict.references import STALE_DAYS
 
 from . import environments
 from .environments import SPACK, SYSTEM, WAYS, Environment
@@ -58,6 +59,8 @@ class Partition:
     references: str | None = None
     #: ``own`` or ``shared``; None: as the node shows itself.
     host: str | None = None
+    #: For how many days references may be stale after a change of software.
+    stale_days: int = STALE_DAYS
     #: Keys that pass unchanged to ReFrame's partition: access, modules, prepare_cmds, max_jobs, time_limit, …
     reframe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -192,7 +195,7 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
         features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
-        host=entry.get("host", system.get("host")),
+        host=entry.get("host", system.get("host")), stale_days=system.get("stale_days", STALE_DAYS),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 

@@ -172,7 +172,7 @@ def _judge_metric(
         contended=bool(raw.get("aggressor") or beside) or (isinstance(metric, SubjectMetric) and metric.contended),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,
-            reference.file,
+            reference.file, reference.stale_bounds,
         ),
         degraded_below=None if reference is None else reference.degraded_below,
         baseline=None if before is None else PastRuns(before.median, len(before.values), before.since),

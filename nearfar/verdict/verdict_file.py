@@ -177,7 +177,7 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
         **vars(metric),
         "flow": None if metric.flow is None else str(metric.flow),
         "beside": list(map(str, metric.beside)),
-        "reference": None if metric.reference is None else dict(vars(metric.reference)),
+        "reference": None if metric.reference is None else _raw_reference(metric.reference),
         "baseline": None if metric.baseline is None else dict(vars(metric.baseline)),
         "looks": [
             {key: value for key, value in vars(look).items() if key != "why" or value is not None}
@@ -185,6 +185,11 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
         ],
     }
     return {key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, (), []))}
+
+
+def _raw_reference(reference: JudgedReference) -> dict[str, Any]:
+    """Only of a stale one there is more to say."""
+    return {key: value for key, value in vars(reference).items() if key != "stale_bounds" or value is not None}
 
 
 def _plain(value: Any) -> Any:

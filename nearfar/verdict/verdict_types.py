@@ -14,7 +14,8 @@ from nearfar.measurement import MADE_OF_OTHERS, Unmeasured
 @dataclass(frozen=True)
 class JudgedReference:
     """What a figure should have been, in ``unit``: ``lowest`` and ``highest`` are the bounds in force (None: no bound). ``file``
-    has the row, where it comes from one; ``stale``: tuned with other software."""
+    has the row, where it comes from one; ``stale``: tuned with other software; ``stale_bounds`` says how it judged then (``moved`` with
+    its fleet, ``widened``, ``as tuned``; None of verdicts of before)."""
 
     value: float
     lowest: float | None
@@ -24,6 +25,7 @@ class JudgedReference:
     note: str
     stale: bool
     file: str | None = None
+    stale_bounds: str | None = None
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,13 @@ def test_a_partitions_host_stands_above_its_systems(site: Path) -> None:
     assert systems.load_all()["mine"].partitions["gpu"].host_of(None) == "shared"
 
 
+def test_how_long_references_may_be_stale(site: Path) -> None:
+    write(site, GOOD)
+    assert systems.load_all()["mine"].partitions["gpu"].stale_days == 30
+    write(site, f"stale_days: 14\n{GOOD}")
+    assert systems.load_all()["mine"].partitions["gpu"].stale_days == 14
+
+
 def test_expected_links_are_laid_over_the_node_type() -> None:
     node = Node("n", (), (), (Gpu(0, "0000:01:00.0", name="A", link=Link("pcie", 1, 16, 4, 16)),))
     gpu = expectations.overlaid(node, {"link": {"gen": 5}, "gpu_model": "B"}).gpus[0]
@@ -106,6 +113,8 @@ def test_expected_links_are_laid_over_the_node_type() -> None:
         (("node[01-12]", "node[1-99999999]"), 2, "'node[1-99999999]': a list of 99,999,999 names; at most 100,000 are read"),
         (("\"node[01-12]\", \"login1\"", "\"a[1-60000]\", \"b[1-60000]\""), 2, "a list of 120,000 names"),
         (("partitions:", "partitions: {"), 6, "not YAML"),
+        (("product:", "stale_days: soon\nproduct:"), 3, 'stale_days: expected a whole number, found "soon"'),
+        (("product:", "stale_days: -1\nproduct:"), 3, "stale_days"),
         (("product:", "host: mine\nproduct:"), 3, '"mine" is not one of own, shared'),
         (("    features: [gpu]", "    features: [gpu]\n    host: 1"), 9, "host"),
         (("product: \"Box 9000\"", "hosts: [a]"), 3, "the key 'hosts' is there twice"),

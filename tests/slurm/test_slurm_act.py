@@ -348,6 +348,8 @@ def test_a_state_directory_that_others_can_write(site: Site, capsys: pytest.Capt
         ("act: {checks: {host_devise_check: drain}}", "vm.yaml:3: act: no check is called 'host_devise_check' (did you mean"),
         ("act: {default: destroy}", "vm.yaml:3: act.default: \"destroy\": expected a step: observe, comment or drain"),
         ("act: {cap: {per_day: {nodes: 9}}}", "vm.yaml:3: act: cap: more a day than in all"),
+        ("act: {intermittent: {nights: 5, of: 3}}", "vm.yaml:3: act: intermittent: 5 of 3 nights can never be"),
+        ("act: {intermittent: {nights: 1}}", "vm.yaml:3: act.intermittent.nights"),
         ("act: {max_age: soon}", "vm.yaml:3: act.max_age: \"soon\": expected a duration such as 36h"),
     ],
 )  # fmt: skip

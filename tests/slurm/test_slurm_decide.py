@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import floor
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
+from nearfar.site.drain_policy import DrainCap, DrainSteps, NightRule, Policy
 from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import reasons
@@ -97,6 +98,74 @@ def test_what_confirms_nothing(between: list[CheckRun], why: str) -> None:
     decisions = decide([*between, ran("n1", "r3", SLOW)], cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1")[0] == NOTHING
     assert why in of(decisions, "n1")[1]
+
+
+def slow_nights(*days_ago: float, of: int = 31, others: str = "passed", **more: Any) -> list[CheckRun]:
+    """A run a night for a month, slow on some of them."""
+    runs = []
+    for day in range(of):
+        well = {"passed": ["sole.g2_n0"]} if others == "passed" else {}
+        failed = (SLOW,) if day in days_ago else ()
+        runs.append(ran("n1", f"r{day}", *failed, hours_ago=1 + 24 * day, **({} if failed else well), **more))
+    return runs
+
+
+def test_what_comes_and_goes_drains_by_the_nights_on_which_it_was_slow() -> None:
+    decisions = decide(slow_nights(0, 7, 29), cluster(), POLICY, LogSummary(), NOW)
+    assert of(decisions, "n1") == (DRAIN, "slow on 3 of the last 30 nights (also in run r7, r29)")
+    assert decisions.nodes[0].reason == "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r0"
+    for fewer in ((0, 7), (0, 7, 30)):
+        assert of(decide(slow_nights(*fewer), cluster(), POLICY, LogSummary(), NOW), "n1")[0] == NOTHING
+
+
+def test_it_need_not_be_slow_in_the_newest_run_but_lately_and_not_before_a_persons_word() -> None:
+    """On four nights of five it is well, and act may be a run late."""
+    assert of(decide(slow_nights(1, 7, 20), cluster(), POLICY, LogSummary(), NOW), "n1")[0] == DRAIN
+    assert of(decide(slow_nights(2, 7, 20), cluster(), POLICY, LogSummary(), NOW), "n1")[0] == NOTHING, (
+        "max_age is 36 hours"
+    )
+    cleared = LogSummary({"n1": NOW - 10 * 24 * HOUR})
+    assert of(decide(slow_nights(0, 7, 20), cluster(), POLICY, cleared, NOW), "n1")[0] == NOTHING
+
+
+def test_an_intermittent_night_counts_and_alone_drains_nobody() -> None:
+    def seen(*fails: int) -> Decisions:
+        runs = slow_nights(*fails)
+        runs = [
+            replace(run, verdict="DEGRADED", intermittent=frozenset(["sole.g2_n0"])) if day in (4, 9, 15) else run
+            for day, run in enumerate(runs)
+        ]
+        return decide(runs, cluster(), POLICY, LogSummary(), NOW)
+
+    assert of(seen(0), "n1") == (DRAIN, "slow on 4 of the last 30 nights (also in run r4, r9)")
+    assert of(seen(), "n1")[0] == NOTHING
+
+
+def test_several_runs_of_one_night_are_one_night() -> None:
+    runs = [ran("n1", f"r{hour}", SLOW, hours_ago=hour) for hour in (1, 240, 242, 251)]
+    well = [ran("n1", "w", passed=["sole.g2_n0"], hours_ago=100)]
+    assert of(decide([*runs, *well], cluster(), POLICY, LogSummary(), NOW), "n1")[0] == NOTHING
+    again = [*runs, *well, ran("n1", "x", SLOW, hours_ago=253)]
+    assert of(decide(again, cluster(), POLICY, LogSummary(), NOW), "n1")[0] == DRAIN, "253 and 240 hours ago are two"
+
+
+def test_a_site_sets_how_many_nights() -> None:
+    strict = replace(POLICY, intermittent=NightRule(2, 10))
+    assert of(decide(slow_nights(0, 7), cluster(), strict, LogSummary(), NOW), "n1")[0] == DRAIN
+    assert of(decide(slow_nights(0, 10), cluster(), strict, LogSummary(), NOW), "n1")[0] == NOTHING
+
+
+def test_a_drained_node_is_released_by_its_check_however_often_it_failed_before() -> None:
+    past = drained("n1", 24 * 25)
+    ours = cluster(n1=state("n1", "DRAIN", reason=OURS))
+    failed = [ran("n1", f"f{day}", SLOW, hours_ago=24 * day) for day in (5, 10, 15)]
+    assert of(decide([*failed, ran("n1", "w", passed=["sole.g2_n0"])], ours, POLICY, past, NOW), "n1")[0] == RESUME
+
+
+def test_what_comes_and_goes_on_many_nodes_at_once_is_no_nodes_fault() -> None:
+    runs = [replace(run, node=f"n{node}") for node in (1, 2, 3) for run in slow_nights(0, 7, 20)]
+    decisions = decide(runs, cluster(5), POLICY, LogSummary(), NOW)
+    assert {d.action for d in decisions.nodes} == {NOTHING} and decisions.blamed
 
 
 def test_hard_evidence_stands_whatever_the_next_run_says() -> None:

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.slurm.findings import gathering
+from nearfar.site.drain_policy import NightRule, Policy
+from nearfar.slurm.act import view
+from nearfar.slurm.act.options import ActOptions
+from nearfar.slurm.findings import LogSummary, gathering
 from nearfar.slurm.findings.gathering import TimeRange, gather
 from tests.support.node_results import leave
 
@@ -73,6 +76,45 @@ def test_what_is_not_believed_is_told_while_it_may_decide(results: Path) -> None
     found, refused = read(results)
     assert found == [] and len(refused) == 1 and "s-00000001" in refused[0]
     assert len(read(results, "n1")[1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("stale", "counted"), [("", True), (None, False), ("moved", True), ("widened", True), ("as tuned", True)]
+)
+def test_what_a_judge_of_before_failed_by_stale_rows_counts_for_nothing(
+    results: Path, stale: str | None, counted: bool
+) -> None:
+    """A judge of today fails by one only what is broken whatever the software."""
+    leave(results, "n1", "00000001", at=NOW - 60, speed=27.0, stale=stale)
+    leave(results, "n2", "00000002", at=NOW - 60, speed=27.0, stale=stale, wrong="wrong data")
+    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0))
+    failures = {run.node: [(f.what, f.hard) for f in run.failures] for run in found.runs}
+    slow = [("sole.g2_n0", False)] if counted else []
+    assert failures == {"n1": slow, "n2": [("g2:n0", True), *slow]}
+
+
+@pytest.mark.parametrize(("stale", "proves"), [("", True), (None, False), ("moved", True), ("widened", False)])
+def test_bounds_that_were_only_widened_prove_nothing(results: Path, stale: str | None, proves: bool) -> None:
+    """They release no node that was drained for that figure."""
+    leave(results, "n1", "00000001", at=NOW - 60, stale=stale)
+    (run,) = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs
+    assert run.clears("sole.g2_n0") is proves and run.clears(None)
+
+
+@pytest.mark.parametrize(("stale", "counted"), [("", True), (None, False)])
+def test_a_night_on_which_it_was_slow_now_and_then_is_read(results: Path, stale: str | None, counted: bool) -> None:
+    leave(results, "n1", "00000001", at=NOW - 60, looks=(27.0, 55.0, 55.0), stale=stale)
+    (run,) = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs
+    assert (run.verdict, run.failures) == ("DEGRADED", ())
+    assert run.intermittent == (frozenset(["sole.g2_n0"]) if counted else frozenset())
+
+
+@pytest.mark.parametrize(("rule", "days"), [(NightRule(), 31.5), (NightRule(2, 10), 11.5), (None, 8.5)])
+def test_as_many_nights_are_read_as_count(tmp_path: Path, rule: NightRule | None, days: float) -> None:
+    """Of nodes that fail now; all others' results are read as far back as before."""
+    options = ActOptions(Policy("vm", intermittent=rule), tmp_path, None, tmp_path)
+    times = view._time_range(options, {}, LogSummary(), NOW, NOW, None)
+    assert (times.oldest, times.recent) == (NOW - days * DAY, NOW - 8.5 * DAY)
 
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's directory")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from nearfar import history
+from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
@@ -50,6 +52,45 @@ def test_one_verdict_for_each_node_worst_first(sweep: Sweep, tmp_path: Path) -> 
     report = json.loads((sweep.folder / "sweep-report.json").read_text())
     assert report["counts"] == {"FAIL": 1, "INDETERMINATE": 1, "DEGRADED": 0, "PASS": 1}
     assert "nodes/n2/1/index.html" in found.page.read_text()
+
+
+def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = (
+        Finding("fleet", "DEGRADED", "driver 590: H2D −1.5 %"),
+        Finding("fleet", "not judged", "CUDA 13.1: nothing moved"),
+    )
+    monkeypatch.setattr(merge.fleet, "findings", lambda found: told)
+    found = merge.merge(sweep)
+    assert found.verdict == "FAIL", "the worst of all"
+    for name in ("n2", "n3"):
+        del sweep.jobs[name]
+    well = merge.merge(sweep)
+    assert (well.verdict, well.exit_code, verdicts(well)) == ("DEGRADED", 0, {"n1": "PASS"})
+    lines = well.summary().splitlines()
+    assert lines[:2] == ["DEGRADED: 1 node: 1 PASS", "  DEGRADED      the fleet: driver 590: H2D −1.5 %"]
+    assert "the fleet: CUDA 13.1: nothing moved" in lines
+    report = json.loads((sweep.folder / "sweep-report.json").read_text())
+    assert report["fleet"] == [{"verdict": each.verdict, "reason": each.reason} for each in told]
+    assert [node["verdict"] for node in report["nodes"]] == ["PASS"]
+    page = well.page.read_text()
+    assert "<title>DEGRADED" in page and "driver 590: H2D −1.5 %" in page
+
+
+def test_a_history_that_cannot_be_asked_is_a_note(
+    sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    assert merge.merge(sweep).fleet == (), "there is none"
+    system = merge.merge(sweep).outcomes[0].result.system  # type: ignore[union-attr]
+    (tmp_path / "history/rows-1" / f"system={system}" / "month=2026-11").mkdir(parents=True)
+
+    def broken(*_: object) -> None:
+        raise CouldNotJudge("the disk is gone")
+
+    monkeypatch.setattr(history.fleet_findings, "report", broken)
+    found = merge.merge(sweep)
+    assert [each.verdict for each in found.fleet] == ["not judged"]
+    assert "what new software did is not known: the disk is gone" in found.notes[0]
 
 
 def test_what_a_job_said_last_is_told(sweep: Sweep, tmp_path: Path) -> None:

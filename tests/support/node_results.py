@@ -11,8 +11,8 @@ from nearfar.base import Finding
 from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.verdict import JudgedMetric, JudgedReference, verdict_file
-from tests.support.verdicts import judged, judged_metric
+from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, verdict_file
+from tests.support.verdicts import TIME, judged, judged_metric
 
 SYSTEM = "vm"
 
@@ -24,15 +24,17 @@ def utc(seconds: float) -> str:
 def leave(
     results: Path, node: str, run: str, *, at: float, check: str = "host_device_check", speed: float | None = 55.0,
     wrong: str | None = None, indeterminate: str | None = None, kind: str = "measured", system: str = SYSTEM, sweep: str = "",
-    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, level: str = "nightly",
+    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, level: str = "nightly", stale: str | None = "",
+    looks: tuple[float, ...] = (),
 ) -> Path:  # fmt: skip
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
-    wrong. Returns its place."""
-    metrics = [] if speed is None else [_metric(speed)]
+    wrong. ``stale``: how a reference tuned with other software judged (empty: it is fresh, None: a file of before); ``looks`` are all
+    times that it was measured. Returns its place."""
+    metrics = [] if speed is None else [_metric(speed, stale, looks)]
     findings = [Finding("g2:n0", "FAIL", wrong, True)] if wrong else []
     findings += [Finding("g2:n0", "INDETERMINATE", indeterminate)] if indeterminate else []
     found = [entry.verdict for entry in (*metrics, *findings)]
-    verdict = next((word for word in ("FAIL", "INDETERMINATE", "PASS") if word in found), "PASS")
+    verdict = next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if word in found), "PASS")
     folder = results.parent / f"run-{node}-{run}"
     (folder / node / check).mkdir(parents=True)
     (folder / node / check / "document.json").write_text("{}")
@@ -51,10 +53,12 @@ def leave(
     return place
 
 
-def _metric(speed: float) -> JudgedMetric:
-    slow = speed < 52.6
+def _metric(speed: float, stale: str | None, looks: tuple[float, ...]) -> JudgedMetric:
+    slow, unsteady = speed < 52.6, any(each < 52.6 for each in looks)
+    word = "FAIL" if slow else "DEGRADED" if unsteady else "PASS"
     return judged_metric(
         name="sole.g2_n0", subject="g2:n0", path_class="sole", question="d2h", gpus=(2,), value=speed,
-        verdict="FAIL" if slow else "PASS", reason=f"GPU 2, device to host: {speed} GB/s, expected at least 52.6" if slow else None,
-        reference=JudgedReference(55.0, 52.6, None, "GB/s", "tuned", "", False),
+        verdict=word, reason=f"GPU 2, device to host: {speed} GB/s, expected at least 52.6" if slow else None,
+        reference=JudgedReference(55.0, 52.6, None, "GB/s", "tuned", "", stale != "", None, stale or None),
+        looks=tuple(FigureLook(each, TIME, each < 52.6) for each in looks),
     )  # fmt: skip

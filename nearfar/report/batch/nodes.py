@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nearfar.base import VERDICTS
+from nearfar.base import VERDICTS, worst
 from nearfar.question import check_rank
 
 from .distributions import Distributions
@@ -28,7 +28,8 @@ class BatchNode:
 
 @dataclass(frozen=True)
 class Batch:
-    """``nodes`` are worst first; ``about`` are facts, one line each; ``links`` are (words, address)."""
+    """``nodes`` are worst first; ``about`` are facts, one line each; ``links`` are (words, address). ``fleet`` is what is
+    DEGRADED of all nodes together, and of none of them."""
 
     title: str
     where: str
@@ -39,6 +40,7 @@ class Batch:
     command: str = ""
     notes: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
+    fleet: Sequence[str] = ()
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -47,8 +49,8 @@ class Batch:
 
     @property
     def verdict(self) -> str:
-        """The worst of the nodes'; INDETERMINATE for none."""
-        return next(iter(self.counts), "INDETERMINATE")
+        """The worst of the nodes' and the fleet's; INDETERMINATE for no node."""
+        return worst([next(iter(self.counts), "INDETERMINATE"), *("DEGRADED" for _ in self.fleet)])
 
     @cached_property
     def check_names(self) -> list[str]:

@@ -96,8 +96,9 @@ def decide(
 def _slow(
     runs: Sequence[CheckRun], state: NodeState | None, policy: Policy, since: float, now: float
 ) -> list[Evidence]:  # fmt: skip
-    """The slow figures of a node. On a drained one nothing grows old: what was found there holds until a person has been."""
-    unending = replace(policy, max_age=inf, confirm_within=inf)
+    """The slow figures of a node. On a drained one nothing grows old: what was found there holds until a person has been, or until
+    the check passes, however many nights it failed before."""
+    unending = replace(policy, max_age=inf, confirm_within=inf, intermittent=None)
     return confirmation.slow_figures(runs, unending if drained_by_us(state) else policy, since, now)
 
 

@@ -90,10 +90,14 @@ def _time_range(
     """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
     nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
     policy = options.policy
-    oldest = now - policy.max_age - policy.confirm_within
+    oldest = now - policy.max_age - policy.look_back
     open_ = [one.found_by.known for these in before.evidence.values() for one in these]
     ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
     whole = {*ours, *before.drained, *before.evidence, *([asked_for] if asked_for else [])}
     last = LastRead(options.state).of(options)
-    recent = min(oldest, logged) if last is None or last > now else min(last, now - policy.max_age) - CLOCKS
+    recent = (
+        min(now - policy.max_age - policy.confirm_within, logged)
+        if last is None or last > now
+        else min(last, now - policy.max_age) - CLOCKS
+    )
     return TimeRange(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)

@@ -15,8 +15,9 @@ RUN = "run"
 class CheckRun:
     """One check of one run. Times are seconds since 1970, by the node's clock; ``came``: when its file came to be there, by
     the file system's (None: not known). ``failures`` are its FAILs, ``passed`` the names of the figures that were judged and
-    inside their bounds, ``cells`` all cells that were measured. ``parts`` are those that the diagnosis blames; ``level`` is what
-    the run was to measure, ``job`` whether as a job of Slurm, ``source`` for the log.
+    inside their bounds, ``intermittent`` of those that were beyond their bound in some looks alone, ``cells`` all cells that were
+    measured. ``parts`` are those that the diagnosis blames; ``level`` is what the run was to measure, ``job`` whether as a job of
+    Slurm, ``source`` for the log.
 
     ``confirmed``: by what, where a run holds its own confirmation (its FAILs were found twice); ``words``: what it says of the
     node, where that is more than its verdict."""
@@ -37,6 +38,7 @@ class CheckRun:
     cells: frozenset[str] = frozenset()
     level: str = ""
     job: bool = False
+    intermittent: frozenset[str] = frozenset()
 
     @property
     def known(self) -> float:

@@ -1,4 +1,4 @@
-"""Which FAILs of runs stand: hard evidence at once, a slow figure only when the run before was as slow."""
+"""Which FAILs of runs stand: hard evidence at once, a slow figure when the run before was as slow, or so many nights were."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from nearfar.slurm.results import ResultFinding
 
 from .check_run import CheckRun
 from .evidence import Evidence
+
+_DAY = 86400.0
+#: Runs that end so far apart are of two nights.
+_NIGHT = _DAY / 2
 
 
 def fails(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
@@ -50,28 +54,55 @@ def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
 
 
 def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
-    """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too."""
+    """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too. What comes and goes stands
+    by the nights on which it was slow, whatever was measured between them."""
     names = {f.what for run in newest_first for f in run.failures if not f.hard}
     found = []
     for name in sorted(names):
         judged = [(run, _of(run, name)) for run in newest_first if name in run.passed or _of(run, name) is not None]
-        newest, finding = judged[0]
-        if finding is None or now - newest.known > policy.max_age:
-            continue
-        if newest.confirmed:
-            found.append(Evidence(newest, finding, stands=True, why=newest.confirmed))
-            continue
-        before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
-        if before is None:
-            found.append(Evidence(newest, finding, why="seen once: a second run has to confirm it"))
-        elif before[1] is None:
-            words = f"not confirmed: run {before[0].run} before it was inside the bounds"
-            found.append(Evidence(newest, finding, why=words))
-        elif newest.ended - before[0].ended > policy.confirm_within:
-            found.append(Evidence(newest, finding, why=f"not confirmed: run {before[0].run} is too long ago"))
-        else:
-            found.append(Evidence(newest, finding, stands=True, why=f"confirmed by run {before[0].run}"))
+        by_runs = _by_two_runs(judged, policy, now)
+        by_nights = None if by_runs is not None and by_runs.stands else _by_nights(newest_first, name, policy, now)
+        found += [each for each in [by_nights or by_runs] if each is not None]
     return found
+
+
+def _by_two_runs(
+    judged: Sequence[tuple[CheckRun, ResultFinding | None]], policy: Policy, now: float
+) -> Evidence | None:
+    """The word of the newest two runs on a figure; None where the newest is not slow, or too old."""
+    newest, finding = judged[0]
+    if finding is None or now - newest.known > policy.max_age:
+        return None
+    if newest.confirmed:
+        return Evidence(newest, finding, stands=True, why=newest.confirmed)
+    before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
+    if before is None:
+        return Evidence(newest, finding, why="seen once: a second run has to confirm it")
+    if before[1] is None:
+        return Evidence(newest, finding, why=f"not confirmed: run {before[0].run} before it was inside the bounds")
+    if newest.ended - before[0].ended > policy.confirm_within:
+        return Evidence(newest, finding, why=f"not confirmed: run {before[0].run} is too long ago")
+    return Evidence(newest, finding, stands=True, why=f"confirmed by run {before[0].run}")
+
+
+def _by_nights(newest_first: Sequence[CheckRun], name: str, policy: Policy, now: float) -> Evidence | None:
+    """A figure that was slow on as many of the last nights as the policy asks for, on the last of them FAIL."""
+    rule = policy.intermittent
+    slow = ((run, finding) for run in newest_first if (finding := _of(run, name)) is not None)
+    last, finding = next(slow, (None, None))
+    if rule is None or last is None or finding is None or now - last.known > policy.max_age:
+        return None
+    nights = [last]
+    for run in newest_first:
+        counts = name in run.intermittent or _of(run, name) is not None
+        if counts and nights[-1].ended - run.ended >= _NIGHT and last.ended - run.ended < rule.of * _DAY:
+            nights.append(run)
+    if len(nights) < rule.nights:
+        return None
+    runs = ", ".join(run.run for run in nights[1 : rule.nights])
+    return Evidence(
+        last, finding, stands=True, why=f"slow on {len(nights)} of the last {rule.of} nights (also in run {runs})"
+    )
 
 
 def _of(run: CheckRun, name: str) -> ResultFinding | None:

@@ -209,9 +209,9 @@ def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
         yield of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder))
     for check in one.checks:
         yield of_run(
-            check=check.check, verdict=check.verdict, failures=tuple(f for f in check.findings if f.verdict == "FAIL"),
+            check=check.check, verdict=check.verdict, failures=result.failures(check),
             passed=result.within_bounds(check.whole.metrics), cells=result.cells(check.whole.metrics),
-            parts=one.blamed, source=str(check.folder),
+            intermittent=result.intermittent(check.whole.metrics), parts=one.blamed, source=str(check.folder),
         )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def _latest(folder: Path, job: SweepJob) -> Path | None:
 
 def _measured(one: NodeResult) -> MeasuredPair:
     """A pair's result. A FAIL of what is not between the nodes is the business of each node's own run."""
-    failures = tuple(f for _, f in one.findings if f.verdict == "FAIL" and is_between(f.cell))
+    failures = tuple(f for check in one.checks for f in result.failures(check) if is_between(f.cell))
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])

@@ -1,6 +1,6 @@
 """What a run leaves in a shared results directory, how it is published there, and whose files are believed.
 
-Needs: base, verdict.
+Needs: base, verdict, verdict.references.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, worst
 from nearfar.verdict import JudgedMetric, Verdict, verdict_file
+from nearfar.verdict.references import WIDENED
 
 from .pair import joined, parted
 from .trust import Trust
@@ -101,8 +102,33 @@ class NodeResult(RunInfo):
 
 
 def within_bounds(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The names of the figures of a verdict that were judged and are inside their bounds."""
-    return _once(metric.name for metric in metrics if good(metric.verdict) and metric.reference is not None)
+    """The names of the figures of a verdict that were judged and are inside their bounds. Bounds that were only widened, because the
+    software is another and nobody knows yet what it does, say nothing."""
+    return _once(
+        metric.name
+        for metric in metrics
+        if good(metric.verdict)
+        and metric.reference is not None
+        and metric.reference.stale_bounds != WIDENED
+        and _counts(metric)
+    )
+
+
+def intermittent(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
+    """The names of the figures that were beyond their bound in some looks alone."""
+    return _once(m.name for m in metrics if m.verdict == "DEGRADED" and m.intermittent and _counts(m))
+
+
+def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
+    """The FAILs of a check that count."""
+    uncounted = {metric.name for metric in check.whole.metrics if not _counts(metric)}
+    return tuple(f for f in check.findings if f.verdict == "FAIL" and (f.hard or f.what not in uncounted))
+
+
+def _counts(metric: JudgedMetric) -> bool:
+    """Whether a figure's verdict counts: judges of before held figures against stale rows as if nothing had changed."""
+    reference = metric.reference
+    return reference is None or not reference.stale or reference.stale_bounds is not None
 
 
 def cells(metrics: Iterable[JudgedMetric]) -> frozenset[str]:

@@ -8,9 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, VERDICTS, utc_text, write_atomically
+from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_FAILED,
+    EXIT_GOOD,
+    NOT_JUDGED,
+    VERDICTS,
+    Finding,
+    utc_text,
+    worst,
+    write_atomically,
+)
 
-from . import nightly, pair_rounds
+from . import fleet, nightly, pair_rounds
 from .outcome import Outcome, outcomes, verdict, worst_first
 from .pair_rounds import PairRounds
 from .sweep_file import Sweep
@@ -26,16 +36,26 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Merged:
-    """A sweep and what came of it: ``outcomes`` are worst first."""
+    """A sweep and what came of it: ``outcomes`` are worst first, ``fleet`` is what concerns all nodes and blames none."""
 
     sweep: Sweep
     outcomes: list[Outcome]
     page: Path
     pairs: PairRounds | None = None
+    fleet: tuple[Finding, ...] = ()
+
+    @property
+    def degraded(self) -> list[str]:
+        """What is DEGRADED of the fleet."""
+        return [each.reason for each in self.fleet if each.verdict == "DEGRADED"]
 
     @property
     def notes(self) -> list[str]:
         """What concerns no single node."""
+        return [*(f"the fleet: {each.reason}" for each in self.fleet if each.verdict == NOT_JUDGED), *self._about_pairs]
+
+    @property
+    def _about_pairs(self) -> list[str]:
         if self.pairs is not None:
             return self.pairs.notes()
         sweep = self.sweep
@@ -44,8 +64,8 @@ class Merged:
 
     @property
     def verdict(self) -> str:
-        """The worst of the nodes'."""
-        return verdict(self.outcomes)
+        """The worst of the nodes' and the fleet's."""
+        return worst([verdict(self.outcomes), *(each.verdict for each in self.fleet)])
 
     @property
     def exit_code(self) -> int:
@@ -60,6 +80,7 @@ class Merged:
             "schema": SCHEMA, "sweep": sweep.name, "pack": sweep.level, "partition": sweep.partition, "reservation": sweep.reservation,
             "started": utc_text(sweep.started), "command": list(sweep.command), "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
+            "fleet": [{"verdict": each.verdict, "reason": each.reason} for each in self.fleet],
             "left_out": nightly.left_out(sweep),
             "pairs": self.pairs.as_json(sweep.folder) if self.pairs else [], "notes": self.notes,
         }  # fmt: skip
@@ -76,6 +97,7 @@ class Merged:
         many = f"{len(self.outcomes)} node{'s' if len(self.outcomes) != 1 else ''}"
         lines = [f"{self.verdict}: {many}: {words}" if words else f"{self.verdict}: no node was measured"]
         lines += [nightly.summary(self.sweep)] if self.sweep.idle_only else []
+        lines += [f"  {'DEGRADED':13} the fleet: {words}" for words in self.degraded]
         lines += [f"  {one.verdict:13} {one.name}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
         lines += self.notes
@@ -89,11 +111,10 @@ def merge(sweep: Sweep) -> Merged:
     pairs = pair_rounds.read(sweep, found)
     if pairs is not None:
         found = worst_first(sweep, pair_rounds.with_pairs(found, pairs))
-    merged = Merged(sweep, found, sweep.folder / "index.html", pairs)
+    merged = Merged(sweep, found, sweep.folder / "index.html", pairs, fleet.findings(found))
     write_atomically(sweep.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
-    write_atomically(
-        merged.page, page.render(found, merged.notes, pairs.pages(sweep.folder) if pairs else []), _ELSEWHERE
-    )
+    links = pairs.pages(sweep.folder) if pairs else []
+    write_atomically(merged.page, page.render(found, merged.notes, links, merged.degraded), _ELSEWHERE)
     return merged
 
 

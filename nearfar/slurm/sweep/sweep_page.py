@@ -28,8 +28,14 @@ class SweepPage:
         """Take over a result's figures."""
         self._distributions.add(result.name, [check.whole for check in result.checks])
 
-    def render(self, found: Sequence[Outcome], notes: Sequence[str] = (), pages: Sequence[tuple[str, str]] = ()) -> str:
-        """The page; ``notes`` concern no single node, ``pages`` are others worth a look (name and place)."""
+    def render(
+        self,
+        found: Sequence[Outcome],
+        notes: Sequence[str] = (),
+        pages: Sequence[tuple[str, str]] = (),
+        fleet: Sequence[str] = (),
+    ) -> str:
+        """The page; ``notes`` concern no single node, ``pages`` are others worth a look (name and place), ``fleet`` is DEGRADED of all."""
         sweep = self._sweep
         where = f"partition {sweep.partition}" + (f", reservation {sweep.reservation}" if sweep.reservation else "")
         what = "Nightly run" if sweep.idle_only else "Sweep"
@@ -37,7 +43,7 @@ class SweepPage:
             title=f"{what} {sweep.name}", where=where, started=utc_text(sweep.started),
             nodes=[self._node(one) for one in found], distributions=self._distributions,
             about=self._about(), command=shlex.join(sweep.command),
-            notes=[*notes, *(note for one in found for note in one.notes)],
+            fleet=fleet, notes=[*notes, *(note for one in found for note in one.notes)],
             links=[("sweep-report.json", "sweep-report.json"), ("sweep.json", "sweep.json"), *pages],
         )  # fmt: skip
         return batch.render(page, node_names.fold)

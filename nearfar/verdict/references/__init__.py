@@ -3,21 +3,29 @@
 Needs: base, topology, cells, measurement, model, model.prediction, question.
 """
 
-from . import model_ranges, prediction_bound
+from . import model_ranges, prediction_bound, software_changes
 from .model_ranges import ModelRanges
 from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
+from .software_changes import SOFTWARE, STALE_DAYS, Shift, Upgrade
+from .stale_rows import MOVED, WIDENED
 
 __all__ = [
     "INDEX",
+    "MOVED",
     "PROVENANCE",
+    "SOFTWARE",
+    "STALE_DAYS",
+    "WIDENED",
     "ModelRanges",
     "Reference",
     "ReferenceFile",
     "ReferenceRow",
     "RowPlace",
+    "Shift",
+    "Upgrade",
     "fastest_links",
     "figure",
     "find",
@@ -31,5 +39,6 @@ __all__ = [
     "resolve",
     "row_keys",
     "row_name",
+    "software_changes",
     "with_unit",
 ]

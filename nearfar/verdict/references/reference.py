@@ -12,7 +12,8 @@ class Reference:
 
     Outside of them is FAIL; below ``degraded_below`` or above ``degraded_above`` (in ``unit``) DEGRADED, and
     ``degraded_words`` say what that is.
-    ``stale``: measured with other software.
+    ``stale``: measured with other software; ``stale_bounds`` says how the bounds came to be then: ``moved`` with the fleet, ``widened``
+    by an allowance, ``as tuned`` once its time is over.
     ``accepts``: whether what passes it is as it should be; False where it only tells what is broken, or unlike its like.
     """
 
@@ -28,6 +29,7 @@ class Reference:
     file: str | None = None
     degraded_above: float | None = None
     accepts: bool = True
+    stale_bounds: str | None = None
 
     @property
     def lowest(self) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from nearfar.topology import Link, Node
 from . import few_nodes
 from .reference import Reference
 from .reference_row import ReferenceRow, place_key, row_at
+from .software_changes import changes
 
 #: The part of a file that says where its values come from; all others are checks.
 PROVENANCE = "provenance"
@@ -131,27 +133,27 @@ class ReferenceFile:
                         words = f"{row.value:g} GB/s is above the line rate of {link_limits.link_text(link)}, {most:.1f} GB/s"
                         raise self.file.error(f"{check}: {row.name}: {words}", *row.steps)
 
-    def reference(self, row: ReferenceRow, stamp: Mapping[str, str]) -> Reference:
-        """A row as a reference; stale when the software differs from what the values were tuned with. What the provenance
-        says of the row stands before what holds for the file."""
+    def stamp(self, row: ReferenceRow) -> dict[str, str]:
+        """The software that a row was tuned with, by name; empty where nothing says so. What the provenance says of the row stands
+        before what holds for the file."""
+        own: Mapping[str, Any] = {**self.tuned, **row.provenance}.get("stamp") or {}
+        return {key: str(version) for key, version in own.items() if version is not None}
+
+    def tuned_on(self, row: ReferenceRow) -> date | None:
+        """The day of the last run that a row was tuned from; None where that is not known."""
+        try:
+            return date.fromisoformat(str({**self.tuned, **row.provenance}.get("date"))[:10])
+        except ValueError:
+            return None
+
+    def reference(self, row: ReferenceRow, software: Mapping[str, str]) -> Reference:
+        """A row as a reference; stale when the ``software`` differs from what the values were tuned with."""
         tuned = {**self.tuned, **row.provenance}
-        then = {key: str(version) for key, version in (tuned.get("stamp") or {}).items()}
-        changed = [
-            f"{key} {version}, now {stamp[key]}" for key, version in then.items() if stamp.get(key, version) != version
-        ]
         note = _tuned_note(tuned) if self.origin == "tuned" else str(self.provenance["published"]["source"])
-        if changed:
-            note += f"; stale: {', '.join(changed)}"
         found = Reference(
-            float(row.value),
-            row.lower,
-            row.upper,
-            row.unit,
-            self.origin,
-            note,
-            stale=bool(changed),
-            file=str(self.file.path),
-        )
+            float(row.value), row.lower, row.upper, row.unit, self.origin, note,
+            stale=bool(changes(self.stamp(row), software)), file=str(self.file.path),
+        )  # fmt: skip
         return few_nodes.with_two_bounds(found, row, tuned)
 
 

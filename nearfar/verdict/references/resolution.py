@@ -18,10 +18,12 @@ from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import Node
 
-from . import model_ranges
+from . import model_ranges, stale_rows
 from .model_ranges import ModelRanges
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
+from .reference_row import ReferenceRow
+from .software_changes import Upgrade
 
 #: So many siblings beside the one judged are needed before they say anything.
 LEAST_SIBLINGS = 3
@@ -85,18 +87,21 @@ def resolve(
     node_type: NodeType | None = None,
     stamp: Mapping[str, str] | None = None,
     ranges: ModelRanges | None = None,
+    upgrade: Upgrade | None = None,
 ) -> dict[str, Reference | None]:
     """The reference of every metric by name; None where nothing says what it should be.
 
-    ``node`` is the expected node (the site's), ``kind`` the document's, ``ranges`` what is known of GPU models. Raises
-    ``NearfarError`` for a reference above a line rate.
+    ``node`` is the expected node (the site's), ``kind`` the document's, ``ranges`` what is known of GPU models. ``stamp`` is the software
+    that ran, ``upgrade`` what is known of it where rows were tuned with other. Raises ``NearfarError`` for a reference above a line
+    rate.
     """
     for file in files:
         file.check_line_rates(fastest_links(node))
     found: dict[str, Reference | None] = {}
+    software = {key: str(version) for key, version in (stamp or {}).items() if version is not None}
     siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
     for metric in metrics:
-        reference = _from_files(metric, check, files, node, kind, stamp or {})
+        reference = _from_files(metric, check, files, node, kind, software, upgrade or Upgrade())
         if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             reference = reference or _from_model(metric, node, ranges or {}) or _from_link(metric, node)
@@ -107,8 +112,9 @@ def resolve(
 
 
 def _from_files(
-    metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str]
-) -> Reference | None:
+    metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str],
+    upgrade: Upgrade,
+) -> Reference | None:  # fmt: skip
     model = model_of(metric, node)
     for file in files:
         if kind == "modelled" and file.origin != "published":
@@ -117,8 +123,23 @@ def _from_files(
         if row is not None and row.unit != metric.unit:
             raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row.unit}'", check)
         if row is not None:
-            return file.reference(row, stamp)
+            found = file.reference(row, stamp)
+            return _of_other_software(found, file, row, stamp, metric, check, node, upgrade) if found.stale else found
     return None
+
+
+def _of_other_software(
+    reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, check: str, node: Node,
+    upgrade: Upgrade,
+) -> Reference:  # fmt: skip
+    """A stale row as it judges: by what its fleet did, of the most precise row that anything is known of."""
+    model = model_of(metric, node)
+    own = [shift for shift in upgrade.shifts if (shift.check, shift.gpu_model) == (check, model)]
+    shifts = next((known for key in row_keys(metric) if (known := [each for each in own if each.row == key])), [])
+    limit = link_limits.least(metric, node) if isinstance(metric, Metric) else None
+    lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
+    broken = None if limit is None else limit.value * link_limits.BROKEN
+    return stale_rows.judged(reference, file.stamp(row), now, file.tuned_on(row), shifts, upgrade, lone, broken)
 
 
 def model_of(metric: AnyMetric, node: Node) -> str | None:

@@ -1,0 +1,179 @@
+"""What a fleet's new software did to the figures that its references speak of: a finding of the fleet, which blames no node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+
+from nearfar.base import NOT_JUDGED, Finding, site_directories
+from nearfar.site import systems
+from nearfar.verdict.references import (
+    SOFTWARE,
+    STALE_DAYS,
+    ReferenceFile,
+    ReferenceRow,
+    RowPlace,
+    Upgrade,
+    find,
+    software_changes,
+)
+
+from . import fleet_shift
+from .fleet_shift import FleetShift, SystemShifts
+from .lazy_polars import pl
+from .series import LESS_IS_BETTER
+from .store import History, RowFilter
+
+#: What a finding about the fleet speaks of.
+FLEET = "fleet"
+#: A common change for the worse is DEGRADED from so much on, as a part of the figure: it is told, and a person accepts it.
+LEAST = 0.005
+#: A node that has not run for so long is no longer among the fleet.
+SPAN = timedelta(days=92)
+#: Rows in one sentence.
+_SHOWN = 4
+_WAYS = {"h2d": "H2D", "d2h": "D2H"}
+
+
+@dataclass(frozen=True)
+class FleetReport:
+    """``shifts`` are all that are known of a system; ``findings`` tell those of rows that were tuned before them: DEGRADED for the worse,
+    else notes. ``why``: why there is no shift, in words; None where there is one."""
+
+    system: str
+    shifts: tuple[FleetShift, ...]
+    findings: tuple[Finding, ...]
+    why: str | None
+
+
+@dataclass(frozen=True)
+class _MovedRow:
+    row: ReferenceRow
+    moved: software_changes.Moved
+
+    @property
+    def worse(self) -> bool:
+        down = self.moved.part < 0
+        return abs(self.moved.part) >= LEAST and (not down if self.row.unit in LESS_IS_BETTER else down)
+
+
+@dataclass
+class _Change:
+    """A change of software, in words, the nodes that have the new one, and the rows of which it is known what it did."""
+
+    old: str
+    new: str
+    time: str
+    nodes: set[str] = field(default_factory=set)
+    rows: dict[RowPlace, _MovedRow] = field(default_factory=dict)
+
+
+def report(store: History, system: str, now: datetime | None = None) -> FleetReport:
+    """Estimate the shifts of a system, keep them beside its rows, and say what they did to rows that were tuned before them.
+
+    Raises ``NearfarError`` for a broken file of the site, a history that cannot be read or written, and without polars.
+    """
+    now = now or _now()
+    found = fleet_shift.of_system(store, system, now)
+    if found.shifts:
+        fleet_shift.write(store.directory, system, found.shifts)
+    files, days = _of_site(system)
+    told = findings(system, found, files, running(store, system, now), now, days)
+    return FleetReport(system, found.shifts, tuple(told), found.why)
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _of_site(system: str) -> tuple[list[ReferenceFile], int]:
+    """The tuned files of a system's partitions, and for how many days they may be stale."""
+    directories = site_directories()
+    known = systems.load_all(directories).get(system)
+    if known is None:
+        return [file for file in find(system, None, directories) if file.origin == "tuned"], STALE_DAYS
+    parts = known.partitions.values()
+    files = {file.file.path: file for part in parts for file in find(part.references, part.node_type, directories)}
+    tuned = [file for file in files.values() if file.origin == "tuned"]
+    return tuned, max((part.stale_days for part in parts), default=STALE_DAYS)
+
+
+def running(store: History, system: str, now: datetime) -> dict[str, dict[str, str]]:
+    """By node, the software that each had last."""
+    last = [pl.col(key).sort_by("started").drop_nulls().last() for key in SOFTWARE]
+    nodes = store.aggregated(RowFilter(system, since=now - SPAN), ["node"], *last)
+    return {
+        row["node"]: {key: row[key] for key in SOFTWARE if row[key] is not None} for row in nodes.iter_rows(named=True)
+    }
+
+
+def findings(
+    system: str,
+    known: SystemShifts,
+    files: Sequence[ReferenceFile],
+    nodes: Mapping[str, Mapping[str, str]],
+    now: datetime,
+    days: int,
+) -> list[Finding]:
+    """A finding for each change of software that makes rows stale on some of the ``nodes`` (their software by name)."""
+    shifts = known.shifts
+    rows = [(file, row, file.stamp(row)) for file in files for row in file.rows()]
+    changes: dict[tuple[str, str], _Change] = {}
+    for software in {tuple(sorted(each.items())): each for each in nodes.values()}.values():
+        those = {node for node, each in nodes.items() if each == software}
+        for file, row, then in rows:
+            apart = software_changes.changes(then, software)
+            if not apart:
+                continue
+            old, new = (software_changes.words({key: pair[which] for key, pair in apart.items()}) for which in (0, 1))
+            change = changes.setdefault(
+                (old, new), _Change(old, new, _time_words(shifts, then, software, file.tuned_on(row), now, days))
+            )
+            change.nodes |= those
+            own = [s for s in shifts if (s.check, s.row) == (row.check, row.name)]
+            own = [s for s in own if file.model_key(s.check, s.gpu_model) == row.model]
+            moved = software_changes.moved(own, then, software)
+            if moved is not None:
+                change.rows[row.place] = _MovedRow(row, moved)
+    return [_finding(system, change, len(nodes), known.why) for _, change in sorted(changes.items())]
+
+
+def _time_words(
+    shifts: Sequence[FleetShift], then: Mapping[str, str], software: Mapping[str, str], tuned: date | None, now: datetime, days: int
+) -> str:  # fmt: skip
+    first = software_changes.first_seen(Upgrade(shifts, today=now.date()), then, software, tuned)
+    if first is None:
+        return "its references fail no speed"
+    end = first + timedelta(days=days)
+    if now.date() >= end:
+        return f"its references have been stale since {first}, and judge as any other since {end}"
+    return f"its references are stale since {first}, and fail no speed until {end}"
+
+
+def _finding(system: str, change: _Change, of: int, why: str | None) -> Finding:
+    has = f"{len(change.nodes)} of {of} node{' has' if of == 1 else 's have'} {change.new}"
+    what, time = f"{change.new}, references of {change.old}", change.time
+    tune = f"nearfar tune --system {system} proposes new rows, --apply accepts them"
+    certain = sorted(
+        (each for each in change.rows.values() if not each.moved.low <= 0 <= each.moved.high),
+        key=lambda each: -abs(each.moved.part),
+    )
+    worse = [each for each in certain if each.worse]
+    if not change.rows:
+        because = "" if why is None else f" ({why})"
+        words = f"{what}: what it does to the figures is not known yet{because}; {has}; {time}"
+        return Finding(FLEET, NOT_JUDGED, f"{words}; {tune}")
+    if not certain:
+        return Finding(FLEET, NOT_JUDGED, f"{what}: no figure moved beyond its noise; {has}; {time}; {tune}")
+    shown = worse or certain
+    named = ", ".join(map(_row_words, shown[:_SHOWN]))
+    more = f" and {len(shown) - _SHOWN} more rows" if len(shown) > _SHOWN else ""
+    tune = tune.replace("--apply accepts", "--allow-looser --apply accepts") if worse else tune
+    return Finding(FLEET, "DEGRADED" if worse else NOT_JUDGED, f"{what}: {named}{more}; {has}; {time}; {tune}")
+
+
+def _row_words(each: _MovedRow) -> str:
+    """``near H2D −1.5 % on 43 of 45 nodes``."""
+    name = " ".join(_WAYS.get(word, word) for part in each.row.name.split(".") for word in part.split("_"))
+    return f"{name} {software_changes.signed_percent(each.moved.part)} on {each.moved.seen} of {each.moved.nodes} nodes"

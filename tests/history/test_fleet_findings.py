@@ -1,0 +1,165 @@
+"""What new software did to a fleet, as a finding of the fleet: out of a history, beside the references that it makes stale."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import cli, history
+from nearfar.history import fleet_findings, fleet_shift
+from nearfar.history.store import History
+from nearfar.site import systems
+from tests.data.runs import golden, nightly
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=timezone.utc)
+OLD: str = golden.raw("host_device_check", {})["node"]["software"]["driver"]
+NEW = "590.12"
+REFERENCES = f"""\
+provenance: {{tuned: {{date: 2026-11-09, n: 6, stamp: {{driver: "{OLD}"}}}}}}
+host_device_check:
+  $index: [$dev.gpu.model]
+  NVIDIA H200:
+    sole.h2d: [55.5, -0.02, null, GB/s]
+    sole.d2h: [55.5, -0.02, null, GB/s]
+"""
+
+
+def renewed(raw: dict[str, Any]) -> None:
+    raw["node"]["software"]["driver"] = NEW
+
+
+def fleet(folder: Path, upgraded: int, factor: float, nodes: int = 6) -> History:
+    """Six nights before, four after, on which so many of the nodes have the new driver and its factor."""
+    for day in range(10, 20):
+        for number in range(nodes):
+            new = day >= 16 and number < upgraded
+            rate = (1 + number / 1000 + (day * 7 + number * 3) % 5 / 5000) * (factor if new else 1)
+            run = nightly.run(
+                folder / f"r{number}", {f"n{number}": rate}, f"2026-11-{day}", change=renewed if new else None
+            )
+            history.record(run, folder / "history")
+    return History(folder / "history", lambda words: pytest.fail(words))
+
+
+@pytest.fixture(autouse=True)
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "site"
+    for name in ("systems", "references"):
+        (place / name).mkdir(parents=True)
+    (place / "references/redwood.yaml").write_text(REFERENCES)
+    (place / "systems/redwood.yaml").write_text(
+        'system: redwood\nhosts: ["n[0-9]"]\npartitions:\n  - {name: gpu, node_type: h200-x4-vm}\n'
+    )
+    monkeypatch.setenv("NEARFAR_SITE", str(place))
+    systems.site.cache_clear()
+    return place
+
+
+@pytest.fixture(scope="module")
+def costly(tmp_path_factory: pytest.TempPathFactory) -> History:
+    """A driver that costs 1.5 %, so far on five of six nodes."""
+    return fleet(tmp_path_factory.mktemp("costly"), 5, 0.985)
+
+
+def test_what_a_driver_costs_is_a_finding_of_the_fleet(costly: History) -> None:
+    found = fleet_findings.report(costly, nightly.SYSTEM, NOW)
+    (one,) = found.findings
+    assert (one.item, one.verdict, one.hard) == ("fleet", "DEGRADED", False)
+    assert one.reason.startswith(f"driver {NEW}, references of driver {OLD}: sole ")
+    for words in (
+        "sole H2D −1.5 % on 5 of 5 nodes", "sole D2H −1.5 % on 5 of 5 nodes", "5 of 6 nodes have driver 590.12",
+        "its references are stale since 2026-11-16, and fail no speed until 2026-12-16",
+        "nearfar tune --system redwood proposes new rows, --allow-looser --apply accepts them",
+    ):  # fmt: skip
+        assert words in one.reason, one.reason
+    assert fleet_shift.read(costly.directory, nightly.SYSTEM) == found.shifts, "the judge reads them there"
+
+
+def test_once_its_time_is_over_it_says_since_when(costly: History) -> None:
+    (one,) = fleet_findings.report(costly, nightly.SYSTEM, datetime(2026, 12, 20, tzinfo=timezone.utc)).findings
+    assert one.verdict == "DEGRADED"
+    assert "its references have been stale since 2026-11-16, and judge as any other since 2026-12-16" in one.reason
+
+
+def test_a_site_says_for_how_long(costly: History, site: Path) -> None:
+    file = site / "systems/redwood.yaml"
+    file.write_text("stale_days: 60\n" + file.read_text())
+    (one,) = fleet_findings.report(costly, nightly.SYSTEM, NOW).findings
+    assert "fail no speed until 2027-01-15" in one.reason
+
+
+def test_rows_that_were_tuned_again_are_told_no_more(costly: History, site: Path) -> None:
+    """The sixth node has the old driver still: it is what the new rows are stale for, and what it does is known."""
+    (site / "references/redwood.yaml").write_text(REFERENCES.replace(OLD, NEW))
+    (one,) = fleet_findings.report(costly, nightly.SYSTEM, NOW).findings
+    assert one.verdict == "not judged" and one.reason.startswith(f"driver {OLD}, references of driver {NEW}: sole ")
+    assert "sole H2D +1.5 % on 5 of 5 nodes" in one.reason
+    assert "1 of 6 nodes have" in one.reason
+
+
+def test_a_driver_that_costs_nothing_is_a_note(tmp_path: Path) -> None:
+    found = fleet_findings.report(fleet(tmp_path, 6, 1.0), nightly.SYSTEM, NOW)
+    assert [each.verdict for each in found.findings] == ["not judged"]
+
+
+def test_a_site_of_one_node_is_told_that_it_has_no_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    store = fleet(tmp_path, 1, 0.985, nodes=1)
+    monkeypatch.setenv("NEARFAR_HISTORY", str(store.directory))
+    monkeypatch.setattr(fleet_findings, "_now", lambda: NOW)
+    assert cli.main(["history", "--shifts"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("no shift: redwood has 1 node, which is no fleet")
+    (finding,) = fleet_findings.report(store, nightly.SYSTEM, NOW).findings
+    assert (
+        finding.verdict == "not judged" and "is not known yet (redwood has 1 node, which is no fleet" in finding.reason
+    )
+    assert "1 of 1 node has driver 590.12" in finding.reason
+
+
+def test_history_shows_shifts(costly: History, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(costly.directory))
+    monkeypatch.setattr(fleet_findings, "_now", lambda: NOW)
+    assert cli.main(["history", "--shifts", "--system", "redwood"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["since", "software", "check", "row", "GPU", "change", "interval", "nodes"]
+    assert any("sole.h2d" in line and "−1.5 %" in line and line.rstrip().endswith("5 of 5") for line in lines)
+    assert lines[-1].startswith("DEGRADED: the fleet: driver 590.12")
+    assert cli.main(["history", "--shifts", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["why"] is None and told["findings"][0]["verdict"] == "DEGRADED"
+    row = next(each for each in told["shifts"] if each["row"] == "sole.h2d")
+    assert (row["after"]["driver"], row["nodes"], row["first_seen"]) == (NEW, 5, "2026-11-16")
+    assert cli.main(["history", "--shifts", "--node", "n1"]) == 2
+    assert "--node: --shifts is of a whole system; leave it out" in capsys.readouterr().err
+
+
+def test_the_judge_follows_the_fleet(costly: History, site: Path) -> None:
+    """The nodes' own figures after the driver, by the stale rows and what the history knows."""
+    from nearfar.measurement.document import from_raw
+    from nearfar.verdict import references
+
+    fleet_findings.report(costly, nightly.SYSTEM, NOW)
+    raw = golden.raw("host_device_check", {})
+    renewed(raw)
+    document = from_raw(raw)
+    metrics = [m for m in measured(document) if m.name == "sole.n0_g0"]
+    upgrade = history.upgrade(nightly.SYSTEM, "n5", raw["node"]["software"], 30, costly.directory, NOW)
+    files = references.find("redwood", None, [site])
+    (found,) = references.resolve(
+        metrics, "host_device_check", files, document.node, stamp=raw["node"]["software"], upgrade=upgrade
+    ).values()
+    assert found is not None and found.stale_bounds == "moved"
+    assert found.value == pytest.approx(55.5 * 0.985, rel=1e-3)
+    assert "the fleet moved −1.5 % with driver 590.12 (5 of 5 nodes)" in found.note
+
+
+def measured(document: Any) -> Any:
+    from nearfar import measurement
+
+    return measurement.metrics(document, document.node)
