@@ -6,9 +6,10 @@ polars is loaded as ``pl`` when it is first used; without it the room can be imp
 Needs: base, verdict, verdict.references.
 """
 
-from . import series, text
+from . import fleet_shift, series, text
 from .baselines import OwnPast
 from .compaction import compact
+from .fleet_shift import FleetShift
 from .lazy_polars import need_polars, no_polars, pl
 from .places import VARIABLE, directory, readable
 from .recording import record
@@ -19,12 +20,14 @@ from .store import History, RowFilter, parse_since, trusted
 __all__ = [
     "LESS_IS_BETTER",
     "VARIABLE",
+    "FleetShift",
     "History",
     "OwnPast",
     "RowFilter",
     "Series",
     "compact",
     "directory",
+    "fleet_shift",
     "need_polars",
     "no_polars",
     "parse_since",
