@@ -22,8 +22,9 @@ from .store import History, trusted
 
 SCHEMA = "nearfar-shifts/1"
 NAME = "shifts.json"
-#: Software that begins a new segment of a figure's past.
+#: Software that begins a new segment of a figure's past: the driver, CUDA, MPS, the MPI library, and nearfar's own program.
 SOFTWARE = ("driver", "cuda", "mps", "mpi", "version")
+_NAMED = {"version": "nearfar", "mps": "MPS", "mpi": "MPI", "cuda": "CUDA"}
 #: Fewer nodes with both are no fleet.
 FEWEST_NODES = 3
 #: A node further from the others than so many of their spreads has a change of its own, and has no say in the common one.
@@ -69,10 +70,14 @@ class FleetShift:
     @property
     def changed(self) -> str:
         """What is other software, in words: ``driver 580.95 -> 590.12``."""
-        names = [name for name in SOFTWARE if self.before.get(name) != self.after.get(name)]
-        named = {"version": "nearfar", "mps": "MPS", "mpi": "MPI", "cuda": "CUDA"}
-        words = (f"{named.get(n, n)} {self.before.get(n, 'none')} -> {self.after.get(n, 'none')}" for n in names)
-        return ", ".join(words)
+        return changed_words(self.before, self.after)
+
+
+def changed_words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """What differs between two software stamps: ``driver 580.95 -> 590.12``."""
+    names = [name for name in SOFTWARE if before.get(name) != after.get(name)]
+    words = (f"{_NAMED.get(n, n)} {before.get(n, 'unknown')} -> {after.get(n, 'unknown')}" for n in names)
+    return ", ".join(words)
 
 
 @dataclass(frozen=True)
