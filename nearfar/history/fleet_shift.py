@@ -11,14 +11,17 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import statistics, utc_text, write_atomically
+from nearfar.base import day_text, statistics, utc_text, write_atomically
+from nearfar.measurement import MADE_OF_OTHERS
 
+from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
 from .series import LESS_IS_BETTER
-from .store import History, trusted
+from .store import History, RowFilter, trusted
 
 SCHEMA = "nearfar-shifts/1"
 NAME = "shifts.json"
@@ -29,6 +32,12 @@ _NAMED = {"version": "nearfar", "mps": "MPS", "mpi": "MPI", "cuda": "CUDA"}
 FEWEST_NODES = 3
 #: A node further from the others than so many of their spreads has a change of its own, and has no say in the common one.
 OWN_CHANGE = 3.0
+#: Changes of software are looked for in so many days; shifts that are older are kept for as long as ``KEPT``.
+SPAN = timedelta(days=92)
+KEPT = timedelta(days=400)
+#: A node's figures count from so long before the first change on, and of each software so many runs next to the change.
+BEFORE = timedelta(days=21)
+RUNS = 14
 #: And further than this part of the figure.
 LEAST_APART = 0.002
 
@@ -99,6 +108,20 @@ class SystemShifts:
     why: str | None = None
 
 
+def _sound() -> pl.Expr:
+    """What was measured as it should be, whatever the verdict: an upgrade may fail every figure."""
+    return (
+        pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True) & ~pl.col("throttled").fill_null(False)
+        & pl.col("disturbance").is_null() & ~pl.col("quick").fill_null(False) & ~pl.col("contended").fill_null(False)
+        & pl.col("value").is_finite() & (pl.col("value") > 0) & ~pl.col("quantity").is_in(list(MADE_OF_OTHERS))
+    )  # fmt: skip
+
+
+def _made() -> dict[str, pl.Expr]:
+    """A program that does not say whether MPS ran saw none; boards by UUID or serial number."""
+    return {"mps": pl.col("mps").fill_null("off"), "boards": pl.coalesce("gpu_uuid", "gpu_serial")}
+
+
 def estimate(nodes: Iterable[tuple[Sequence[float], Sequence[float]]]) -> CommonChange | None:
     """The change that nodes have in common, each with its figures before and after; None of fewer than three nodes with both.
 
@@ -121,10 +144,82 @@ def estimate(nodes: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Common
     return CommonChange(math.expm1(part), math.expm1(low), math.expm1(high), len(changes), seen)
 
 
-def of_system(store: History, system: str) -> SystemShifts:
-    """The shifts of a system from each software that its nodes had to the next, out of its history, beside those that are kept
-    from before. Nodes that have not changed say nothing. Raises ``CouldNotJudge`` where the history cannot be read."""
-    raise NotImplementedError
+def of_system(store: History, system: str, now: datetime | None = None) -> SystemShifts:
+    """The shifts of a system from each software that its nodes had to the next in the last months, out of its history, beside those that
+    are kept from before. Nodes that have not changed say nothing. Raises ``CouldNotJudge`` where the history cannot be read."""
+    now = now or datetime.now(timezone.utc)
+    seen = store.aggregated(
+        RowFilter(system, since=now - SPAN), ["node", "program", *SOFTWARE], pl.col("started").min().alias("first"),
+        where=_sound(), made=_made(),
+    )  # fmt: skip
+    # What is not the first that a node's program had; a library of MPI that only some figures name is none.
+    first = pl.col("first").min().over("node", "program", pl.col("mpi").is_null())
+    later = seen.filter(pl.col("first") > first)
+    nodes = seen["node"].n_unique()
+    kept = [each for each in read(store.directory, system) if each.first_seen >= day_text(now - KEPT)]
+    if later.is_empty():
+        return SystemShifts(
+            tuple(kept), f"{_nodes(nodes)} of {system}, each with one software since {day_text(now - SPAN)}"
+        )
+    begin = later["first"].min()
+    assert isinstance(begin, datetime)
+    segments = store.aggregated(
+        RowFilter(system, since=begin - BEFORE), ["check", "metric", "node", "gpu_model", "unit", "program", "boards", *SOFTWARE],
+        pl.col("rows").first().list.last().alias("row"), pl.col("started").min().alias("first"),
+        pl.col("value").sort_by("started").head(RUNS).median().alias("early"),
+        pl.col("value").sort_by("started").tail(RUNS).median().alias("late"), where=_sound(), made=_made(),
+    )  # fmt: skip
+    found, most = _shifts(segments)
+    recent = {_key(each) for each in found}
+    whole = (*found, *(each for each in kept if _key(each) not in recent))
+    return SystemShifts(whole, None if found else _too_few(system, nodes, most))
+
+
+def _too_few(system: str, nodes: int, both: int) -> str:
+    if nodes < FEWEST_NODES:
+        return f"{system} has {_nodes(nodes)}, which is no fleet: what new software costs cannot be told from a change of the node"
+    have = f"{_nodes(both)} of {system} {'has' if both == 1 else 'have'}"
+    return f"{have} figures with both the software before and the one after; a shift needs {FEWEST_NODES}"
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+def _shifts(segments: pl.DataFrame) -> tuple[list[FleetShift], int]:
+    """The shifts from one segment of a figure to the next, and how many nodes have both of any two."""
+    own = ("check", "metric", "node", "gpu_model", "unit", "program", "boards")
+    pairs = (
+        segments.filter(pl.col("row").is_not_null())
+        .with_columns(software=pl.struct(SOFTWARE))
+        .with_columns(first_seen=pl.col("first").min().over("check", "program", "software"))
+        .sort("first")
+        .with_columns(before=pl.col("software").shift().over(own), value=pl.col("late").shift().over(own))
+        .filter(pl.col("before").is_not_null())
+        .group_by("check", "row", "gpu_model", "unit", "before", "software", "node", maintain_order=True)
+        .agg((pl.col("early") / pl.col("value")).alias("ratios"), pl.col("first_seen").min())
+        .group_by("check", "row", "gpu_model", "unit", "before", "software", maintain_order=True)
+        .agg("ratios", pl.col("first_seen").min())
+        .sort("check", "row", "gpu_model", "first_seen")
+    )
+    found = []
+    most = 0
+    for each in pairs.iter_rows(named=True):
+        most = max(most, len(each["ratios"]))
+        change = estimate(((1.0,), ratios) for ratios in each["ratios"])
+        if change is not None:
+            before, after = (
+                {n: v for n, v in each[which].items() if v is not None} for which in ("before", "software")
+            )
+            found.append(FleetShift(
+                each["check"], each["row"], each["gpu_model"], before, after, **vars(change), first_seen=day_text(each["first_seen"]),
+                unit=each["unit"],
+            ))  # fmt: skip
+    return found, most
+
+
+def _key(shift: FleetShift) -> tuple[object, ...]:
+    return shift.check, shift.row, shift.gpu_model, *(frozenset(each.items()) for each in (shift.before, shift.after))
 
 
 def write(place: Path, system: str, shifts: Sequence[FleetShift]) -> Path:
