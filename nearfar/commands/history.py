@@ -32,6 +32,7 @@ examples:
   nearfar history --metric near.h2d --since 30d           one figure across nodes, the worst first
   nearfar history --metric near.h2d --json
   nearfar history --record 'reports/redwood/*'            keep the figures of runs that are not kept yet
+  nearfar history --node gpu001 --anew                    its own past begins anew (it was repaired, or is meant to be so)
   nearfar history --compact                               merge the small files of many nights
 
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
@@ -61,6 +62,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=f"all lines, not the worst {MOST_LINES}")
     parser.add_argument("--json", action="store_true", help="every run's figures as JSON")
     parser.add_argument("--record", nargs="+", metavar="RUN", help="keep the figures of these run directories")
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="begin the own past of --node anew: it was repaired, or is meant to be as it is",
+    )
     parser.add_argument("--compact", action="store_true", help="merge small files; nodes may record meanwhile")
 
 
@@ -80,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
         )
         return EXIT_GOOD
     question = _question(args, store)
+    if args.anew:
+        return _begin_anew(args, store, question)
     if question.system is None:
         return _systems(args, store, question)
     if args.node is None and args.metric is None:
@@ -108,6 +116,14 @@ def _record(runs: Sequence[str]) -> int:
             raise NearfarError(f"{folder}: no run directory (run.json is not there)")
         kept = history.record(folder, say=_say)
     print(f"{len(runs)} run{'s' if len(runs) > 1 else ''} kept in {kept}")
+    return EXIT_GOOD
+
+
+def _begin_anew(args: argparse.Namespace, store: History, question: RowFilter) -> int:
+    if question.system is None or question.nodes is None:
+        raise NearfarError("--anew: of which node? --node NAME says it")
+    history.begin_anew(store, question.system, question.nodes[0])
+    print(f"{question.nodes[0]}: what it measures from now on is compared with nothing that it measured before")
     return EXIT_GOOD
 
 

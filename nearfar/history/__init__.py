@@ -11,6 +11,7 @@ from .baselines import OwnPast
 from .compaction import compact
 from .fleet_shift import FleetShift
 from .lazy_polars import need_polars, no_polars, pl
+from .node_rows import begin_anew
 from .places import VARIABLE, directory, readable
 from .recording import record
 from .rows import short_name
@@ -25,6 +26,7 @@ __all__ = [
     "OwnPast",
     "RowFilter",
     "Series",
+    "begin_anew",
     "compact",
     "directory",
     "fleet_shift",

@@ -36,7 +36,7 @@ class OwnPast:
         self._place = directory() if place is None else place
         self._now = now or datetime.now(timezone.utc)
         self._since = self._now - node_rows.SPAN
-        self._read: dict[tuple[str, str], pl.DataFrame] = {}
+        self._read: dict[tuple[str, str], dict[Any, pl.DataFrame]] = {}
         self._left_out: list[str] = []
 
     def of(self, verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Baseline]:
@@ -49,9 +49,10 @@ class OwnPast:
             history = History(self._place, self._left_out.append, trusted(self._place))
             found = node_rows.of_node(history, system, node, self._now)
             # The runs of today are the same night as this one.
-            self._read[system, node] = found.filter(pl.col("started").dt.date() != self._now.date())
-        before, now = self._read[system, node], rows.of_verdict(verdict, observed)
-        return _alike(before, now, fleet_shift.read(self._place, system)) if now and not before.is_empty() else {}
+            found = found.filter(pl.col("started").dt.date() != self._now.date())
+            self._read[system, node] = found.partition_by("check", as_dict=True)
+        before, now = self._read[system, node].get((verdict.check,)), rows.of_verdict(verdict, observed)
+        return {} if before is None or not now else _alike(before, now, fleet_shift.read(self._place, system))
 
     def of_host(self, verdict: Verdict) -> list[Finding]:
         """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
@@ -116,15 +117,18 @@ def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]], shifts: Seque
         row = by_metric[metric]
         stamp = {name: row[name] for name in SOFTWARE if row[name] is not None} | {"mps": row["mps"] or "off"}
         own = by_row.get((row["check"], row["rows"][-1] if row["rows"] else None, row["gpu_model"]), [])
-        past = _past(CarryOver(stamp, own), software, [Night(**night) for night in kept])
+        past = _past(
+            CarryOver(stamp, own), [tuple(each.values()) for each in software], [Night(**night) for night in kept]
+        )
         if past is not None:
             found[str(metric)] = past
     return found
 
 
-def _past(carry: CarryOver, software: Sequence[Mapping[str, str | None]], nights: Sequence[Night]) -> Baseline | None:
+def _past(carry: CarryOver, software: Sequence[tuple[str | None, ...]], nights: Sequence[Night]) -> Baseline | None:
     """The past of the nights that the software of now, or a shift, lets compare."""
-    stamps = [carry.stamp(each) for each in software]
+    known = {each: carry.stamp(dict(zip(SOFTWARE, each))) for each in set(software)}
+    stamps = [known[each] for each in software]
     carried = [carry.of(stamp) for stamp in stamps]
     kept = [night._replace(value=night.value * by.factor) for night, by in zip(nights, carried) if by is not None]
     doubt = max((by.doubt for by in carried if by is not None), default=0.0)

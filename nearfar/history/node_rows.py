@@ -1,15 +1,18 @@
 """The rows of one node that its own past is made of: those of the last months, and those of its baselines, which are kept apart.
 
-``rows-1/system=NAME/baselines/NODE.parquet`` has the rows of the first nights of each figure with each software and each set of boards,
-so that they are at hand when they are old. It is made of the history's rows, and made anew from them where it is missing.
+``rows-1/system=NAME/baselines/NODE`` has the rows of the first nights of each figure with each software and each set of boards,
+so that they are at hand when they are old. It is made of the history's rows, and made anew from them where it is missing. ``NODE.anew``
+beside it has the number of the recording with which the past ended on a person's word.
 """
 
 from __future__ import annotations
 
 import io
 import os
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import NOT_JUDGED, write_atomically
 from nearfar.verdict import baseline, plausibility
@@ -42,12 +45,9 @@ def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataF
     since = None if kept is None else now - SPAN
     question = RowFilter(system, (node,), since=since, newest=None if kept is None else FILES)
     found = _counted(history.rows(question, COLUMNS))
-    columns = found.columns[: len(dict.fromkeys(COLUMNS))]
     if kept is not None:
-        found = pl.concat([kept.select(columns), found.select(columns)]).unique(
-            ["source", "metric"], maintain_order=True
-        )
-    return in_order(found.select(columns))
+        found = pl.concat([kept, found.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
+    return in_order(found.select(COLUMNS).filter(pl.col("sequence") > _ended(history, system, node)))
 
 
 def keep(history: History, system: str, node: str, now: datetime) -> None:
@@ -72,8 +72,22 @@ def keep(history: History, system: str, node: str, now: datetime) -> None:
     write_atomically(path, content.getvalue(), ELSEWHERE)
 
 
+def begin_anew(history: History, system: str, node: str) -> None:
+    """End the past of a node with its last recording: what it measures from now on is compared with nothing before. Raises
+    ``CouldNotJudge`` where that cannot be written."""
+    last = max(history.rows(RowFilter(system, (node,)), ())["sequence"].to_list(), default=0)
+    write_atomically(_path(history, system, node).with_suffix(".anew"), f"{last}\n", ELSEWHERE)
+
+
+def _ended(history: History, system: str, node: str) -> int:
+    try:
+        return int(_path(history, system, node).with_suffix(".anew").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
 def _path(history: History, system: str, node: str) -> Path:
-    return history.directory / VERSION / f"system={word(system)}" / "baselines" / f"{word(node)}.parquet"
+    return history.directory / VERSION / f"system={word(system)}" / "baselines" / word(node)
 
 
 def _kept(history: History, system: str, node: str) -> pl.DataFrame | None:
@@ -101,6 +115,16 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("disturbance").is_null(),
         pl.col("value").is_finite() & (pl.col("value") > 0),
     )
-    # A judge of an earlier version passed what cannot be.
-    kinds = found.select("metric", "unit", "value", *_KIND).iter_rows(named=True)
-    return found.filter(pl.Series([plausibility.row_fault(row) is None for row in kinds], dtype=pl.Boolean))
+    # A judge of an earlier version passed what cannot be. Between two values that can be all can.
+    same = ("metric", "unit", *_KIND)
+    ends = found.group_by(same).agg(pl.col("value").min().alias("least"), pl.col("value").max().alias("most"))
+    doubted = [row for row in ends.iter_rows(named=True) if _fault(row, "least") or _fault(row, "most")]
+    if not doubted:
+        return found
+    among = found.join(pl.DataFrame(doubted, ends.schema), on=same, how="semi", nulls_equal=True)
+    wrong = among.filter(pl.Series([_fault(row, "value") for row in among.iter_rows(named=True)], dtype=pl.Boolean))
+    return found.join(wrong, on=["source", "metric"], how="anti")
+
+
+def _fault(row: Mapping[str, Any], which: str) -> bool:
+    return plausibility.row_fault({**row, "value": row[which]}) is not None

@@ -30,7 +30,7 @@ FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
 #: most, and from where on the sum is evidence, by kind of host. On a shared host a bad week is no fault.
 ALLOWANCE = 1.25
 MOST = 3.0
-EVIDENCE = {"own": 8.0, "shared": 14.0}
+EVIDENCE = {"own": 7.0, "shared": 14.0}
 #: The sum grows to no more than so many times the evidence, so that it falls within nights of a repair.
 HIGHEST = 2.0
 #: And only while the median of the last so many nights is beyond the allowance it speaks.
@@ -171,7 +171,7 @@ def level(values: Sequence[float], floor: float) -> tuple[float, float]:
     of the mean.
 
     Both of values that are drawn in to three spreads around their median. Nights that are like the one before say less than their
-    number: the deviation grows by the square root of (1 + r)/(1 - r), r their correlation (without what so few nights hide of it).
+    number: the deviation grows by the square root of (1 + r)/(1 - r), r their correlation (corrected for so few nights).
     """
     middle = statistics.median(values)
     reach = 3 * max(statistics.spread(values), floor * middle)
@@ -183,7 +183,8 @@ def level(values: Sequence[float], floor: float) -> tuple[float, float]:
     if squares == 0:
         return mean, floor * mean
     alike = math.fsum(a * b for a, b in itertools.pairwise(off)) / squares
-    r = min(alike + 1 / n, _MOST_ALIKE) if alike > 0 else 0.0
+    # Of n values around their own mean it comes out too small by about (1 + 4 r)/n.
+    r = min((alike + 1 / n) / (1 - 4 / n), _MOST_ALIKE) if alike > 0 else 0.0
     return mean, max(floor * mean, math.sqrt(squares / (n - 1) * (1 + r) / (1 - r)))
 
 
