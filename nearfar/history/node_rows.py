@@ -42,27 +42,29 @@ def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataF
     """The rows that count, in order: what was measured as it should be, and passed, had no reference, or was worse than its own past.
     Raises ``CouldNotJudge`` where there is a history that cannot be read."""
     kept = _kept(history, system, node)
-    since = None if kept is None else now - SPAN
-    question = RowFilter(system, (node,), since=since, newest=None if kept is None else FILES)
-    found = _counted(history.rows(question, COLUMNS))
-    if kept is not None:
-        found = pl.concat([kept, found.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
-    return in_order(found.select(COLUMNS).filter(pl.col("sequence") > _ended(history, system, node)))
+    since = now - SPAN
+    if kept is None:
+        found = _counted(history.rows(RowFilter(system, (node,)), COLUMNS))
+        kept = _first_nights(found)
+        found = found.filter(pl.col("started") >= since)
+    else:
+        found = _counted(history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS))
+    found = pl.concat([kept, found.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
+    return in_order(found.filter(pl.col("sequence") > _ended(history, system, node)))
+
+
+def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:
+    """The healthy rows of the first nights of each figure with each software and each set of boards."""
+    segment = (*SAME_FIGURE, *SOFTWARE, "gpu_uuid", "gpu_serial", "epoch")
+    healthy = rows.filter(pl.col("verdict").is_in(["PASS", NOT_JUDGED])).with_columns(day=pl.col("started").dt.date())
+    return healthy.filter(pl.col("day").rank("dense").over(segment) <= baseline.NIGHTS).select(COLUMNS)
 
 
 def keep(history: History, system: str, node: str, now: datetime) -> None:
     """Keep the rows of a node's baselines in their file. Raises ``CouldNotJudge`` where that is impossible."""
     rows = of_node(history, system, node, now).filter(pl.col("started") >= now - KEPT)
-    segment = (*SAME_FIGURE, *SOFTWARE, "gpu_uuid", "gpu_serial", "epoch")
-    first = pl.col("day").rank("dense").over(segment)
-    wanted = (
-        rows.filter(pl.col("verdict").is_in(["PASS", NOT_JUDGED]))
-        .with_columns(day=pl.col("started").dt.date())
-        .filter(first <= baseline.NIGHTS)
-        .select(COLUMNS)
-    )
     content = io.BytesIO()
-    wanted.write_parquet(content, compression="zstd")
+    _first_nights(rows).write_parquet(content, compression="zstd")
     path = _path(history, system, node)
     try:
         if path.read_bytes() == content.getvalue():
