@@ -256,7 +256,7 @@ def main() -> None:
             )
         print(f"| {name} | " + " | ".join(cells) + " |")
     print(f"\nNights to the alarm, median and 95 % of {args.figures} figures (drifts: sigma 0.3 %, steps: 0.25 %;")
-    print(f"–: not within {WATCHED} nights)\n")
+    print(f"–: not within {WATCHED} nights; in brackets: within sixty)\n")
     print("| rule | " + " | ".join(change for change, _, _ in changes) + " |")
     print("|---|" + "---|" * len(changes))
     for name in RULES:
@@ -266,7 +266,8 @@ def main() -> None:
 def _nights(found: Sequence[float]) -> str:
     ranked = sorted(found)
     middle, most = (ranked[min(len(ranked) - 1, int(share * len(ranked)))] for share in (0.5, 0.95))
-    return ", ".join("–" if math.isinf(each) else f"{each:.0f}" for each in (middle, most))
+    within = sum(each <= 60 for each in found) / len(found)
+    return ", ".join("–" if math.isinf(each) else f"{each:.0f}" for each in (middle, most)) + f" ({100 * within:.0f} %)"
 
 
 if __name__ == "__main__":

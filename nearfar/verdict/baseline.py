@@ -29,8 +29,8 @@ FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
 #: The cumulative sum, in standard deviations of a night: what a night may be worse without being counted, how much one night counts at
 #: most, and from where on the sum is evidence, by kind of host. On a shared host a bad week is no fault.
 ALLOWANCE = 1.25
-MOST = 3.0
-EVIDENCE = {"own": 7.0, "shared": 14.0}
+MOST = 2.5
+EVIDENCE = {"own": 6.5, "shared": 14.0}
 #: The sum grows to no more than so many times the evidence, so that it falls within nights of a repair.
 HIGHEST = 2.0
 #: And only while the median of the last so many nights is beyond the allowance it speaks.

@@ -80,7 +80,7 @@ def test_most_drifts_at_the_most_noise_are_seen_within_sixty_nights() -> None:
     assert sum(each is not None and each[0] <= 60 for each in found) >= 17
 
 
-@pytest.mark.parametrize("part, latest", [(0.01, 7), (0.02, 5)])
+@pytest.mark.parametrize("part, latest", [(0.01, 7), (0.02, 6)])
 def test_a_step_is_seen_within_nights_and_said(part: float, latest: int) -> None:
     seen = first_word(stepping(part, 0.0025))
     assert seen is not None
