@@ -271,6 +271,15 @@ def test_a_file_of_baselines_that_cannot_be_read_is_made_anew(tmp_path: Path, co
     assert past_of(kept)[FIGURE] == good, "it was written anew"
 
 
+def test_another_users_baselines_are_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 11, 1), [1.0] * 10)
+    keep(kept)
+    shutil.rmtree(next((kept / "rows-1/system=redwood").glob("month=*")))
+    assert len(past_of(kept)[FIGURE].values) == 10
+    monkeypatch.setattr(node_rows, "trusted", lambda place: frozenset())
+    assert past_of(kept) == {}
+
+
 def test_what_drifted_counts_on_and_never_enters_the_baseline(tmp_path: Path) -> None:
     def drifted(night: pl.Expr) -> dict[str, pl.Expr]:
         late = night >= 20

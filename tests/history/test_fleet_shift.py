@@ -194,3 +194,9 @@ def test_shifts_follow_each_other_to_the_software_of_now() -> None:
     assert carry.of(carry.stamp({"driver": "3"})) is not None
     assert carry.of(carry.stamp({"driver": "4"})) is None
     assert "begun anew" in carry.words(carry.stamp({"driver": "4"}))
+
+
+def test_another_users_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet_shift.write(tmp_path, "redwood", [SHIFT])
+    monkeypatch.setattr(fleet_shift, "trusted", lambda place: frozenset())
+    assert fleet_shift.read(tmp_path, "redwood") == ()
