@@ -13,13 +13,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from nearfar import history
+from nearfar import history, measurement, verdict
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
-from nearfar.history import fleet_shift, node_rows
+from nearfar.history import fleet_shift, node_rows, rows
+from nearfar.measurement.document import from_raw
 from nearfar.verdict import verdict_file
 from nearfar.verdict.baseline import Baseline
-from tests.data.runs import nightly
+from nearfar.verdict.document_findings import CaseInfo
+from tests.data.runs import golden, nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
 NIGHTS = [f"2026-11-{day:02}" for day in range(10, 16)]
@@ -198,13 +200,13 @@ def of_nights(
     one = pl.read_parquet(next(kept.rglob("*.parquet")))
     night = pl.col("night")
     named = pl.DataFrame({"night": range(len(factors)), "factor": [float(each) for each in factors]})
-    rows = one.join(named, how="cross").with_columns(
+    made = one.join(named, how="cross").with_columns(
         started=pl.col("started") + pl.duration(days=night), recorded=pl.col("started") + pl.duration(days=night, minutes=2),
         value=pl.col("value") * pl.col("factor"), sequence=night.cast(pl.Int64) + 1 + 1000 * before,
         source=pl.col("source") + night.cast(pl.String) + f"of{before}",
     )  # fmt: skip
-    rows = rows.with_columns(**change(night)) if change is not None else rows
-    for month, own in rows.group_by(pl.col("started").dt.strftime("%Y-%m")):
+    made = made.with_columns(**change(night)) if change is not None else made
+    for month, own in made.group_by(pl.col("started").dt.strftime("%Y-%m")):
         folder = place / "rows-1/system=redwood" / f"month={month[0]}"
         folder.mkdir(parents=True, exist_ok=True)
         own.select(one.columns).write_parquet(folder / f"gpu001.{before}.parquet")
@@ -425,3 +427,25 @@ def test_half_a_file_is_left_out_and_told(kept: Path) -> None:
     past, left_out = asked(kept)
     assert len(past[FIGURE].values) == 5
     assert left_out == f"left out: {file}: not a whole Parquet file"
+
+
+def test_a_drift_out_of_the_history_is_degraded_and_counts_on(tmp_path: Path) -> None:
+    """From the rows of nights to the word of a run, into its rows, and back."""
+    kept = of_nights(tmp_path / "history", date(2026, 9, 20), [1 - max(0, night - 28) * 0.001 for night in range(58)])
+    raw = golden.raw("host_device_check", {})
+    nightly._rename(raw, "gpu001", "2026-11-19T02:00:00Z", 0.97)
+    document = from_raw(raw)
+    metrics = measurement.metrics(document, document.node)
+    subject = CaseInfo("host_device_check", "redwood", "gpu", "system", "gpu001", "2026-11-19T02:00:00Z")
+    judged = verdict.judge(document, {}, past_of(kept), subject=subject, metrics=metrics)
+    figure = next(each for each in judged.metrics if each.name == FIGURE)
+    assert judged.verdict == figure.verdict == "DEGRADED"
+    assert figure.baseline is not None and (figure.baseline.n, figure.baseline.worse) == (28, "drift")
+    assert "drifted from 55.5 GB/s (28 nights from 2026-09-20 on), 2.8 % less, since about 2026-10-1" in str(
+        figure.reason
+    )
+    assert "0.7 % a week" in str(figure.reason)
+    read = verdict_file.from_raw(json.loads(verdict_file.dump(judged)), tmp_path)
+    assert next(each for each in read.metrics if each.name == FIGURE).baseline == figure.baseline
+    found = rows.of_verdict(judged, {})
+    assert {row["worse"] for row in found if row["metric"] == FIGURE} == {"drift"}
