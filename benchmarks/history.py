@@ -30,6 +30,7 @@ from typing import Any
 import polars as pl
 
 from nearfar import history, measurement, verdict
+from nearfar.history import node_rows
 from nearfar.history.compaction import write_sorted
 from nearfar.history.places import VERSION
 from nearfar.history.schema import row_schema
@@ -139,14 +140,18 @@ def look_back(directory: Path, node: str, count: int) -> str:
         paths = [Path(place, "vm", check, "verdict.json") for check in CHECKS]
         raws = [json.loads(path.read_text().replace('"GPU-', f'"GPU-{node}')) for path in paths]
         judged = [verdict_file.from_raw({**raw, "node": node}, path) for path, raw in zip(paths, raws)]
+    now = datetime.combine(FIRST_NIGHT, datetime.min.time(), timezone.utc) + timedelta(count)
     began = time.monotonic()
-    own = history.OwnPast(
-        directory, datetime.combine(FIRST_NIGHT, datetime.min.time(), timezone.utc) + timedelta(count)
-    )
+    node_rows.keep(history.History(directory, print), SYSTEM, node, now)
+    kept = time.monotonic() - began
+    began = time.monotonic()
+    own = history.OwnPast(directory, now)
     found = [past for one in judged for past in own.of(one, {}).values()]
     seconds = time.monotonic() - began
     runs = max((len(past.values) for past in found), default=0)
-    return f"{seconds:7.2f} s  the node's own past in a run of {len(CHECKS)} checks: {len(found)} figures, {runs} runs each"
+    nights = max((len(past.later) for past in found), default=0)
+    words = f"the node's own past in a run of {len(CHECKS)} checks: {len(found)} figures, {runs} nights each and {nights} after these"
+    return f"{seconds:7.2f} s  {words}; {kept:.2f} s to keep the baselines"
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ examples:
   nearfar history --metric near.h2d --json
   nearfar history --record 'reports/redwood/*'            keep the figures of runs that are not kept yet
   nearfar history --shifts --system redwood               what new software did to the fleet's figures; kept for the judge
+  nearfar history --node gpu001 --anew                    its own past begins anew (it was repaired, or is meant to be so)
   nearfar history --compact                               merge the small files of many nights
 
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
@@ -65,6 +66,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shifts", action="store_true", help="what a change of driver, CUDA, MPS or MPI did to the fleet's figures"
     )
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="begin the own past of --node anew: it was repaired, or is meant to be as it is",
+    )
     parser.add_argument("--compact", action="store_true", help="merge small files; nodes may record meanwhile")
 
 
@@ -86,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     question = _question(args, store)
     if args.shifts:
         return _shifts(args, store, question)
+    if args.anew:
+        return _begin_anew(args, store, question)
     if question.system is None:
         return _systems(args, store, question)
     if args.node is None and args.metric is None:
@@ -139,6 +147,14 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
     lines += [] if found.why is None else [f"no new shift: {found.why}" if found.shifts else f"no shift: {found.why}"]
     lines += [f"{each.verdict}: the fleet: {each.reason}" for each in found.findings]
     print("\n".join(lines))
+    return EXIT_GOOD
+
+
+def _begin_anew(args: argparse.Namespace, store: History, question: RowFilter) -> int:
+    if question.system is None or question.nodes is None:
+        raise NearfarError("--anew: of which node? --node NAME says it")
+    history.begin_anew(store, question.system, question.nodes[0])
+    print(f"{question.nodes[0]}: what it measures from now on is compared with nothing that it measured before")
     return EXIT_GOOD
 
 

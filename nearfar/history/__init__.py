@@ -9,7 +9,9 @@ Needs: base, measurement, verdict, verdict.references, site.
 from . import fleet_findings, fleet_shift, series, text
 from .baselines import OwnPast
 from .compaction import compact
+from .fleet_shift import FleetShift
 from .lazy_polars import need_polars, no_polars, pl
+from .node_rows import begin_anew
 from .places import VARIABLE, directory, readable
 from .recording import record
 from .rows import short_name
@@ -20,10 +22,12 @@ from .upgrades import upgrade
 __all__ = [
     "LESS_IS_BETTER",
     "VARIABLE",
+    "FleetShift",
     "History",
     "OwnPast",
     "RowFilter",
     "Series",
+    "begin_anew",
     "compact",
     "directory",
     "fleet_findings",

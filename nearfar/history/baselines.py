@@ -1,42 +1,32 @@
-"""What a node's own last healthy runs say of the figures that it has now: the judge's ``past``.
+"""What a node's own nights say of the figures that it has now: the judge's ``past``.
 
-Compared is like with like: the same node, boards, figure, program and software. A new board, driver or program begins
-anew.
+Compared is like with like: the same node, boards, figure, program and software. A new board or program begins anew; figures with other
+software are carried over by the shift that the fleet has in common, where that is known.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, day_text
-from nearfar.verdict import Baseline, Verdict, disturbances, plausibility
+from nearfar.base import CouldNotJudge, Finding
+from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances
 
-from . import rows
+from . import fleet_shift, node_rows, rows
+from .carry_over import CarryOver
+from .fleet_shift import SOFTWARE, FleetShift
 from .lazy_polars import pl
+from .node_rows import SAME_FIGURE
 from .places import VERSION, directory, word
 from .schema import row_schema
 from .store import History, RowFilter, trusted
 
-#: What is older is forgotten, and of the rest the newest runs count.
-SPAN = timedelta(days=92)
-RUNS = 30
 #: A host is told of that was slow on so many of its last days with runs, today among them.
 HOST_SLOW, HOST_DAYS = 3, 5
-#: Of a node's files that nobody compacted the newest are read: a day may have many runs.
-_FILES = 60
-_SAME_FIGURE = ("check", "metric", "unit")
-#: How it was measured; what a figure ran beside in a quick look counts as well.
-_SAME_WAY = ("program", "version", "quick", "contended")
-#: Software that counts where this document knows it: STREAM does not ask the driver.
-_SAME_SOFTWARE = ("driver", "cuda", "mps", "mpi")
-#: What tells which values a figure cannot have, beside its metric and unit.
-_KIND = ("quantity", "cell", "flow", "class", "ceiling")
-_COLUMNS = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, *_KIND, "gpus", "gpu_uuid", "gpu_serial", "value", "verdict", "converged",
-            "verified", "throttled", "disturbance")  # fmt: skip
 
 
 class OwnPast:
@@ -45,8 +35,8 @@ class OwnPast:
     def __init__(self, place: Path | None = None, now: datetime | None = None) -> None:
         self._place = directory() if place is None else place
         self._now = now or datetime.now(timezone.utc)
-        self._since = self._now - SPAN
-        self._read: dict[tuple[str, str], pl.DataFrame] = {}
+        self._since = self._now - node_rows.SPAN
+        self._read: dict[tuple[str, str], dict[Any, pl.DataFrame]] = {}
         self._left_out: list[str] = []
 
     def of(self, verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Baseline]:
@@ -56,9 +46,13 @@ class OwnPast:
         if not self._recorded(system):
             return {}
         if (system, node) not in self._read:
-            self._read[system, node] = self._healthy(system, node)
-        healthy, now = self._read[system, node], rows.of_verdict(verdict, observed)
-        return _alike(healthy, now) if now and not healthy.is_empty() else {}
+            history = History(self._place, self._left_out.append, trusted(self._place))
+            found = node_rows.of_node(history, system, node, self._now)
+            # The runs of today are the same night as this one.
+            found = found.filter(pl.col("started").dt.date() != self._now.date())
+            self._read[system, node] = found.partition_by("check", as_dict=True)
+        before, now = self._read[system, node].get((verdict.check,)), rows.of_verdict(verdict, observed)
+        return {} if before is None or not now else _alike(before, now, fleet_shift.read(self._place, system))
 
     def of_host(self, verdict: Verdict) -> list[Finding]:
         """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
@@ -67,7 +61,9 @@ class OwnPast:
             verdict.system
         ):
             return []
-        question = RowFilter(verdict.system, (rows.short_name(verdict.node),), since=self._since, newest=_FILES)
+        question = RowFilter(
+            verdict.system, (rows.short_name(verdict.node),), since=self._since, newest=node_rows.FILES
+        )
         found = History(self._place, self._left_out.append, trusted(self._place)).rows(question, ("disturbance",))
         slow = {self._now.date(): True}
         for started, disturbance in found.select("started", "disturbance").iter_rows():
@@ -96,45 +92,55 @@ class OwnPast:
             raise CouldNotJudge(f"{base}: the history cannot be read: {error.strerror}") from None
         return f"system={word(system)}" in kept
 
-    def _healthy(self, system: str, node: str) -> pl.DataFrame:
-        """What passed or had no reference, and was measured as it should be, in order."""
-        history = History(self._place, self._left_out.append, trusted(self._place))
-        question = RowFilter(system, (node,), since=self._since, newest=_FILES)
-        found = history.rows(question, _COLUMNS)
-        found = found.filter(
-            pl.col("verdict").is_in(["PASS", NOT_JUDGED]),
-            pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True),
-            ~pl.col("throttled").fill_null(False),
-            pl.col("disturbance").is_null(),
-            pl.col("value").is_finite(),
-        )
-        # A judge of an earlier version passed what cannot be.
-        kinds = found.select("metric", "unit", "value", *_KIND).iter_rows(named=True)
-        return found.filter(pl.Series([plausibility.row_fault(row) is None for row in kinds], dtype=pl.Boolean)).drop(
-            _KIND
-        )
 
-
-def _alike(healthy: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str, Baseline]:
-    """The values of each figure of now in the runs that compare with it."""
-    names = (*_SAME_FIGURE, *_SAME_WAY, *_SAME_SOFTWARE, "gpus", "gpu_uuid", "gpu_serial")
+def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]], shifts: Sequence[FleetShift]) -> dict[str, Baseline]:
+    """The past of each figure of now, of the nights that compare with it."""
+    names = (*SAME_FIGURE, "gpu_uuid", "gpu_serial")
     figures = pl.DataFrame({n: [row.get(n) for row in now] for n in names}, {n: row_schema()[n] for n in names})
-    pairs = healthy.join(figures, on=_SAME_FIGURE, how="inner", suffix="_now", maintain_order="left")
-    # A program that does not say whether MPS ran saw none.
-    pairs = pairs.with_columns(pl.col("mps", "mps_now").fill_null("off"))
-    way = pl.all_horizontal(pl.col(n).eq_missing(pl.col(f"{n}_now")) for n in _SAME_WAY)
-    software = pl.all_horizontal(
-        pl.col(f"{n}_now").is_null() | pl.col(n).eq(pl.col(f"{n}_now")) for n in _SAME_SOFTWARE
+    same = before.join(
+        figures, on=list(SAME_FIGURE), how="inner", suffix="_now", maintain_order="left", nulls_equal=True
     )
-    runs = pairs.filter(way & software.fill_null(False) & _same_boards())
-    last = runs.group_by("metric", maintain_order=True).agg(pl.col("value", "started").tail(RUNS))
-    return {
-        str(metric): Baseline(tuple(values), day_text(min(started)))
-        for metric, values, started in last.select("metric", "value", "started").rows()
-    }
+    nights = (
+        same.filter(_same_boards())
+        .with_columns(pl.col("mps").fill_null("off"), day=pl.col("started").dt.strftime("%Y-%m-%d"))
+        .group_by("metric", "epoch", "day", *SOFTWARE, maintain_order=True)
+        .agg(pl.col("value").median(), (pl.col("verdict") != "DEGRADED").all().alias("healthy"))
+        .group_by("metric", maintain_order=True)
+        .agg(pl.struct(SOFTWARE).alias("software"), pl.struct("day", "value", "healthy").alias("nights"))
+    )
+    by_metric = {str(row["metric"]): row for row in now}
+    by_row: dict[tuple[Any, ...], list[FleetShift]] = {}
+    for shift in shifts:
+        by_row.setdefault((shift.check, shift.row, shift.gpu_model), []).append(shift)
+    found = {}
+    for metric, software, kept in nights.iter_rows():
+        row = by_metric[metric]
+        stamp = {name: row[name] for name in SOFTWARE if row[name] is not None} | {"mps": row["mps"] or "off"}
+        own = by_row.get((row["check"], row["rows"][-1] if row["rows"] else None, row["gpu_model"]), [])
+        past = _past(
+            CarryOver(stamp, own), [tuple(each.values()) for each in software], [Night(**night) for night in kept]
+        )
+        if past is not None:
+            found[str(metric)] = past
+    return found
+
+
+def _past(carry: CarryOver, software: Sequence[tuple[str | None, ...]], nights: Sequence[Night]) -> Baseline | None:
+    """The past of the nights that the software of now, or a shift, lets compare."""
+    known = {each: carry.stamp(dict(zip(SOFTWARE, each))) for each in set(software)}
+    stamps = [known[each] for each in software]
+    carried = [carry.of(stamp) for stamp in stamps]
+    kept = [night._replace(value=night.value * by.factor) for night, by in zip(nights, carried) if by is not None]
+    doubt = max((by.doubt for by in carried if by is not None), default=0.0)
+    past = baseline.of_nights(kept, doubt)
+    if past is None:
+        return None
+    others = dict.fromkeys(stamp for stamp in reversed(stamps) if stamp != carry.now)
+    told = [stamp for stamp in others if carry.of(stamp) is not None or len(past.values) < baseline.NIGHTS]
+    return replace(past, note=carry.words(told[0])) if told else past
 
 
 def _same_boards() -> pl.Expr:
     """Figures of GPUs compare where it is known that they are the same."""
     then, now = (pl.coalesce(f"gpu_uuid{which}", f"gpu_serial{which}") for which in ("", "_now"))
-    return pl.col("gpus_now").is_null() | ((then == now) & ~now.str.contains("?", literal=True)).fill_null(False)
+    return pl.col("gpus").is_null() | ((then == now) & ~now.str.contains("?", literal=True)).fill_null(False)

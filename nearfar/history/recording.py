@@ -17,11 +17,11 @@ from typing import Any
 
 from nearfar.base import CouldNotJudge, name_text, write_atomically
 
-from . import rows
+from . import node_rows, rows
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, directory, word
 from .schema import row_schema
-from .store import History, RowFilter
+from .store import History, RowFilter, trusted
 
 Say = Callable[[str], None]
 
@@ -39,6 +39,7 @@ def record(run_directory: Path, destination: Path | None = None, say: Say | None
         found = _of_node(folder, run_directory.name, told)
         if found:
             _write(history, found)
+            _keep_baselines(history, found[0]["system"], found[0]["node"], told)
     return history
 
 
@@ -92,6 +93,14 @@ def _write(history: Path, found: list[dict[str, Any]]) -> None:
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd")
     write_atomically(path, content.getvalue(), ELSEWHERE)
+
+
+def _keep_baselines(place: Path, system: str, node: str, say: Say) -> None:
+    """The rows are kept already: what goes wrong here is told, and made good by the next recording."""
+    try:
+        node_rows.keep(History(place, lambda words: None, trusted(place)), system, node, datetime.now(timezone.utc))
+    except (CouldNotJudge, pl.exceptions.PolarsError) as error:
+        say(f"the baselines of {node} are not kept: {str(error).splitlines()[0]}")
 
 
 def _next(history: Path, system: str, node: str) -> int:

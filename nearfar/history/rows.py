@@ -135,6 +135,7 @@ def _row(metric: JudgedMetric, devices: _Devices) -> dict[str, Any] | None:
         "disturbance": metric.disturbance,
         "looks": len(metric.looks) or None,
         "intermittent": metric.intermittent,
+        "worse": metric.baseline and metric.baseline.worse,
     }
 
 

@@ -65,6 +65,6 @@ def _metric(metric: JudgedMetric) -> dict[str, Any]:
             "origin": reference.origin, "note": reference.note, "stale": reference.stale,
         },
         "degraded_below": metric.degraded_below, "degraded_above": metric.degraded_above,
-        "past": metric.baseline and dict(vars(metric.baseline)),
+        "past": metric.baseline and metric.baseline.to_raw(),
         "verdict": metric.verdict, "reason": metric.reason,
     }  # fmt: skip

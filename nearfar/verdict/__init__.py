@@ -10,6 +10,7 @@ Needs: base, topology, cells, measurement, model.prediction, question.
 from __future__ import annotations
 
 from . import (
+    baseline,
     build_provenance,
     case_files,
     disturbances,
@@ -20,7 +21,7 @@ from . import (
     unused_references,
     verdict_file,
 )
-from .baseline import Baseline
+from .baseline import Baseline, Night
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .document_findings import UNJUDGED, CaseInfo, KnownPath
 from .judgement import HISTORY, headline, judge, needs_sanity
@@ -44,11 +45,13 @@ __all__ = [
     "LaterLook",
     "LookPlan",
     "MeasuredGpu",
+    "Night",
     "NodeRun",
     "PastRuns",
     "RunDirectory",
     "SoftwarePackage",
     "Verdict",
+    "baseline",
     "build_provenance",
     "case_files",
     "cell_of",

@@ -1,58 +1,210 @@
-"""A figure beside the node's own past: what is clearly worse than it was. Pure; where the past comes from is not known here."""
+"""A figure beside the node's own past: a night that is clearly worse than it was, a step, a slow drift. Pure; where the past comes from
+is not known here. The rule and its figures: docs/method/own-past.md."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import NamedTuple
 
 from nearfar.base import statistics
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric
 from nearfar.verdict.references import with_unit
 
-#: Fewer healthy runs are no past to speak of.
+from .words import level as level_words
+
+#: Fewer nights are no past to speak of.
 FEWEST = 5
-#: What a figure may lie off the median of its past, as a part of it, however steady it was.
+#: The first so many healthy nights are the baseline, which then stays as it is: four weeks, so that each day of the week counts alike.
+NIGHTS = 28
+#: What one night may lie off the median of the baseline, as a part of it, however steady it was.
 SLACK = {"lone": 0.03, "windowed": 0.06, "other": 0.10}
 #: And in multiples of what it usually varies by (a robust standard deviation).
 SPREADS = 5.0
+#: What a figure's nights differ by at least, as a part of it: what its measurement resolves.
+FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
+#: The cumulative sum, in standard deviations of a night: what a night may be worse without being counted, how much one night counts at
+#: most, and from where on the sum is evidence, by kind of host. On a shared host a bad week is no fault.
+ALLOWANCE = 1.25
+MOST = 2.5
+EVIDENCE = {"own": 6.5, "shared": 14.0}
+#: The sum grows to no more than so many times the evidence, so that it falls within nights of a repair.
+HIGHEST = 2.0
+#: And only while the median of the last so many nights is beyond the allowance it speaks.
+LAST = 5
+#: Nights that follow each other are taken for no more alike than this correlation.
+_MOST_ALIKE = 0.8
 _RATES = ("GB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 _TIMES = ("us", "ns", "ms", "s")
 
 
+class Night(NamedTuple):
+    """A day's figure, in its unit (the median of the day's runs); ``day`` as 2026-11-01; ``healthy``: none of them was called worse."""
+
+    day: str
+    value: float
+    healthy: bool = True
+
+
 @dataclass(frozen=True)
 class Baseline:
-    """A figure in a node's own healthy runs, the earliest first; ``since``: the day of the first, as 2026-11-01."""
+    """A figure in a node's own nights, the earliest first: ``values`` of the first healthy ones, at most ``NIGHTS``, from the day
+    ``since`` on; ``later`` those after these, down to the one before now.
+
+    ``doubt``: by which part of them figures that were carried over a change of software may be off; ``note``: what of the past was
+    carried over, and what was not. ``host``: ``own`` or ``shared``.
+    """
 
     values: tuple[float, ...]
     since: str
+    later: tuple[Night, ...] = ()
+    doubt: float = 0.0
+    note: str | None = None
+    host: str = "own"
 
     @property
     def median(self) -> float:
-        """Of the runs."""
+        """Of the baseline."""
         return statistics.median(self.values)
 
     @property
     def spread(self) -> float:
-        """What runs differ by: 1.4826 times the median distance from the median, as a standard deviation."""
+        """What its nights differ by: 1.4826 times the median distance from the median, as a standard deviation."""
         return statistics.spread(self.values)
 
     def words(self, unit: str) -> str:
-        """``55.3 GB/s before (5 runs since 2026-11-01)``."""
-        return f"{with_unit(self.median, unit)} before ({len(self.values)} runs since {self.since})"
+        """``55.3 GB/s (28 nights from 2026-09-01 on)``; of fewer than ``NIGHTS`` they go on to now."""
+        return f"{with_unit(self.median, unit)} ({len(self.values)} nights from {self.since} on)"
 
 
-def worse(metric: AnyMetric, past: Baseline) -> bool:
-    """Whether a figure is clearly worse than its past: by more than the slack, by more than five times what it varies
-    by, and worse than it ever was. Of a figure that did not settle the better end of its interval counts.
+def of_nights(nights: Sequence[Night], doubt: float = 0.0, note: str | None = None) -> Baseline | None:
+    """The baseline of nights in order; None where none was healthy."""
+    healthy = [place for place, night in enumerate(nights) if night.healthy][:NIGHTS]
+    if not healthy:
+        return None
+    later = tuple(nights[healthy[-1] + 1 :]) if len(healthy) == NIGHTS else ()
+    return Baseline(tuple(nights[place].value for place in healthy), nights[healthy[0]].day, later, doubt, note)
 
-    What is neither rate nor time, or is made of others, has no past; nor has a figure of fewer than five runs.
+
+@dataclass(frozen=True)
+class Worsening:
+    """How a figure is worse than its past. ``kind``: ``night`` (this one), ``step`` or ``drift``. ``now`` is the figure of the last
+    nights in its unit, ``part`` how far it is off the baseline (0.01: 1 % worse); ``since``: about the day on which it began;
+    ``weekly``: of a drift, the part that is lost in a week."""
+
+    kind: str
+    now: float
+    part: float
+    since: str | None = None
+    weekly: float | None = None
+
+
+def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
+    """How a figure is clearly worse than its past; None where it is not. Of a figure that did not settle the better end of its
+    interval counts.
+
+    What is neither rate nor time, or is made of others, has no past; nor has a figure of fewer than five nights.
     """
     if len(past.values) < FEWEST or metric.quantity in MADE_OF_OTHERS or metric.unit not in (*_RATES, *_TIMES):
-        return False
-    off = max(SLACK[_kind(metric)] * past.median, SPREADS * past.spread)
-    low, high = (metric.value, metric.value) if metric.converged or metric.ci is None else metric.ci
-    if metric.unit in _TIMES:
-        return low > max(past.median + off, *past.values)
-    return high < min(past.median - off, *past.values)
+        return None
+    better = max if metric.unit in _RATES else min
+    value = metric.value if metric.converged or metric.ci is None else better(metric.ci)
+    if not math.isfinite(value) or past.median <= 0:
+        return None
+    sign = 1 if metric.unit in _RATES else -1
+    kind = _kind(metric)
+    slow = _slow(value, past, sign, kind)
+    if slow is not None:
+        return slow
+    off = past.median - sign * max((SLACK[kind] + past.doubt) * past.median, SPREADS * past.spread)
+    worst = min(past.values) if sign > 0 else max(past.values)
+    if sign * value < sign * off and sign * value < sign * worst:
+        return Worsening("night", value, sign * (1 - value / past.median))
+    return None
+
+
+def words(metric: AnyMetric, past: Baseline, found: Worsening) -> str:
+    """What a reason says of it: how much, since when, against which baseline."""
+    before = past.words(metric.unit)
+    note = f"; {past.note}" if past.note else ""
+    if found.kind == "night":
+        return f"{level_words(metric)}, worse than its own past: {before}{note}"
+    changed = f"{100 * found.part:.1f} % {'less' if metric.unit in _RATES else 'more'}"
+    now = with_unit(found.now, metric.unit)
+    if found.kind == "step":
+        return f"{now} since about {found.since}, {changed} than its own past: {before}{note}"
+    pace = f", {100 * found.weekly:.2g} % a week" if found.weekly else ""
+    return f"{now} drifted from {before}, {changed}, since about {found.since}{pace}{note}"
+
+
+def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | None:
+    """What the sum over the nights since the baseline, and this one, says; None while the baseline is not whole."""
+    if len(past.values) < NIGHTS:
+        return None
+    middle, sigma = level(past.values, FLOOR[kind])
+    allowed = ALLOWANCE + past.doubt * middle / sigma
+    evidence = EVIDENCE[past.host]
+    total = 0.0
+    nights = [*(night.value for night in past.later), value]
+    for night in nights:
+        total = grown(total, sign * (middle - night) / sigma, allowed, evidence)
+    last = statistics.median(nights[-LAST:])
+    if total <= evidence or sign * (middle - last) <= allowed * sigma:
+        return None
+    tonight = date.fromisoformat(past.later[-1].day) + timedelta(1) if past.later else date.fromisoformat(past.since)
+    days = [*(date.fromisoformat(night.day) for night in past.later), tonight]
+    since, weekly = _began([sign * (middle - night) / middle for night in nights], days)
+    return Worsening("step" if weekly is None else "drift", last, sign * (1 - last / middle), since, weekly)
+
+
+def grown(total: float, off: float, allowed: float, evidence: float) -> float:
+    """The sum with one night more, which is ``off`` standard deviations worse than the baseline."""
+    counted = max(-MOST, min(MOST, off)) - allowed
+    return min(max(0.0, total + counted), HIGHEST * evidence)
+
+
+def level(values: Sequence[float], floor: float) -> tuple[float, float]:
+    """Mean of a baseline's nights and the standard deviation of one, in their unit; the latter is no less than the part ``floor``
+    of the mean.
+
+    Both of values that are drawn in to three spreads around their median. Nights that are like the one before say less than their
+    number: the deviation grows by the square root of (1 + r)/(1 - r), r their correlation (corrected for so few nights).
+    """
+    middle = statistics.median(values)
+    reach = 3 * max(statistics.spread(values), floor * middle)
+    drawn = [min(max(value, middle - reach), middle + reach) for value in values]
+    n = len(drawn)
+    mean = math.fsum(drawn) / n
+    off = [value - mean for value in drawn]
+    squares = math.fsum(each * each for each in off)
+    if squares == 0:
+        return mean, floor * mean
+    alike = math.fsum(a * b for a, b in itertools.pairwise(off)) / squares
+    # Of n values around their own mean it comes out too small by about (1 + 4 r)/n.
+    r = min((alike + 1 / n) / (1 - 4 / n), _MOST_ALIKE) if alike > 0 else 0.0
+    return mean, max(floor * mean, math.sqrt(squares / (n - 1) * (1 + r) / (1 - r)))
+
+
+def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | None]:
+    """About when it began, and of a drift the part that is lost in a week: the better fit of a step and of a line from some night on."""
+    best: tuple[float, date, float | None] = (math.inf, days[0], None)
+    for start in range(len(off)):
+        rest, elapsed = off[start:], [(day - days[start]).days for day in days[start:]]
+        before = math.fsum(each * each for each in off[:start])
+        mean = math.fsum(rest) / len(rest)
+        best = min(
+            best, (before + math.fsum((each - mean) ** 2 for each in rest), days[start], None), key=lambda one: one[0]
+        )
+        squares = sum(each * each for each in elapsed)
+        if len(rest) > LAST and squares:
+            slope = math.fsum(a * b for a, b in zip(rest, elapsed)) / squares
+            left = before + math.fsum((a - slope * b) ** 2 for a, b in zip(rest, elapsed))
+            if slope > 0 and left < best[0]:
+                best = (left, days[start], 7 * slope)
+    return best[1].isoformat(), best[2]
 
 
 def _kind(metric: AnyMetric) -> str:

@@ -10,8 +10,8 @@ from nearfar.measurement import CELL_QUANTITIES, MADE_OF_OTHERS, RATIO_UNIT, Any
 from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, with_unit
 
-from . import plausibility
-from .baseline import Baseline, worse
+from . import baseline, plausibility
+from .baseline import Baseline
 from .plausibility import ABOVE_LINK
 from .words import amount, bound_words, describe, interval, level
 
@@ -83,10 +83,10 @@ def word(
     """The verdict by the reference; what passes it may be worse than it was."""
     verdict, reason = _verdict(metric, reference, acceptance, node)
     before = past.get(metric.name)
-    if verdict not in ("PASS", NOT_JUDGED) or before is None or not worse(metric, before):
+    found = None if before is None or verdict not in ("PASS", NOT_JUDGED) else baseline.worsening(metric, before)
+    if before is None or found is None:
         return verdict, reason
-    words = f"{level(metric)}, worse than its own past: {before.words(metric.unit)}"
-    return "DEGRADED", f"{describe(metric)}: {words}"
+    return "DEGRADED", f"{describe(metric)}: {baseline.words(metric, before, found)}"
 
 
 def other_direction(

@@ -22,7 +22,7 @@ from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
 from . import disturbances, document_facts, error_counters, figure_verdict, looks, steadiness
-from .baseline import Baseline
+from .baseline import Baseline, worsening
 from .document_findings import (
     CaseInfo,
     KnownPath,
@@ -115,10 +115,17 @@ def judge(
 
 def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host: str) -> Mapping[str, Baseline]:
     """The past of figures that this host lets compare: on a shared one what one of several flows at once gets is the moment's."""
+    past = {name: replace(before, host=host) for name, before in past.items()}
     if host != "shared":
         return past
     shares = {m.name for m in metrics if not isinstance(m, SubjectMetric) and m.flow is not None and not m.cell.lone}
     return {name: before for name, before in past.items() if name not in shares}
+
+
+def _past_runs(metric: AnyMetric, before: Baseline) -> PastRuns:
+    found = worsening(metric, before)
+    kind = None if found is None else found.kind
+    return PastRuns(before.median, len(before.values), before.since, kind, before.note)
 
 
 def needs_sanity(verdict: Verdict) -> bool:
@@ -175,7 +182,7 @@ def _judge_metric(
             reference.file, reference.stale_bounds,
         ),
         degraded_below=None if reference is None else reference.degraded_below,
-        baseline=None if before is None else PastRuns(before.median, len(before.values), before.since),
+        baseline=None if before is None else _past_runs(metric, before),
         verdict=verdict, reason=reason,
         plateau=metric.plateau, median=metric.median, steadiness=metric.steadiness,
         degraded_above=None if reference is None else reference.degraded_above,

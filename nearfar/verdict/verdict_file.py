@@ -178,7 +178,7 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
         "flow": None if metric.flow is None else str(metric.flow),
         "beside": list(map(str, metric.beside)),
         "reference": None if metric.reference is None else _raw_reference(metric.reference),
-        "baseline": None if metric.baseline is None else dict(vars(metric.baseline)),
+        "baseline": None if metric.baseline is None else metric.baseline.to_raw(),
         "looks": [
             {key: value for key, value in vars(look).items() if key != "why" or value is not None}
             for look in metric.looks

@@ -30,11 +30,21 @@ class JudgedReference:
 
 @dataclass(frozen=True)
 class PastRuns:
-    """The same figure in the node's own ``n`` last healthy runs; ``since``: the day of the first, as 2026-11-01."""
+    """The same figure in the first ``n`` healthy nights of the node's own past; ``since``: the day of the first, as 2026-11-01.
+
+    ``worse``: how it is worse than that now: ``night``, ``step``, ``drift``, None: it is not. ``note``: what was carried over a change of
+    software, and what was not.
+    """
 
     median: float
     n: int
     since: str
+    worse: str | None = None
+    note: str | None = None
+
+    def to_raw(self) -> dict[str, object]:
+        """As ``verdict.json`` has it."""
+        return {key: value for key, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)

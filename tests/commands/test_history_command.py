@@ -172,3 +172,16 @@ def test_the_interval_of_fewer_than_six_runs_is_their_extremes() -> None:
     moment = datetime(2026, 11, 20, tzinfo=timezone.utc)
     points = tuple(series.Point(moment, "", value, None, None, "PASS", 0) for value in (3.0, 1.0, 2.0))
     assert series.Series("n1", "host_device_check", "near.n0_g0", "GB/s", points).interval == (1, 3)
+
+
+def test_a_persons_word_begins_a_past_anew(ask: Any, kept: Path) -> None:
+    code, lines, _ = ask("--node", "gpu003.cluster", "--anew")
+    assert (code, lines) == (
+        0,
+        ["gpu003: what it measures from now on is compared with nothing that it measured before"],
+    )
+    assert (kept / "rows-1/system=redwood/baselines/gpu003.anew").read_text() == "7\n"
+    code, _, said = ask("--anew")
+    assert code == 2 and "--anew: of which node? --node NAME says it" in said
+    code, _, said = ask("--node", "gpu004", "--anew")
+    assert code == 2 and "no history of it" in said

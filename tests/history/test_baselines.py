@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from datetime import datetime, timezone
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from nearfar import history
+from nearfar import history, measurement, verdict
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
+from nearfar.history import fleet_shift, node_rows, rows
+from nearfar.measurement.document import from_raw
 from nearfar.verdict import verdict_file
 from nearfar.verdict.baseline import Baseline
-from tests.data.runs import nightly
+from nearfar.verdict.document_findings import CaseInfo
+from tests.data.runs import golden, nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
 NIGHTS = [f"2026-11-{day:02}" for day in range(10, 16)]
 FIGURE = "sole.n0_g2"
 
 
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    """Six nights of two nodes."""
+@pytest.fixture(scope="module")
+def six_nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two nodes."""
+    place = tmp_path_factory.mktemp("six")
     for night, day in enumerate(NIGHTS):
-        run = nightly.run(tmp_path / "reports", {"gpu001": 1 + night / 1000, "gpu002": 0.5}, day)
-        history.record(run, tmp_path / "history")
-    return tmp_path / "history"
+        run = nightly.run(place / "reports", {"gpu001": 1 + night / 1000, "gpu002": 0.5}, day)
+        history.record(run, place / "history")
+    return place / "history"
+
+
+@pytest.fixture
+def kept(six_nights: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(six_nights, tmp_path / "history"))
 
 
 def past_of(kept: Path, *how: Any, **more: Any) -> dict[str, Baseline]:
@@ -173,19 +185,228 @@ def test_what_was_no_healthy_figure_is_no_past(tmp_path: Path) -> None:
         nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-12", change=busy, at="04:00:00"), kept
     )  # passes
     history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-11-13"), kept)
-    history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2026-06-01"), kept)  # long ago
+    history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, "2025-06-01"), kept)  # long ago
     assert (past_of(kept)[FIGURE].since, len(past_of(kept)[FIGURE].values)) == ("2026-11-13", 1)
 
 
-def test_of_many_runs_the_newest_count(tmp_path: Path) -> None:
-    for day in range(1, 29):
-        history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, f"2026-10-{day:02}"), tmp_path / "history")
-    for day in NIGHTS:
-        history.record(nightly.run(tmp_path / "reports", {"gpu001": 1.0}, day), tmp_path / "history")
-    found = past_of(tmp_path / "history")[FIGURE]
-    assert (len(found.values), found.since) == (30, "2026-10-05")
-    history.compact(history.History(tmp_path / "history", lambda words: None))
-    assert past_of(tmp_path / "history")[FIGURE] == found
+def of_nights(
+    place: Path, first: date, factors: Sequence[float], change: Callable[[pl.Expr], dict[str, pl.Expr]] | None = None
+) -> Path:
+    """A history of gpu001: one run on each night from ``first`` on, every rate times its factor; ``change`` gives other columns by the
+    number of the night. What is there already stays."""
+    before = len(list(place.rglob("*.parquet")))
+    run = nightly.run(place.parent / "template", {"gpu001": 1.0}, first.isoformat())
+    kept = history.record(run, place.parent / f"one{before}")
+    one = pl.read_parquet(next(kept.rglob("*.parquet")))
+    night = pl.col("night")
+    named = pl.DataFrame({"night": range(len(factors)), "factor": [float(each) for each in factors]})
+    made = one.join(named, how="cross").with_columns(
+        started=pl.col("started") + pl.duration(days=night), recorded=pl.col("started") + pl.duration(days=night, minutes=2),
+        value=pl.col("value") * pl.col("factor"), sequence=night.cast(pl.Int64) + 1 + 1000 * before,
+        source=pl.col("source") + night.cast(pl.String) + f"of{before}",
+    )  # fmt: skip
+    made = made.with_columns(**change(night)) if change is not None else made
+    for month, own in made.group_by(pl.col("started").dt.strftime("%Y-%m")):
+        folder = place / "rows-1/system=redwood" / f"month={month[0]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        own.select(one.columns).write_parquet(folder / f"gpu001.{before}.parquet")
+    return place
+
+
+def keep(place: Path, now: datetime = NOW) -> Path:
+    """Keep the baselines of gpu001; returns their file."""
+    node_rows.keep(history.History(place, lambda words: None), "redwood", "gpu001", now)
+    return place / "rows-1/system=redwood/baselines/gpu001"
+
+
+def test_the_first_nights_are_the_baseline_and_the_rest_is_watched(tmp_path: Path) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 10, 1), [1 + night / 1e4 for night in range(40)])
+    found = past_of(kept)[FIGURE]
+    assert (len(found.values), found.since, len(found.later)) == (28, "2026-10-01", 12)
+    assert [night.day for night in found.later][::11] == ["2026-10-29", "2026-11-09"]
+    assert found.later[0].value / found.values[0] == pytest.approx(1.0028)
+    history.compact(history.History(kept, lambda words: None))
+    assert past_of(kept)[FIGURE] == found
+    keep(kept)
+    assert past_of(kept)[FIGURE] == found
+
+
+def test_runs_of_one_day_count_once_and_those_of_today_not(tmp_path: Path) -> None:
+    kept = tmp_path / "history"
+    for hour, factor in ((2, 1.0), (3, 0.99), (4, 0.98)):
+        for day in ("2026-11-18", "2026-11-20"):
+            history.record(nightly.run(tmp_path / "reports", {"gpu001": factor}, day, at=f"{hour:02}:00:00"), kept)
+    found = past_of(kept)[FIGURE]
+    assert (len(found.values), found.since) == (1, "2026-11-18")
+    assert found.values[0] == pytest.approx(
+        0.99 * past_of(of_nights(tmp_path / "b/h", date(2026, 11, 1), [1.0]))[FIGURE].values[0]
+    )
+
+
+def test_a_baseline_outlives_its_age(tmp_path: Path) -> None:
+    """Its nights are half a year old, and the rows of them may be gone."""
+    kept = of_nights(tmp_path / "history", date(2026, 4, 1), [1.0] * 40)
+    keep(kept, datetime(2026, 5, 20, tzinfo=timezone.utc))
+    of_nights(kept, date(2026, 11, 1), [0.99] * 15)
+    found = past_of(kept)[FIGURE]
+    assert (len(found.values), found.since, len(found.later)) == (28, "2026-04-01", 15)
+    for month in (kept / "rows-1/system=redwood").glob("month=2026-0*"):
+        shutil.rmtree(month)
+    assert past_of(kept)[FIGURE] == found
+    keep(kept).unlink()
+    assert past_of(kept)[FIGURE].since == "2026-11-01"
+
+
+@pytest.mark.parametrize("content", [b"", b"half a file", b"PAR1 nothing PAR1", "newer"])
+def test_a_file_of_baselines_that_cannot_be_read_is_made_anew(tmp_path: Path, content: bytes | str) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 4, 1), [1.0] * 30)
+    file = keep(kept)
+    good = past_of(kept)[FIGURE]
+    if isinstance(content, str):
+        pl.DataFrame({"another": ["version"]}).write_parquet(file)
+    else:
+        file.write_bytes(content)
+    assert past_of(kept)[FIGURE] == good
+    keep(kept)
+    for month in (kept / "rows-1/system=redwood").glob("month=*"):
+        shutil.rmtree(month)
+    assert past_of(kept)[FIGURE] == good, "it was written anew"
+
+
+def test_another_users_baselines_are_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 11, 1), [1.0] * 10)
+    keep(kept)
+    shutil.rmtree(next((kept / "rows-1/system=redwood").glob("month=*")))
+    assert len(past_of(kept)[FIGURE].values) == 10
+    monkeypatch.setattr(node_rows, "trusted", lambda place: frozenset())
+    assert past_of(kept) == {}
+
+
+def test_what_drifted_counts_on_and_never_enters_the_baseline(tmp_path: Path) -> None:
+    def drifted(night: pl.Expr) -> dict[str, pl.Expr]:
+        late = night >= 20
+        return {
+            "verdict": pl.when(late).then(pl.lit("DEGRADED")).otherwise("verdict"),
+            "worse": pl.when(late).then(pl.lit("drift")),
+        }
+
+    kept = of_nights(tmp_path / "history", date(2026, 10, 1), [1.0] * 20 + [0.9] * 20, drifted)
+    assert len(past_of(kept)[FIGURE].values) == 20
+    keep(kept)
+    assert len(past_of(kept)[FIGURE].values) == 20
+
+    def later(night: pl.Expr) -> dict[str, pl.Expr]:
+        late = night >= 30
+        return {
+            "verdict": pl.when(late).then(pl.lit("DEGRADED")).otherwise("verdict"),
+            "worse": pl.when(late).then(pl.lit("drift")),
+        }
+
+    kept = of_nights(tmp_path / "other/history", date(2026, 10, 1), [1.0] * 30 + [0.98] * 10, later)
+    found = past_of(kept)[FIGURE]
+    assert (len(found.values), len(found.later), min(found.values) == max(found.values)) == (28, 12, True)
+    assert [night.healthy for night in found.later] == [True] * 2 + [False] * 10
+
+
+def test_what_a_reference_called_degraded_is_no_past(tmp_path: Path) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 11, 1), [1.0] * 10, lambda night: {"verdict": pl.lit("DEGRADED")})
+    assert past_of(kept) == {}
+
+
+def test_a_run_from_the_future_is_one_night_more(tmp_path: Path) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 11, 1), [1.0] * 10)
+    of_nights(kept, date(2099, 1, 1), [1.0])
+    assert len(past_of(kept)[FIGURE].values) == 11
+    keep(kept)
+    assert len(past_of(kept)[FIGURE].values) == 11
+
+
+def test_a_clock_that_was_set_back_reorders_nothing(tmp_path: Path) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 10, 10), [1.0] * 30)
+    of_nights(kept, date(2026, 9, 20), [0.9] * 5)
+    found = past_of(kept)[FIGURE]
+    assert (found.since, len(found.later), found.later[-1].day) == ("2026-10-10", 7, "2026-09-24")
+
+
+def test_a_renamed_check_has_no_past_and_is_no_error(tmp_path: Path) -> None:
+    kept = of_nights(
+        tmp_path / "history", date(2026, 11, 1), [1.0] * 10, lambda night: {"check": pl.lit("earlier_name")}
+    )
+    assert past_of(kept) == {}
+    keep(kept)
+    assert past_of(kept) == {}
+
+
+def test_boards_that_changed_places_take_no_past_with_them(tmp_path: Path) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 11, 1), [1.0] * 10)
+
+    def swapped(raw: dict[str, Any]) -> None:
+        first, second = raw["node"]["gpus"][:2]
+        first["uuid"], second["uuid"] = second["uuid"], first["uuid"]
+
+    found = past_of(kept, swapped)
+    assert FIGURE in found and not {"sole.n0_g0", "sole.n0_g1"} & found.keys()
+
+
+def test_a_past_begins_anew_on_a_persons_word(tmp_path: Path) -> None:
+    kept = of_nights(tmp_path / "history", date(2026, 10, 1), [1.0] * 30)
+    keep(kept)
+    history.begin_anew(history.History(kept, lambda words: None), "redwood", "gpu001")
+    assert past_of(kept) == {}
+    of_nights(kept, date(2026, 11, 5), [0.9] * 6)
+    assert (len(past_of(kept)[FIGURE].values), past_of(kept)[FIGURE].since) == (6, "2026-11-05")
+    keep(kept)
+    assert past_of(kept)[FIGURE].since == "2026-11-05"
+
+
+AFTER = {"driver": "590.1", "cuda": "13.0", "mps": "off", "version": "0.1.0"}
+
+
+def shift(part: float) -> fleet_shift.FleetShift:
+    before = {**AFTER, "driver": "580.159.04"}
+    return fleet_shift.FleetShift(
+        "host_device_check",
+        "sole.h2d",
+        "NVIDIA H200",
+        before,
+        AFTER,
+        part,
+        part - 0.001,
+        part + 0.001,
+        45,
+        43,
+        "2026-11-10",
+    )
+
+
+@pytest.fixture
+def upgraded(tmp_path: Path) -> Path:
+    """Thirty nights before a driver that costs 1.5 %, and ten with it."""
+    kept = of_nights(tmp_path / "history", date(2026, 10, 1), [1.0] * 30)
+    return of_nights(kept, date(2026, 11, 1), [0.985] * 10, lambda night: {"driver": pl.lit("590.1")})
+
+
+def test_a_drift_survives_an_upgrade_whose_shift_the_fleet_knows(upgraded: Path) -> None:
+    fleet_shift.write(upgraded, "redwood", [shift(-0.015)])
+    found = past_of(upgraded, stamped(driver="590.1"))[FIGURE]
+    assert (len(found.values), found.since, len(found.later)) == (28, "2026-10-01", 12)
+    assert found.values[0] == pytest.approx(found.later[-1].value)
+    assert found.doubt == pytest.approx(0.001, rel=0.05)
+    assert found.note == "driver 580.159.04 -> 590.1: its nights before are carried over by the fleet's -1.5 %"
+    back = past_of(upgraded)[FIGURE]
+    assert back.later[-1].value == pytest.approx(back.values[0]), "and back, after a rollback"
+
+
+def test_without_a_known_shift_a_driver_begins_anew_and_says_so(upgraded: Path) -> None:
+    found = past_of(upgraded, stamped(driver="590.1"))[FIGURE]
+    assert (len(found.values), found.since, found.doubt) == (10, "2026-11-01", 0.0)
+    assert found.note == "driver 580.159.04 -> 590.1: begun anew, as no shift that 3 nodes have in common is known"
+    assert past_of(upgraded)[FIGURE].note is None, "a whole baseline of its own needs no word"
+
+
+def test_a_shift_of_another_row_carries_nothing(upgraded: Path) -> None:
+    fleet_shift.write(upgraded, "redwood", [replace(shift(-0.015), row="sole.d2h")])
+    assert len(past_of(upgraded, stamped(driver="590.1"))[FIGURE].values) == 10
 
 
 def test_no_history_is_no_past(tmp_path: Path) -> None:
@@ -202,6 +423,29 @@ def test_a_history_that_cannot_be_read_says_so(kept: Path) -> None:
 def test_half_a_file_is_left_out_and_told(kept: Path) -> None:
     file = min(kept.rglob("gpu001.*.parquet"))
     file.write_bytes(file.read_bytes()[:500])
+    keep(kept).unlink()
     past, left_out = asked(kept)
     assert len(past[FIGURE].values) == 5
     assert left_out == f"left out: {file}: not a whole Parquet file"
+
+
+def test_a_drift_out_of_the_history_is_degraded_and_counts_on(tmp_path: Path) -> None:
+    """From the rows of nights to the word of a run, into its rows, and back."""
+    kept = of_nights(tmp_path / "history", date(2026, 9, 20), [1 - max(0, night - 28) * 0.001 for night in range(58)])
+    raw = golden.raw("host_device_check", {})
+    nightly._rename(raw, "gpu001", "2026-11-19T02:00:00Z", 0.97)
+    document = from_raw(raw)
+    metrics = measurement.metrics(document, document.node)
+    subject = CaseInfo("host_device_check", "redwood", "gpu", "system", "gpu001", "2026-11-19T02:00:00Z")
+    judged = verdict.judge(document, {}, past_of(kept), subject=subject, metrics=metrics)
+    figure = next(each for each in judged.metrics if each.name == FIGURE)
+    assert judged.verdict == figure.verdict == "DEGRADED"
+    assert figure.baseline is not None and (figure.baseline.n, figure.baseline.worse) == (28, "drift")
+    assert "drifted from 55.5 GB/s (28 nights from 2026-09-20 on), 2.8 % less, since about 2026-10-1" in str(
+        figure.reason
+    )
+    assert "0.7 % a week" in str(figure.reason)
+    read = verdict_file.from_raw(json.loads(verdict_file.dump(judged)), tmp_path)
+    assert next(each for each in read.metrics if each.name == FIGURE).baseline == figure.baseline
+    found = rows.of_verdict(judged, {})
+    assert {row["worse"] for row in found if row["metric"] == FIGURE} == {"drift"}

@@ -180,18 +180,16 @@ def test_a_path_that_was_faster_in_the_runs_before(checkout: Path, tmp_path: Pat
     assert (alone.returncode, run_json(checkout)["verdict"]) == (0, "PASS"), alone.stdout + alone.stderr
     assert validate_plain(checkout, "good").returncode == 0
     kept = tmp_path / "state/reports/history"
-    more_nights(next(kept.rglob("*.parquet")), 4)
+    more_nights(next(kept.rglob("*.parquet")), 5)
     done = validate_plain(checkout, "aged_path")
     assert (done.returncode, run_json(checkout)["verdict"]) == (0, "DEGRADED"), done.stdout + done.stderr
-    words = (
-        "GPU 2, device to host into NUMA node 1: 5.59 GB/s, worse than its own past: 5.87 GB/s before (5 runs since 20"
-    )
+    words = "GPU 2, device to host into NUMA node 1: 5.59 GB/s, worse than its own past: 5.87 GB/s (5 nights from 20"
     assert words in done.stdout
     latest = tmp_path / "state/reports/latest"
     report = json.loads((latest / "report.json").read_text())
     metrics = [m for node in report["nodes"] for check in node["checks"] for m in check["metrics"]]
     assert [m["past"]["n"] for m in metrics if m["verdict"] == "DEGRADED"] == [5]
-    assert "5.87 before, 5 runs since 20" in (latest / "index.html").read_text()
+    assert "5.87 before, 5 nights from 20" in (latest / "index.html").read_text()
 
 
 def more_nights(file: Path, count: int) -> None:

@@ -18,7 +18,7 @@ from nearfar.measurement import Metric
 from nearfar.topology import node_to_document
 from nearfar.verdict import judgement, verdict_file
 from nearfar.verdict import words as verdict_words
-from nearfar.verdict.baseline import Baseline, worse
+from nearfar.verdict.baseline import Baseline, worsening
 from nearfar.verdict.document_findings import CaseInfo, KnownPath
 from nearfar.verdict.references import Reference, resolve
 from tests.verdict.test_references import CHECK, NODE, metric
@@ -385,15 +385,15 @@ def beside_past(measured: Metric, *values: float) -> dict[str, Any]:
 def test_worse_than_its_own_past() -> None:
     found = beside_past(metric("n0:g0", 50.0), 55.0, 55.1, 54.9, 55.0, 55.0)
     assert found["verdict"] == "DEGRADED"
-    words = "50.0 GB/s, worse than its own past: 55.0 GB/s before (5 runs since 2026-11-01)"
+    words = "50.0 GB/s, worse than its own past: 55.0 GB/s (5 nights from 2026-11-01 on)"
     assert words in found["reasons"][0]
-    assert found["metrics"][0]["baseline"] == {"median": 55.0, "n": 5, "since": "2026-11-01"}
+    assert found["metrics"][0]["baseline"] == {"median": 55.0, "n": 5, "since": "2026-11-01", "worse": "night"}
 
 
 @pytest.mark.parametrize(
     "value, past, why",
     [
-        (50.0, [55.0, 55.1, 54.9, 55.0], "four runs are no past"),
+        (50.0, [55.0, 55.1, 54.9, 55.0], "four nights are no past"),
         (53.6, [55.0, 55.1, 54.9, 55.0, 55.0], "within the slack of 3 %"),
         (50.0, [55.0, 49.0, 60.0, 52.0, 58.0], "it varies by more"),
         (50.5, [55.0, 55.1, 50.0, 55.0, 55.0], "it was as low before"),
@@ -425,9 +425,9 @@ def test_more_time_than_in_the_past_is_worse() -> None:
 )
 def test_what_it_has_had_before_is_never_worse_than_its_past(past: list[float], value: float, more: float) -> None:
     known = Baseline(tuple(past), "2026-11-01")
-    assert not any(worse(metric("n0:g0", each), known) for each in past)
-    if not worse(metric("n0:g0", value), known):
-        assert not worse(metric("n0:g0", value + more), known), "more of a rate is never worse"
+    assert not any(worsening(metric("n0:g0", each), known) for each in past)
+    if not worsening(metric("n0:g0", value), known):
+        assert not worsening(metric("n0:g0", value + more), known), "more of a rate is never worse"
 
 
 @pytest.mark.parametrize(

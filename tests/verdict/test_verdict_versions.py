@@ -94,7 +94,7 @@ def test_what_version_1_said_is_on_the_page(tmp_path: Path) -> None:
         "wrong data at byte 4096",
         "not converged",
         "9 samples, ",
-        "55.6 before, 5 runs since 2026-11-01",
+        "55.6 before, 5 nights from 2026-11-01 on",
         "n 9",
     ):
         assert words in found["index.html"], words

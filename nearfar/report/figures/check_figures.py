@@ -101,10 +101,13 @@ class Figure(JudgedMetric):
 
     @property
     def before(self) -> str:
-        """What it was in the node's own healthy runs: ``55.3 before, 5 runs since 2026-11-01``; empty where it has no
+        """What it was in the node's own healthy runs: ``55.3 before, 28 nights from 2026-11-01 on``; empty where it has no
         past."""
         past = self.baseline
-        return f"{number(past.median, self.unit)} before, {past.n} runs since {past.since}" if past else ""
+        if not past:
+            return ""
+        words = f"{number(past.median, self.unit)} before, {past.n} nights from {past.since} on"
+        return f"{words}; {past.note}" if past.note else words
 
     @property
     def expected_words(self) -> str:

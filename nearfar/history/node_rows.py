@@ -1,0 +1,132 @@
+"""The rows of one node that its own past is made of: those of the last months, and those of its baselines, which are kept apart.
+
+``rows-1/system=NAME/baselines/NODE`` has the rows of the first nights of each figure with each software and each set of boards,
+so that they are at hand when they are old. It is made of the history's rows, and made anew from them where it is missing. ``NODE.anew``
+beside it has the number of the recording with which the past ended on a person's word.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, write_atomically
+from nearfar.verdict import baseline, plausibility
+
+from .fleet_shift import SOFTWARE
+from .lazy_polars import pl
+from .places import ELSEWHERE, VERSION, word
+from .schema import row_schema
+from .store import History, RowFilter, in_order, trusted
+
+#: What is older is read no more, but for baselines.
+SPAN = timedelta(days=92)
+#: Baselines whose last night is older are dropped.
+KEPT = timedelta(days=400)
+#: Of a node's files that nobody compacted the newest are read: a day may have many runs.
+FILES = 60
+#: What figures have in common that are compared, whatever the software.
+SAME_FIGURE = ("check", "metric", "unit", "program", "quick", "contended", "gpus")
+_KEYS = ("source", "sequence", "recorded", "started", "node")
+#: What tells which values a figure cannot have, beside its metric and unit.
+_KIND = ("quantity", "cell", "flow", "class", "ceiling")
+COLUMNS = (*_KEYS, *SAME_FIGURE, *SOFTWARE, *_KIND, "rows", "gpu_model", "gpu_uuid", "gpu_serial", "value", "verdict", "worse", "converged",
+           "verified", "throttled", "disturbance")  # fmt: skip
+
+
+def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataFrame:
+    """The rows that count, in order: what was measured as it should be, and passed, had no reference, or was worse than its own past.
+    Raises ``CouldNotJudge`` where there is a history that cannot be read."""
+    kept = _kept(history, system, node)
+    since = now - SPAN
+    if kept is None:
+        found = _counted(history.rows(RowFilter(system, (node,)), COLUMNS))
+        kept = _first_nights(found)
+        found = found.filter(pl.col("started") >= since)
+    else:
+        found = _counted(history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS))
+    found = pl.concat([kept, found.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
+    return in_order(found.filter(pl.col("sequence") > _ended(history, system, node)))
+
+
+def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:
+    """The healthy rows of the first nights of each figure with each software and each set of boards."""
+    segment = (*SAME_FIGURE, *SOFTWARE, "gpu_uuid", "gpu_serial", "epoch")
+    healthy = rows.filter(pl.col("verdict").is_in(["PASS", NOT_JUDGED])).with_columns(day=pl.col("started").dt.date())
+    return healthy.filter(pl.col("day").rank("dense").over(segment) <= baseline.NIGHTS).select(COLUMNS)
+
+
+def keep(history: History, system: str, node: str, now: datetime) -> None:
+    """Keep the rows of a node's baselines in their file. Raises ``CouldNotJudge`` where that is impossible."""
+    rows = of_node(history, system, node, now).filter(pl.col("started") >= now - KEPT)
+    content = io.BytesIO()
+    _first_nights(rows).write_parquet(content, compression="zstd")
+    path = _path(history, system, node)
+    try:
+        if path.read_bytes() == content.getvalue():
+            return
+    except OSError:
+        pass
+    write_atomically(path, content.getvalue(), ELSEWHERE)
+
+
+def begin_anew(history: History, system: str, node: str) -> None:
+    """End the past of a node with its last recording: what it measures from now on is compared with nothing before. Raises
+    ``CouldNotJudge`` where that cannot be written."""
+    last = max(history.rows(RowFilter(system, (node,)), ())["sequence"].to_list(), default=0)
+    write_atomically(_path(history, system, node).with_suffix(".anew"), f"{last}\n", ELSEWHERE)
+
+
+def _ended(history: History, system: str, node: str) -> int:
+    try:
+        return int(_path(history, system, node).with_suffix(".anew").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _path(history: History, system: str, node: str) -> Path:
+    return history.directory / VERSION / f"system={word(system)}" / "baselines" / word(node)
+
+
+def _kept(history: History, system: str, node: str) -> pl.DataFrame | None:
+    """The rows of the file of baselines; None where there is none that can be read, or that is another user's."""
+    path = _path(history, system, node)
+    schema = {name: row_schema()[name] for name in COLUMNS}
+    try:
+        with path.open("rb") as stream:
+            if os.fstat(stream.fileno()).st_uid not in trusted(history.directory):
+                return None
+            rows = pl.read_parquet(io.BytesIO(stream.read()))
+        rows = rows.select(pl.col(name).cast(kind) for name, kind in schema.items())
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    # Names of nodes that differ may have one name of a file.
+    return rows.filter(pl.col("node") == node)
+
+
+def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+    found = rows.filter(
+        pl.col("verdict").is_in(["PASS", NOT_JUDGED])
+        | ((pl.col("verdict") == "DEGRADED") & pl.col("worse").is_not_null()),
+        pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True),
+        ~pl.col("throttled").fill_null(False),
+        pl.col("disturbance").is_null(),
+        pl.col("value").is_finite() & (pl.col("value") > 0),
+    )
+    # A judge of an earlier version passed what cannot be. Between two values that can be all can.
+    same = ("metric", "unit", *_KIND)
+    ends = found.group_by(same).agg(pl.col("value").min().alias("least"), pl.col("value").max().alias("most"))
+    doubted = [row for row in ends.iter_rows(named=True) if _fault(row, "least") or _fault(row, "most")]
+    if not doubted:
+        return found
+    among = found.join(pl.DataFrame(doubted, ends.schema), on=same, how="semi", nulls_equal=True)
+    wrong = among.filter(pl.Series([_fault(row, "value") for row in among.iter_rows(named=True)], dtype=pl.Boolean))
+    return found.join(wrong, on=["source", "metric"], how="anti")
+
+
+def _fault(row: Mapping[str, Any], which: str) -> bool:
+    return plausibility.row_fault({**row, "value": row[which]}) is not None
