@@ -116,7 +116,7 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
     };
     background.await_past(now());  // one that cannot start is told with each cell
     const auto together = [&](const std::vector<Cell>& cells, const Policy& policy, double seconds) {
-        return measure_together(cells, policy, seconds, setting);
+        return measure_together(cells, policy, seconds, setting, session);
     };
     const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
     const auto kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
@@ -146,14 +146,19 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
 }
 
 std::vector<SetOutcome> CopyBench::measure_together(const std::vector<Cell>& cells, const Policy& policy, double seconds,
-                                                    CopySetting& setting) {
-    if (!lost_.end_of_process().empty()) {
-        SetOutcome none;
-        none.trouble = std::make_exception_ptr(ProcessSpent(lost_.end_of_process()));
-        return std::vector<SetOutcome>(cells.size(), none);
-    }
+                                                    CopySetting& setting, Session& session) {
+    const auto spent = [&] { return SetOutcome{{}, std::make_exception_ptr(ProcessSpent(lost_.end_of_process()))}; };
+    if (!lost_.end_of_process().empty()) return std::vector<SetOutcome>(cells.size(), spent());
     std::vector<SetOutcome> outcomes = measure_peer_set(cells, policy, seconds, setting);
+    const auto has_trouble = [](const SetOutcome& outcome) { return outcome.trouble != nullptr; };
+    const auto troubled = std::count_if(outcomes.begin(), outcomes.end(), has_trouble);
     for (std::size_t i = 0; i < cells.size(); ++i) outcomes[i].trouble = lost_.blame(cells[i], outcomes[i].trouble);
+    if (lost_.end_of_process().empty() || troubled < 2) return outcomes;
+    // Which of them it was shows when each is measured alone; that it happened stands for itself.
+    session.failed.push_back({"", "lost",
+                              "a GPU was lost while " + step_of(0, 0, cells).words +
+                                  " were measured together, and CUDA of the process with it: each was measured again alone"});
+    std::replace_if(outcomes.begin(), outcomes.end(), has_trouble, spent());
     return outcomes;
 }
 

@@ -41,9 +41,9 @@ private:
 
     void set_up(Buffers& buffers, Session& session);
     void plan(const Cell& cell, Buffers& buffers);
-    // In one window, each for itself.
+    // In one window, each for itself. Where several lose their GPUs and CUDA ends with them, no cell has an answer.
     std::vector<SetOutcome> measure_together(const std::vector<Cell>& cells, const Policy& policy, double seconds,
-                                             CopySetting& setting);
+                                             CopySetting& setting, Session& session);
     bool is_usable(const Flow& flow) const;
 };
 
