@@ -138,7 +138,11 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
         };
         const bool rates = !policy_.latency && policy_.sizes.empty();
         const auto may_have_company = [&](const Flow& flow) { return rates && has_own_links(flow); };
-        measure_in_rounds(cells_, company_sets(cells_, may_have_company, kind), policy_, now(), session, noting, bench);
+        const std::vector<std::vector<std::size_t>> sets = company_sets(cells_, may_have_company, kind);
+        for (const std::vector<std::size_t>& set : sets)
+            for (const std::size_t i : set)
+                if (set.size() > 1) baselines.expect(cells_[i].flows[0]);
+        measure_in_rounds(cells_, sets, policy_, now(), session, noting, bench);
     }
     tasks_.dismiss();
     note();
