@@ -5,9 +5,9 @@ Each check asks for cells; a cell is visited so many times, and a visit takes so
 read off documents of real runs (two H200s on a quiet host; set-up of one, two and four); what no machine at hand could
 show is marked as a guess.
 
-    benchmarks/time_plan.py                        eight GPUs of tests/data, with and without NUMA nodes within packages
+    benchmarks/time_plan.py                        eight GPUs of tests/data, with one, two and four NUMA nodes
     benchmarks/time_plan.py --xml FILE             the node of an hwloc file
-    benchmarks/time_plan.py --alone                as without company and representatives of many GPUs
+    benchmarks/time_plan.py --alone                everything of each GPU, each pair alone
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar import question
-from nearfar.cells import Cell, Flow
+from nearfar.cells import Cell, Flow, many_gpus
 from nearfar.topology import Node, parse_hwloc_xml, peer_class
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "topologies"
@@ -153,8 +153,10 @@ def main() -> int:
     """Show the plan of each node."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xml", type=Path, action="append", help="hwloc XML of a node (repeatable)")
-    parser.add_argument("--alone", action="store_true", help="each pair of GPUs alone")
+    parser.add_argument("--alone", action="store_true", help="everything of each GPU, each pair alone")
     options = parser.parse_args()
+    if options.alone:
+        many_gpus.FEW_GPUS = sys.maxsize
     for path in options.xml or sorted(DATA.glob("constructed-eight-gpus-*.xml")):
         show(path.stem, parse_hwloc_xml(path.read_text()), options.alone)
     return 0

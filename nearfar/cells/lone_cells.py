@@ -44,6 +44,7 @@ def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
     kept = []
     for cell in cells:
         gpus = cell.flows[0].gpus
+        stands_for: tuple[int, ...]
         if len(gpus) == 1:
             gpu = node.gpu(gpus[0])
             who = first[gpu.package if gpu else None]

@@ -14,9 +14,14 @@ FEW_GPUS = 6
 _OWN = ("near", "sole", "unknown")
 
 
+def are_many(gpus: int) -> bool:
+    """Whether so many GPUs are more than few."""
+    return gpus > FEW_GPUS
+
+
 def has_many(node: Node) -> bool:
     """Whether representatives stand for other GPUs."""
-    return len(node.gpus) > FEW_GPUS
+    return are_many(len(node.gpus))
 
 
 def first_of_each_package(node: Node) -> dict[int | None, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nearfar.topology import Gpu, Node, peer_class
 
-from .many_gpus import FEW_GPUS, has_many
+from .many_gpus import has_many
 from .matrices import Skip, hidden
 from .notation import Cell, Endpoint, Flow
 
@@ -21,12 +21,14 @@ def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     pair once in both directions at once, written.
 
     A pair with a hidden GPU is skipped as ``denied``. With more than ``MAX_GPUS`` GPUs each is measured with the next
-    one of each path class, so that every GPU sends and receives; the other pairs are ``representative``. So are both
-    directions at once with more than ``FEW_GPUS`` (rounds of disjoint pairs have them all), and staged copies with more
-    than ``MAX_STAGED``, of which with more than ``FEW_GPUS`` the first pair of each class is left.
+    one of each path class, so that every GPU sends and receives; the other pairs are ``representative``. So are staged
+    copies with more than ``MAX_STAGED`` GPUs. With many (``FEW_GPUS``) the first pair of each class stands for the others, staged
+    and in both directions at once, which rounds of disjoint pairs have of all.
     """
-    direct, both = (representatives(node, most) for most in (MAX_GPUS, FEW_GPUS))
-    staged = first_of_class(node) if has_many(node) else representatives(node, MAX_STAGED)
+    direct = both = representatives(node, MAX_GPUS)
+    staged = representatives(node, MAX_STAGED)
+    if has_many(node):
+        both = staged = _first_of_class(node)
     cells: list[Cell] = []
     skips: list[Skip] = []
     for a, b in _pairs(node.gpus):
@@ -69,7 +71,7 @@ def _pairs(gpus: Iterable[Gpu]) -> list[tuple[Gpu, Gpu]]:
     return [(a, b) for position, a in enumerate(ordered) for b in ordered[position + 1 :]]
 
 
-def first_of_class(node: Node) -> dict[tuple[int, int], tuple[int, int]]:
+def _first_of_class(node: Node) -> dict[tuple[int, int], tuple[int, int]]:
     """For each pair of GPUs the first visible one of its path class."""
     pairs = [(a.index, b.index) for a, b in _pairs(node.gpus)]
     seen = {gpu.index for gpu in node.gpus if gpu.visible}

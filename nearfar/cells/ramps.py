@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nearfar.topology import Gpu, Node, NumaNode
 
 from .classes import flow_class
-from .many_gpus import FEW_GPUS, first_of_each_package, has_many
+from .many_gpus import are_many, first_of_each_package, has_many
 from .matrices import Skip, driver_of, hidden, memory_allowed
 from .notation import Cell, Endpoint, Flow
 
@@ -53,13 +53,13 @@ def whole_loads(node: Node) -> set[Cell]:
 
 def sharing_ramps(node: Node) -> tuple[list[Cell], list[Skip]]:
     """One to ``MOST_TASKS`` tasks on each GPU, all GPUs at once with their nearest memory; H2D, then D2H. With many GPUs
-    (``FEW_GPUS``) on the first one of each package."""
+    (``FEW_GPUS``) one, two and four on the first one of each package."""
     first = first_of_each_package(node).values()
     sharing = [gpu for gpu in _spread(node) if gpu.index in first] if has_many(node) else _spread(node)
     everyone = _near(node, sharing)
     if not everyone:
         return [], _hidden(node)
-    counts = range(1, MOST_TASKS + 1)
+    counts = [tasks for tasks in range(1, MOST_TASKS + 1) if tasks != 3 or not has_many(node)]
     return [_cell(node, everyone, ways, tasks) for ways in WAYS[:2] for tasks in counts], _hidden(node)
 
 
@@ -162,7 +162,7 @@ def _near(node: Node, gpus: Sequence[Gpu]) -> _Members:
 
 
 def _counts(most: int) -> list[int]:
-    if most <= FEW_GPUS:
+    if not are_many(most):
         return list(range(1, most + 1))
     return [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
 
