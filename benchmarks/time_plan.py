@@ -73,9 +73,22 @@ def company(cells: list[Cell], node: Node) -> list[list[Cell]]:
     sets: list[list[Cell]] = []
     for cell in cells:
         fits = (s for s in sets if all(_together(cell.flows[0], other.flows[0], node) for other in s))
-        found = next(fits, None)
-        sets.append([cell]) if found is None else found.append(cell)
-    return [part for s in sets for part in ([s] if len(s) > 2 else [[cell] for cell in s])]
+        joined = next(fits, None)
+        sets.append([cell]) if joined is None else joined.append(cell)
+    kinds: set[tuple[str, bool]] = set()
+    parts: list[list[Cell]] = []
+    for found in sets:
+        together = []
+        for cell in found:
+            flow = cell.flows[0]
+            kind = peer_class(node, *flow.gpus), flow.driver is None
+            if len(found) < 3 or kind not in kinds:
+                parts.append([cell])
+                kinds.add(kind)
+            else:
+                together.append(cell)
+        parts += [together] if together else []
+    return parts
 
 
 def _together(one: Flow, other: Flow, node: Node) -> bool:
