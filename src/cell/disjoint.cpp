@@ -1,6 +1,7 @@
 #include "cell/disjoint.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace nearfar {
@@ -51,7 +52,10 @@ std::vector<std::vector<std::size_t>> company_sets(const std::vector<Cell>& cell
                                                    const std::function<std::string(const Cell&)>& kind) {
     std::vector<std::vector<std::size_t>> found;
     std::set<std::string> kinds;
-    for (const std::vector<std::size_t>& set : disjoint_sets(cells, has_own_links)) {
+    std::map<std::string, int> times;
+    for (const Cell& cell : cells) ++times[cell.text()];
+    const auto may_join = [&](const Flow& flow) { return times[flow.text()] == 1 && has_own_links(flow); };
+    for (const std::vector<std::size_t>& set : disjoint_sets(cells, may_join)) {
         std::vector<std::size_t> company;
         for (const std::size_t i : set) {
             if (set.size() < least_company || kinds.insert(kind(cells[i])).second)

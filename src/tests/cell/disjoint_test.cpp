@@ -95,6 +95,11 @@ TEST(Company, EightGpusAreFourPairsAtATimeAndTheFirstOfEachKindAlone) {
     EXPECT_EQ(company_of(cells)[0], std::vector<std::string>{"g0:g1"});
 }
 
+TEST(Company, ACellThatStandsTwiceIsAlone) {
+    EXPECT_EQ(company_of(cells_of({"g0:g1", "g2:g3", "g4:g5", "g6:g7", "g2:g3"})),
+              (Sets{{"g0:g1"}, {"g4:g5", "g6:g7"}, {"g2:g3"}, {"g2:g3"}}));
+}
+
 TEST(Company, FourGpusAreNotWorthIt) {
     for (const auto& set : company_of(all_pairs(4))) EXPECT_EQ(set.size(), 1U) << set[0];
     for (const auto& set : company_of(all_pairs(8), false)) EXPECT_EQ(set.size(), 1U) << "without links of their own";
