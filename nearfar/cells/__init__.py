@@ -18,7 +18,7 @@ from .exchange_cells import (
     exchanges,
 )
 from .lone_cells import latency_cells, single_paths, size_sweep
-from .matrices import Skip, host_device_matrix, stream_left_out, stream_matrix
+from .matrices import Skip, host_device_cells, host_device_matrix, stream_left_out, stream_matrix
 from .names import (
     DERIVED,
     MetricName,
@@ -58,6 +58,7 @@ __all__ = [
     "exchange_of",
     "exchanges",
     "flow_class",
+    "host_device_cells",
     "host_device_matrix",
     "join_class",
     "latency_cells",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from nearfar.topology import Gpu, Node, peer_class
 
+from .many_gpus import first_of_each_package, has_many
 from .matrices import Skip, hidden
 from .notation import Cell, Endpoint, Flow
 from .peers import MAX_GPUS
@@ -42,8 +43,9 @@ def exchanges(node: Node) -> tuple[list[Cell], list[Skip]]:
     *All* are the GPUs that the one has NVLink to; with fewer than two of those, all others. A round has pairs of one path
     class, each GPU in at most one pair, as many pairs as can be; of an odd number one waits, each in its turn. Halves
     are the two packages where the GPUs lie in two, else the lower and the upper numbers; the first GPU of one is paired
-    with the first of the other. With more than ``MAX_GPUS`` GPUs the first one of each package is the only hub (the
-    others are ``representative``), and each path class has its first round alone. A hidden GPU is skipped as ``denied``.
+    with the first of the other. With more than ``FEW_GPUS`` GPUs the first one of each package is the only hub (the
+    others are ``representative``); with more than ``MAX_GPUS`` each path class has its first round alone. A hidden GPU is
+    skipped as ``denied``.
     """
     everyone = sorted(node.gpus, key=lambda gpu: gpu.index)
     seen = [gpu for gpu in everyone if gpu.visible]
@@ -117,9 +119,7 @@ def _of_many(cell: Cell) -> bool:
 
 def _hubs(node: Node, everyone: Sequence[Gpu], seen: Sequence[Gpu]) -> tuple[list[Cell], list[Skip]]:
     """One to all and all to one of each GPU that is to be measured, and the skips of the others."""
-    first: dict[object, int] = {}
-    for gpu in seen:
-        first.setdefault(gpu.package, gpu.index)
+    first = first_of_each_package(node)
     cells: list[Cell] = []
     skips: list[Skip] = []
     for gpu in everyone:
@@ -129,7 +129,7 @@ def _hubs(node: Node, everyone: Sequence[Gpu], seen: Sequence[Gpu]) -> tuple[lis
         two = [Cell(tuple(_read(gpu.index, b) for b in others)), Cell(tuple(_write(b, gpu.index) for b in others))]
         if not gpu.visible:
             skips += [hidden(cell, gpu) for cell in two]
-        elif len(everyone) > MAX_GPUS and first[gpu.package] != gpu.index:
+        elif has_many(node) and first[gpu.package] != gpu.index:
             reason = f"represented by GPU {first[gpu.package]}'s (same package)"
             skips += [Skip(cell, reason, "representative") for cell in two]
         else:

@@ -5,24 +5,23 @@ from __future__ import annotations
 from nearfar.topology import Node
 
 from .classes import flow_class
+from .many_gpus import FEW_GPUS, first_of_each_package, has_many
 from .matrices import Skip, host_device_matrix
 from .notation import Cell
-from .peers import peer_matrix
+from .peers import peer_matrix, representatives
 
 
 def size_sweep(node: Node) -> tuple[list[Cell], list[Skip]]:
     """H2D and D2H of the first visible GPU of each package with one memory of each path class, and one pair of GPUs of
-    each class: curves differ by path, and a curve takes as long as several cells."""
+    each class: curves differ by path, and a curve takes as long as several cells. With many GPUs (``FEW_GPUS``) of the first one
+    alone."""
     hosts, skips = host_device_matrix(node)
     pairs, _ = peer_matrix(node)
-    first: dict[object, int] = {}
-    for gpu in sorted(node.gpus, key=lambda gpu: gpu.index):
-        if gpu.visible:
-            first.setdefault(gpu.package, gpu.index)
+    first = sorted(first_of_each_package(node).values())[: 1 if has_many(node) else None]
     chosen: dict[object, Cell] = {}
     for cell in hosts:
         flow = cell.flows[0]
-        if cell.lone and flow.gpus[0] in first.values():
+        if cell.lone and flow.gpus[0] in first:
             chosen.setdefault((flow.gpus, flow.direction, flow_class(node, flow)), cell)
     for cell in pairs:
         if _plain_write(cell):
@@ -31,10 +30,33 @@ def size_sweep(node: Node) -> tuple[list[Cell], list[Skip]]:
 
 
 def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
-    """Each NUMA node with each GPU, each ordered pair of GPUs: the cells of the matrices that are one H2D or a write."""
+    """Each NUMA node with each GPU, each ordered pair of GPUs: the cells of the matrices that are one H2D or a write.
+
+    With many GPUs (``FEW_GPUS``) the first one of each package with every memory, and each GPU with the next one of each path
+    class, one way; the others are ``representative``.
+    """
     (hosts, left_out), (pairs, left_too) = host_device_matrix(node), peer_matrix(node)
     cells = [cell for cell in hosts if _down(cell)] + [cell for cell in pairs if _plain_write(cell)]
-    return cells, [s for s in (*left_out, *left_too) if _down(s.cell) or _plain_write(s.cell)]
+    skips = [s for s in (*left_out, *left_too) if _down(s.cell) or _plain_write(s.cell)]
+    if not has_many(node):
+        return cells, skips
+    first, pair_of = first_of_each_package(node), representatives(node, FEW_GPUS)
+    kept = []
+    for cell in cells:
+        gpus = cell.flows[0].gpus
+        stands_for: tuple[int, ...]
+        if len(gpus) == 1:
+            gpu = node.gpu(gpus[0])
+            who = first[gpu.package if gpu else None]
+            stands_for, words = (who,), f"GPU {who}'s (same package)"
+        else:
+            stands_for = pair_of[min(gpus), max(gpus)]
+            words = "g{}:g{} (same path class)".format(*stands_for)
+        if stands_for == gpus:
+            kept.append(cell)
+        else:
+            skips.append(Skip(cell, f"represented by {words}", "representative"))
+    return kept, skips
 
 
 def single_paths(node: Node) -> tuple[list[Cell], list[Skip]]:

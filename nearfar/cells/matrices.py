@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from nearfar.topology import Gpu, Node, NumaNode, host_class
 
+from . import many_gpus
 from .notation import Cell, Endpoint, Flow
 
 #: Up to this many host NUMA nodes every pair is measured; above, one representative for each package and distance.
@@ -48,6 +49,17 @@ def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
             else:
                 cells += three
     return cells, skips
+
+
+def host_device_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """The host-device matrix; on a node with many GPUs both directions at once of each GPU with its own memory alone, and of the
+    first GPU of each package with every memory. The others are ``representative``."""
+    cells, skips = host_device_matrix(node)
+    stands_for = many_gpus.represented(node, (cell for cell in cells if not cell.lone))
+    left_out = [
+        Skip(cell, f"represented by GPU {gpu}'s (same package)", "representative") for cell, gpu in stands_for.items()
+    ]
+    return [cell for cell in cells if cell not in stands_for], [*skips, *left_out]
 
 
 def stream_matrix(node: Node) -> list[Cell]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from nearfar.topology import Gpu, Node, peer_class
 
+from .many_gpus import has_many
 from .matrices import Skip, hidden
 from .notation import Cell, Endpoint, Flow
 
@@ -21,15 +22,19 @@ def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
 
     A pair with a hidden GPU is skipped as ``denied``. With more than ``MAX_GPUS`` GPUs each is measured with the next
     one of each path class, so that every GPU sends and receives; the other pairs are ``representative``. So are staged
-    copies with more than ``MAX_STAGED`` GPUs.
+    copies with more than ``MAX_STAGED`` GPUs. With many (``FEW_GPUS``) the first pair of each class stands for the others, staged
+    and in both directions at once, which rounds of disjoint pairs have of all.
     """
-    direct, staged = _representatives(node, MAX_GPUS), _representatives(node, MAX_STAGED)
+    direct = both = representatives(node, MAX_GPUS)
+    staged = representatives(node, MAX_STAGED)
+    if has_many(node):
+        both = staged = _first_of_class(node)
     cells: list[Cell] = []
     skips: list[Skip] = []
     for a, b in _pairs(node.gpus):
         pair = a.index, b.index
         unseen = next((gpu for gpu in (a, b) if not gpu.visible), None)
-        for stands_for, of_pair in ((direct, _direct(*pair)), (staged, _staged(*pair))):
+        for stands_for, of_pair in ((direct, _direct(*pair)), (both, _both(*pair)), (staged, _staged(*pair))):
             if unseen is not None:
                 skips += [hidden(cell, unseen) for cell in of_pair]
             elif stands_for[pair] != pair:
@@ -45,7 +50,11 @@ def _direct(a: int, b: int) -> list[Cell]:
     ways = _ways(a, b)
     writes = [Flow(*ends) for ends in ways]
     reads = [Flow(*ends, driver=ends[1]) for ends in ways]
-    return [*(Cell((flow,)) for flow in (*writes, *reads)), Cell(tuple(writes))]
+    return [Cell((flow,)) for flow in (*writes, *reads)]
+
+
+def _both(a: int, b: int) -> list[Cell]:
+    return [Cell(tuple(Flow(*ends) for ends in _ways(a, b)))]
 
 
 def _staged(a: int, b: int) -> list[Cell]:
@@ -62,7 +71,18 @@ def _pairs(gpus: Iterable[Gpu]) -> list[tuple[Gpu, Gpu]]:
     return [(a, b) for position, a in enumerate(ordered) for b in ordered[position + 1 :]]
 
 
-def _representatives(node: Node, most: int) -> dict[tuple[int, int], tuple[int, int]]:
+def _first_of_class(node: Node) -> dict[tuple[int, int], tuple[int, int]]:
+    """For each pair of GPUs the first visible one of its path class."""
+    pairs = [(a.index, b.index) for a, b in _pairs(node.gpus)]
+    seen = {gpu.index for gpu in node.gpus if gpu.visible}
+    first: dict[str, tuple[int, int]] = {}
+    for pair in pairs:
+        if seen.issuperset(pair):
+            first.setdefault(peer_class(node, *pair), pair)
+    return {pair: first.get(peer_class(node, *pair), pair) for pair in pairs}
+
+
+def representatives(node: Node, most: int) -> dict[tuple[int, int], tuple[int, int]]:
     """For each pair of GPUs the one that is measured in its place (itself, where there are few)."""
     pairs = [(a.index, b.index) for a, b in _pairs(node.gpus)]
     if len(node.gpus) <= most:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from nearfar.topology import Gpu, Node, NumaNode
 
 from .classes import flow_class
+from .many_gpus import are_many, first_of_each_package, has_many
 from .matrices import Skip, driver_of, hidden, memory_allowed
 from .notation import Cell, Endpoint, Flow
 
-#: Up to this many GPUs a ramp has every count; above, powers of two and all.
-MAX_STEPS = 8
 #: Tasks on each GPU of the sharing ramp.
 MOST_TASKS = 4
 #: The directions of a load: from the host, to it, both at once.
@@ -40,7 +39,8 @@ class Load:
 
 def saturation_ramps(node: Node) -> tuple[list[Cell], list[Skip]]:
     """1, 2, … all GPUs at once, spread, packed and across, each H2D, D2H and both; the first package's ramp stands for
-    those of the others, of which only the last step is there. A hidden GPU is skipped as ``denied``."""
+    those of the others, of which only the last step is there. With many GPUs (``FEW_GPUS``) a ramp has powers of two and all,
+    of each package there is only the last step, and across the link all at once. A hidden GPU is skipped as ``denied``."""
     steps = [members for ramp in _ramps(node) for members in ramp]
     cells = [_cell(node, members, ways) for ways in WAYS for members in steps]
     return list(dict.fromkeys(cells)), _hidden(node)
@@ -52,11 +52,14 @@ def whole_loads(node: Node) -> set[Cell]:
 
 
 def sharing_ramps(node: Node) -> tuple[list[Cell], list[Skip]]:
-    """One to ``MOST_TASKS`` tasks on each GPU, all GPUs at once with their nearest memory; H2D, then D2H."""
-    everyone = _near(node, _spread(node))
+    """One to ``MOST_TASKS`` tasks on each GPU, all GPUs at once with their nearest memory; H2D, then D2H. With many GPUs
+    (``FEW_GPUS``) one, two and four on the first one of each package."""
+    first = first_of_each_package(node).values()
+    sharing = [gpu for gpu in _spread(node) if gpu.index in first] if has_many(node) else _spread(node)
+    everyone = _near(node, sharing)
     if not everyone:
         return [], _hidden(node)
-    counts = range(1, MOST_TASKS + 1)
+    counts = [tasks for tasks in range(1, MOST_TASKS + 1) if tasks != 3 or not has_many(node)]
     return [_cell(node, everyone, ways, tasks) for ways in WAYS[:2] for tasks in counts], _hidden(node)
 
 
@@ -96,7 +99,9 @@ def _ramps(node: Node) -> list[list[_Members]]:
         for position, gpus in enumerate(packages.values()):
             members = _near(node, gpus)
             counts = [count for count in _counts(len(members)) if count > 1]
-            ramps.append([members[:count] for count in (counts if position == 0 else counts[-1:])])
+            ramps.append(
+                [members[:count] for count in (counts if position == 0 and not has_many(node) else counts[-1:])]
+            )
     return [ramp for ramp in [*ramps, *_across(node, packages)] if ramp]
 
 
@@ -116,7 +121,7 @@ def _across(node: Node, packages: dict[int | None, list[Gpu]]) -> list[list[_Mem
         there = memories[other]
         far.append(tuple((gpu.index, there[i % len(there)].index) for i, gpu in enumerate(gpus)))
     everyone = tuple(member for members in far for member in members)
-    return [[members] for members in (*far, everyone)]
+    return [[everyone]] if has_many(node) else [[members] for members in (*far, everyone)]
 
 
 def _packages(node: Node) -> dict[int | None, list[Gpu]]:
@@ -157,7 +162,7 @@ def _near(node: Node, gpus: Sequence[Gpu]) -> _Members:
 
 
 def _counts(most: int) -> list[int]:
-    if most <= MAX_STEPS:
+    if not are_many(most):
         return list(range(1, most + 1))
     return [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
 

@@ -176,7 +176,7 @@ def _judge_metric(
         limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,
         remeasured=not isinstance(metric, SubjectMetric) and metric.remeasured,
         throttled=throttled,
-        contended=bool(raw.get("aggressor") or beside) or (isinstance(metric, SubjectMetric) and metric.contended),
+        contended=_contended(metric, raw),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,
             reference.file, reference.stale_bounds,
@@ -187,6 +187,15 @@ def _judge_metric(
         plateau=metric.plateau, median=metric.median, steadiness=metric.steadiness,
         degraded_above=None if reference is None else reference.degraded_above,
     )  # fmt: skip
+
+
+def _contended(metric: AnyMetric, raw: Mapping[str, Any]) -> bool:
+    """Whether others used its paths or cores: an aggressor, ranks that share cores, the company of a quick look. What was
+    measured in company in rounds is like a figure alone: whatever lost there was measured again alone."""
+    if isinstance(metric, SubjectMetric) and metric.contended:
+        return True
+    quick_company = not isinstance(metric, SubjectMetric) and metric.beside and (raw.get("program") or {}).get("quick")
+    return bool(raw.get("aggressor") or quick_company)
 
 
 def _doubt_what_is_made_of(

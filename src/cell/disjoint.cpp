@@ -1,9 +1,13 @@
 #include "cell/disjoint.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace nearfar {
 namespace {
+
+constexpr std::size_t least_company = 3;  // cells: nodes of four GPUs gain little
 
 // Staged copies meet in host memory.
 bool may_have_company(const Cell& cell) {
@@ -41,6 +45,27 @@ std::vector<std::vector<std::size_t>> disjoint_sets(const std::vector<Cell>& cel
         sets[place].push_back(i);
     }
     return sets;
+}
+
+std::vector<std::vector<std::size_t>> company_sets(const std::vector<Cell>& cells,
+                                                   const std::function<bool(const Flow&)>& has_own_links,
+                                                   const std::function<std::string(const Cell&)>& kind) {
+    std::vector<std::vector<std::size_t>> found;
+    std::set<std::string> kinds;
+    std::map<std::string, int> times;
+    for (const Cell& cell : cells) ++times[cell.text()];
+    const auto may_join = [&](const Flow& flow) { return times[flow.text()] == 1 && has_own_links(flow); };
+    for (const std::vector<std::size_t>& set : disjoint_sets(cells, may_join)) {
+        std::vector<std::size_t> company;
+        for (const std::size_t i : set) {
+            if (set.size() < least_company || kinds.insert(kind(cells[i])).second)
+                found.push_back({i});
+            else
+                company.push_back(i);
+        }
+        if (!company.empty()) found.push_back(company);
+    }
+    return found;
 }
 
 }  // namespace nearfar

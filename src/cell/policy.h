@@ -28,7 +28,7 @@ struct Policy {
     bool latency = false;            // latencies of lone flows in place of rates
     std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
     bool even_if_busy = false;       // measure GPUs that other processes use
-    bool each_alone = false;         // --quick without company: a process ended while several cells were measured
+    bool each_alone = false;         // nothing in company: a process ended while several cells were measured
     bool quick = false;              // pairs of GPUs together, few samples, suspects once more
     bool all = false;                // without cells: those too that another one stands for
     std::vector<Cell> aggressors;    // run in the background, beside everything that is measured

@@ -74,7 +74,7 @@ struct CellResult {
     std::vector<std::string> beside;        // flows of other cells in the same window
     std::vector<AggressorRate> aggressors;  // never part of the total
     std::optional<CutShort> cut_short;
-    bool remeasured = false;  // --quick: it was a suspect, and this is what the usual way says of it
+    bool remeasured = false;  // in company, or --quick: it was a suspect, and this is what the usual way says of it alone
     Summary total;            // GB/s
     double seconds = 0;
     double verify_seconds = 0;

@@ -1,5 +1,7 @@
 #include "copy/baselines.h"
 
+#include <algorithm>
+
 #include "engine/checked_run.h"
 #include "gpu/route_plan.h"
 #include "node/cpus.h"
@@ -42,6 +44,13 @@ const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Polic
     solo.rate = joined(solo.rate, moved.rates[0], solo.visits);
     solo.round = round;
     return solo.rate;
+}
+
+void Baselines::tell(const Flow& flow, const Summary& rate, const Visit& visit) {
+    Solo& solo = solos_[{flow.alone().text(), ChunkLength::short_one}];
+    solo.visits.push_back(visit);
+    solo.rate = joined(solo.rate, rate, solo.visits);
+    solo.round = std::max(solo.round, 0);
 }
 
 Policy window_policy(const Policy& policy, ChunkLength length) {

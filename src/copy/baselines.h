@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,14 @@ public:
     // A flow's rate alone, by one task, in a window of its own, over all rounds so far; at most `seconds` where this round has none yet.
     const Summary& solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds, int round);
 
+    // A flow that is measured by windows in company in each round: in the first round nobody measures its baseline.
+    void expect(const Flow& flow) { expected_.insert(flow.text()); }
+    bool is_expected(const Flow& flow, ChunkLength length) const {
+        return length == ChunkLength::short_one && expected_.count(flow.alone().text()) > 0;
+    }
+    // What such a window said of it.
+    void tell(const Flow& flow, const Summary& rate, const Visit& visit);
+
 private:
     struct Solo {
         Summary rate;
@@ -42,6 +51,7 @@ private:
     Buffers& buffers_;
     std::map<std::string, double> probed_;
     std::map<std::pair<std::string, ChunkLength>, Solo> solos_;
+    std::set<std::string> expected_;
 };
 
 // Fewer chunks in a sample where each is longer.

@@ -115,36 +115,55 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
         progress(step);
     };
     background.await_past(now());  // one that cannot start is told with each cell
-    if (policy_.quick)
-        measure_quickly(setting, alone, session, noting);
-    else
-        measure_in_rounds(cells_, policy_, now(), session, noting,
-                          [&](const Cell& cell, double seconds, int round) { return alone(cell, policy_, seconds, round); });
+    const auto together = [&](const std::vector<Cell>& cells, const Policy& policy, double seconds) {
+        return measure_together(cells, policy, seconds, setting, session);
+    };
+    const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
+    const auto kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
+    // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
+    const auto has_own_links = [&](const Flow& flow) {
+        return !policy_.each_alone && policy_.aggressors.empty() && lanes(flow) > 0;
+    };
+    if (policy_.quick) {
+        measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, now(), session, noting, {alone, together, kind});
+    } else {
+        Bench bench;
+        bench.alone = [&](const Cell& cell, double seconds, int round) { return alone(cell, policy_, seconds, round); };
+        bench.together = [&](const std::vector<Cell>& cells, double seconds, int) { return together(cells, policy_, seconds); };
+        bench.doubted = [&](const std::vector<CellResult>& known) {
+            std::vector<Figure> figures;
+            for (const CellResult& result : known)
+                figures.push_back({kind(result.cell), result.total.plateau ? result.total.plateau->value : result.total.median});
+            return below_best(figures);
+        };
+        const bool rates = !policy_.latency && policy_.sizes.empty();
+        const auto may_have_company = [&](const Flow& flow) { return rates && has_own_links(flow); };
+        const std::vector<std::vector<std::size_t>> sets = company_sets(cells_, may_have_company, kind);
+        for (const std::vector<std::size_t>& set : sets)
+            for (const std::size_t i : set)
+                if (set.size() > 1) baselines.expect(cells_[i].flows[0]);
+        measure_in_rounds(cells_, sets, policy_, now(), session, noting, bench);
+    }
     tasks_.dismiss();
     note();
     end();
 }
 
-void CopyBench::measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, const Progress& progress) {
-    const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
-    QuickBench bench;
-    bench.alone = alone;
-    bench.together = [&](const std::vector<Cell>& cells, const Policy& policy, double seconds) {
-        if (!lost_.end_of_process().empty()) {
-            SetOutcome none;
-            none.trouble = std::make_exception_ptr(ProcessSpent(lost_.end_of_process()));
-            return std::vector<SetOutcome>(cells.size(), none);
-        }
-        std::vector<SetOutcome> outcomes = measure_peer_set(cells, policy, seconds, setting);
-        for (std::size_t i = 0; i < cells.size(); ++i) outcomes[i].trouble = lost_.blame(cells[i], outcomes[i].trouble);
-        return outcomes;
-    };
-    bench.kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
-    // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
-    const auto has_own_links = [&](const Flow& flow) {
-        return !policy_.each_alone && policy_.aggressors.empty() && lanes(flow) > 0;
-    };
-    nearfar::measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, now(), session, progress, bench);
+std::vector<SetOutcome> CopyBench::measure_together(const std::vector<Cell>& cells, const Policy& policy, double seconds,
+                                                    CopySetting& setting, Session& session) {
+    const auto spent = [&] { return SetOutcome{{}, std::make_exception_ptr(ProcessSpent(lost_.end_of_process()))}; };
+    if (!lost_.end_of_process().empty()) return std::vector<SetOutcome>(cells.size(), spent());
+    std::vector<SetOutcome> outcomes = measure_peer_set(cells, policy, seconds, setting);
+    const auto has_trouble = [](const SetOutcome& outcome) { return outcome.trouble != nullptr; };
+    const auto troubled = std::count_if(outcomes.begin(), outcomes.end(), has_trouble);
+    for (std::size_t i = 0; i < cells.size(); ++i) outcomes[i].trouble = lost_.blame(cells[i], outcomes[i].trouble);
+    if (lost_.end_of_process().empty() || troubled < 2) return outcomes;
+    // Which of them it was shows when each is measured alone; that it happened stands for itself.
+    session.failed.push_back({"", "lost",
+                              "a GPU was lost while " + step_of(0, 0, cells).words +
+                                  " were measured together, and CUDA of the process with it: each was measured again alone"});
+    std::replace_if(outcomes.begin(), outcomes.end(), has_trouble, spent());
+    return outcomes;
 }
 
 bool CopyBench::is_usable(const Flow& flow) const {

@@ -39,12 +39,11 @@ private:
     LoadWatch watch_;
     TaskPool tasks_;
 
-    using MeasureAlone =
-        std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds, int round)>;
-
     void set_up(Buffers& buffers, Session& session);
     void plan(const Cell& cell, Buffers& buffers);
-    void measure_quickly(CopySetting& setting, const MeasureAlone& alone, Session& session, const Progress& progress);
+    // In one window, each for itself. Where several lose their GPUs and CUDA ends with them, no cell has an answer.
+    std::vector<SetOutcome> measure_together(const std::vector<Cell>& cells, const Policy& policy, double seconds,
+                                             CopySetting& setting, Session& session);
     bool is_usable(const Flow& flow) const;
 };
 

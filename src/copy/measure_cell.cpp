@@ -116,11 +116,11 @@ class Solos {
 public:
     Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
         : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines),
-          round_(round_of(cell, policy, setting.round)), found_(cell.flows.size(), nullptr),
+          round_(round_of(cell, policy, setting.round)), is_first_(setting.round == 0), found_(cell.flows.size(), nullptr),
           wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
         // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
-            return wanted_ && !baselines_.has_solo(flow, length, round_);
+            return wanted_ && !is_awaited(flow) && !baselines_.has_solo(flow, length, round_);
         });
         seconds_of_cell_ = std::min(policy.windowed_seconds, unknown > 0 ? seconds / 2 : seconds);
         if (unknown > 0) seconds_of_each_ = std::min(policy.solo_seconds, seconds / 2 / static_cast<double>(unknown));
@@ -143,14 +143,21 @@ private:
     const Policy& policy_;
     Baselines& baselines_;
     int round_;
+    bool is_first_;
     std::vector<const Summary*> found_;
     bool wanted_;
     double seconds_of_cell_ = 0;
     double seconds_of_each_ = 0;
 
+    // A window in company will tell it: from the next visit on it is known.
+    bool is_awaited(const Flow& flow) const {
+        return is_first_ && baselines_.is_expected(flow, length_) && !baselines_.has_solo(flow, length_, round_);
+    }
+
     void measure(std::size_t first, std::size_t end) {
         for (std::size_t i = first; wanted_ && i < end; ++i)
-            found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_, round_);
+            if (!is_awaited(cell_.flows[i]))
+                found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_, round_);
     }
 };
 

@@ -5,7 +5,7 @@
 
 #include "cell/policy.h"
 #include "copy/copy_setting.h"
-#include "copy/quick.h"
+#include "engine/rounds.h"
 
 namespace nearfar {
 

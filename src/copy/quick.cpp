@@ -23,11 +23,11 @@ public:
             const double seconds = budget.share(weight(members));
             if (members.size() > 1 && seconds > 0 && !interrupted()) {
                 // Should it hang, nobody can know which of them does, and each is measured alone.
-                progress_({done, cells.size(), joined(members), texts(members)});
+                progress_(step_of(done, cells.size(), members));
                 members = measure_set(members, seconds);
             }
             for (const Cell& cell : members) {
-                progress_({done, cells.size(), cell.text(), {cell.text()}});
+                progress_(step_of(done, cells.size(), {cell}));
                 const double share = seconds / static_cast<double>(set.size());
                 look(cell, [&] { return visit(share, [&](double most) { return bench_.alone(cell, quick_, most, 0); }); });
             }
@@ -68,18 +68,6 @@ private:
     const Progress& progress_;
     const QuickBench& bench_;
     std::vector<CellResult> looked_;  // in doubt until all were looked at
-
-    static std::vector<std::string> texts(const std::vector<Cell>& cells) {
-        std::vector<std::string> found;
-        for (const Cell& cell : cells) found.push_back(cell.text());
-        return found;
-    }
-
-    static std::string joined(const std::vector<Cell>& cells) {
-        std::string all;
-        for (const Cell& cell : cells) all += (all.empty() ? "" : "+") + cell.text();
-        return all;
-    }
 
     // Keeps what is known of a cell, until all were looked at.
     void look(const Cell& cell, const std::function<std::vector<CellResult>()>& results) {

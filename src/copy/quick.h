@@ -2,9 +2,7 @@
 // below its like is measured again alone, in the usual way, before it is reported.
 #pragma once
 
-#include <exception>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +14,6 @@ namespace nearfar {
 
 // One visit, with samples half as long.
 Policy quick_policy(Policy usual);
-
-// What became of one cell of a set: its result, or what went wrong with it. Neither: others spoiled it, measure it alone.
-struct SetOutcome {
-    std::optional<CellResult> result;
-    std::exception_ptr trouble;
-};
 
 // How a quick session has cells measured.
 struct QuickBench {

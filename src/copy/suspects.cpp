@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t least_figures = 3;
 constexpr double clearly_below = 0.03;
 constexpr double as_good_as_equal = 0.005;
+constexpr double below_its_like = 0.01;      // company costs 0.3 %
 constexpr double deviation_of_mad = 1.4826;  // of a normal distribution
 
 double tolerance(const Summary& kind) {
@@ -53,6 +54,15 @@ std::vector<std::size_t> suspects(const std::vector<Figure>& figures) {
         const Summary kind = summarise(rates);
         if (figures[i].rate < kind.median * (1 - tolerance(kind))) doubted.push_back(i);
     }
+    return doubted;
+}
+
+std::vector<std::size_t> below_best(const std::vector<Figure>& figures) {
+    std::map<std::string, double> best;
+    for (const Figure& figure : figures) best[figure.kind] = std::max(best[figure.kind], figure.rate);
+    std::vector<std::size_t> doubted;
+    for (std::size_t i = 0; i < figures.size(); ++i)
+        if (figures[i].rate < best[figures[i].kind] * (1 - below_its_like)) doubted.push_back(i);
     return doubted;
 }
 

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "cell/matrix.h"
 #include "cell/visited.h"
@@ -68,9 +70,20 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
     cells.push_back({cell.text(), code.empty() ? "error" : code, trouble.field(1)});
 }
 
-std::vector<CellResult> visit(double seconds, const Visiting& visiting) {
+namespace {
+
+// Throws Prevented where no visit can be made in so many seconds.
+void require_visit(double seconds) {
     if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
     if (seconds < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
+}
+
+bool can_visit(double seconds) { return !interrupted() && seconds >= least_cell_seconds; }
+
+}  // namespace
+
+std::vector<CellResult> visit(double seconds, const Visiting& visiting) {
+    require_visit(seconds);
     const double start = now();
     std::vector<CellResult> results = visiting(seconds);
     for (CellResult& result : results) result.seconds = (now() - start) / static_cast<double>(results.size());
@@ -87,14 +100,17 @@ std::vector<std::size_t> order_of_round(std::size_t cells, int round) {
     return order;
 }
 
-namespace {
+Step step_of(std::size_t position, std::size_t count, const std::vector<Cell>& cells, int round) {
+    Step step{position, count, "", {}};
+    for (const Cell& cell : cells) {
+        step.words += (step.words.empty() ? "" : "+") + cell.text();
+        step.cells.push_back(cell.text());
+    }
+    if (round > 0) step.words += ", visit " + std::to_string(round + 1);
+    return step;
+}
 
-// A cell between its visits.
-struct OpenCell {
-    const Cell* cell;
-    double visited = -INFINITY;  // when the last visit ended
-    bool is_finished = false;
-};
+namespace {
 
 // Waits until a cell that was visited a moment ago may be visited again.
 void await_turn(double time, double end) {
@@ -102,51 +118,192 @@ void await_turn(double time, double end) {
         std::this_thread::sleep_for(std::chrono::duration<double>(std::min(turn_glance, time - now())));
 }
 
-// Visits a cell once more, and finishes it where that was the last visit.
-void visit_again(OpenCell& open, const Policy& policy, double seconds, double end, Session& session, const Visiting& visiting) {
-    const std::string text = open.cell->text();
-    std::vector<CellResult>& known = session.so_far[text];
-    await_turn(open.visited + policy.between_visits, end);
-    open.is_finished = true;
-    enter(*open.cell, session, [&] {
-        try {
-            add_visit(known, visit(seconds, visiting));
-            open.is_finished = is_visited_enough(known, policy);
-        } catch (const Prevented& why) {
-            if (known.empty()) throw;
-            for (CellResult& result : known) result.cut_short = CutShort{why.code, why.what()};
-            session.interrupted = session.interrupted || why.code != "budget";
+// A cell between its visits.
+struct OpenCell {
+    Cell cell;
+    bool is_doubted = false;  // visited in company before, and alone from now on
+    bool is_over = false;     // there is an answer, or none is to come
+};
+
+// Cells that are visited in company, or one alone.
+struct OpenSet {
+    std::vector<OpenCell> cells;
+    double visited = -INFINITY;  // when the last visit ended
+
+    std::vector<Cell> names() const {
+        std::vector<Cell> found;
+        for (const OpenCell& one : cells) found.push_back(one.cell);
+        return found;
+    }
+};
+
+bool was_in_company(const std::vector<CellResult>& known) { return !known.empty() && !known.front().beside.empty(); }
+
+class Rounds {
+public:
+    Rounds(std::vector<OpenSet> sets, const Policy& policy, double begin, Session& session, const Progress& progress,
+           const Bench& bench)
+        : open_(std::move(sets)), policy_(policy), begin_(begin), end_(policy.budget > 0 ? begin + policy.budget : INFINITY),
+          session_(session), progress_(progress), bench_(bench) {}
+
+    void run() {
+        for (int round = 0; !open_.empty(); ++round) {
+            go_round(round);
+            compare();
         }
-        if (!open.is_finished) return std::vector<CellResult>{};
-        for (CellResult& result : known) result.converged = result.converged && is_settled(result, policy);
-        return std::move(known);
-    });
-    open.visited = now();
-    if (open.is_finished) session.so_far.erase(text);
-}
+    }
+
+private:
+    std::vector<OpenSet> open_;
+    std::vector<OpenCell> held_;  // visited enough in company; no answer until all like them were
+    const Policy& policy_;
+    const double begin_;
+    const double end_;
+    Session& session_;
+    const Progress& progress_;
+    const Bench& bench_;
+
+    std::vector<CellResult>& known(const OpenCell& one) { return session_.so_far[one.cell.text()]; }
+
+    void go_round(int round) {
+        std::vector<Cell> all;
+        for (const OpenSet& set : open_)
+            for (const OpenCell& one : set.cells) all.push_back(one.cell);
+        Budget budget(policy_.budget, begin_, weight(all));
+        std::size_t done = 0;
+        std::vector<OpenSet> next;
+        for (const std::size_t i : order_of_round(open_.size(), round)) {
+            OpenSet& set = open_[i];
+            const std::vector<Cell> cells = set.names();
+            const double seconds = budget.share(weight(cells));
+            if (can_visit(seconds)) progress_(step_of(done, all.size(), cells, round));
+            done += cells.size();
+            await_turn(set.visited + policy_.between_visits, end_);
+            if (cells.size() > 1)
+                visit_together(set, cells, seconds, round, next);
+            else
+                add(set.cells[0],
+                    [&] { return visit(seconds, [&](double most) { return bench_.alone(cells[0], most, round); }); });
+            set.visited = now();
+            settle(set);
+        }
+        const auto is_over = [](const OpenSet& set) { return set.cells.empty(); };
+        open_.erase(std::remove_if(open_.begin(), open_.end(), is_over), open_.end());
+        open_.insert(open_.end(), next.begin(), next.end());
+    }
+
+    // Adds what a visit gave to what is known of a cell.
+    void add(OpenCell& one, const std::function<std::vector<CellResult>()>& results) {
+        std::vector<CellResult>& so_far = known(one);
+        one.is_over = true;
+        enter(one.cell, session_, [&]() -> std::vector<CellResult> {
+            try {
+                std::vector<CellResult> more = results();
+                if (was_in_company(so_far) && !was_in_company(more)) so_far.clear();
+                for (CellResult& result : more) result.remeasured = result.remeasured || one.is_doubted;
+                add_visit(so_far, std::move(more));
+                one.is_over = false;
+                return {};
+            } catch (const Prevented& why) {
+                if (so_far.empty()) throw;
+                for (CellResult& result : so_far) {
+                    result.cut_short = CutShort{why.code, why.what()};
+                    result.converged = false;
+                }
+                session_.interrupted = session_.interrupted || why.code != "budget";
+            }
+            return std::move(so_far);
+        });
+        if (one.is_over) session_.so_far.erase(one.cell.text());
+    }
+
+    // Those that the others spoiled go into `next`, each by itself.
+    void visit_together(OpenSet& set, const std::vector<Cell>& cells, double seconds, int round, std::vector<OpenSet>& next) {
+        std::vector<SetOutcome> outcomes(cells.size());
+        double spent = 0;
+        if (can_visit(seconds)) {
+            const double start = now();
+            outcomes = bench_.together(cells, seconds, round);
+            spent = (now() - start) / static_cast<double>(cells.size());
+        }
+        const bool can_go_on = can_visit(seconds);
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const SetOutcome& outcome = outcomes[i];
+            OpenCell& one = set.cells[i];
+            if (!outcome.result && !outcome.trouble && can_go_on) {
+                next.push_back({{one}, now()});
+                one.is_over = true;
+                continue;
+            }
+            add(one, [&] {
+                if (outcome.trouble) std::rethrow_exception(outcome.trouble);
+                if (!outcome.result) require_visit(seconds);
+                CellResult result = *outcome.result;
+                result.seconds = spent;
+                return std::vector<CellResult>{result};
+            });
+        }
+    }
+
+    // Takes the cells out of a set that are over, or all, where all were visited enough.
+    void settle(OpenSet& set) {
+        std::vector<OpenCell>& cells = set.cells;
+        cells.erase(std::remove_if(cells.begin(), cells.end(), [](const OpenCell& one) { return one.is_over; }), cells.end());
+        const bool company = cells.size() > 1;
+        const auto is_enough = [&](const OpenCell& one) {
+            // Of a cell that lost its company the visits count that are to come.
+            return was_in_company(known(one)) == company && is_visited_enough(known(one), policy_);
+        };
+        if (!std::all_of(cells.begin(), cells.end(), is_enough)) return;
+        for (const OpenCell& one : cells) company ? held_.push_back(one) : finish(one);
+        cells.clear();
+    }
+
+    void finish(const OpenCell& one) {
+        enter(one.cell, session_, [&] {
+            for (CellResult& result : known(one)) result.converged = result.converged && is_settled(result, policy_);
+            return std::move(known(one));
+        });
+        session_.so_far.erase(one.cell.text());
+    }
+
+    // Once no set is in company any more: what is in no doubt is a result, the rest is visited alone.
+    void compare() {
+        const auto in_company = [](const OpenSet& set) { return set.cells.size() > 1; };
+        if (held_.empty() || std::any_of(open_.begin(), open_.end(), in_company)) return;
+        std::vector<CellResult> all = session_.results;
+        for (const auto& [cell, results] : session_.so_far) all.insert(all.end(), results.begin(), results.end());
+        std::set<std::string> doubted;
+        for (const std::size_t i : bench_.doubted(all)) doubted.insert(all[i].cell.text());
+        for (OpenCell& one : held_) {
+            one.is_doubted = doubted.count(one.cell.text()) > 0;
+            if (one.is_doubted)
+                open_.push_back({{one}});
+            else
+                finish(one);
+        }
+        held_.clear();
+    }
+};
 
 }  // namespace
 
+void measure_in_rounds(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& policy,
+                       double begin, Session& session, const Progress& progress, const Bench& bench) {
+    std::vector<OpenSet> open;
+    for (const std::vector<std::size_t>& set : sets) {
+        open.emplace_back();
+        for (const std::size_t i : set) open.back().cells.push_back({cells[i]});
+    }
+    Rounds(std::move(open), policy, begin, session, progress, bench).run();
+}
+
 void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
                        const Progress& progress,
-                       const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& visiting) {
-    const double end = policy.budget > 0 ? begin + policy.budget : INFINITY;
-    std::vector<OpenCell> open;
-    for (const Cell& cell : cells) open.push_back({&cell});
-    for (int round = 0; !open.empty(); ++round) {
-        const double all = std::accumulate(open.begin(), open.end(), 0.0,
-                                           [](double sum, const OpenCell& one) { return sum + weight(*one.cell); });
-        Budget budget(policy.budget, begin, all);
-        std::size_t done = 0;
-        for (const std::size_t i : order_of_round(open.size(), round)) {
-            const Cell& cell = *open[i].cell;
-            const double seconds = budget.share(weight(cell));
-            const std::string words = round == 0 ? cell.text() : cell.text() + ", visit " + std::to_string(round + 1);
-            progress({done++, open.size(), words, {cell.text()}});
-            visit_again(open[i], policy, seconds, end, session, [&](double most) { return visiting(cell, most, round); });
-        }
-        open.erase(std::remove_if(open.begin(), open.end(), [](const OpenCell& one) { return one.is_finished; }), open.end());
-    }
+                       const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& alone) {
+    std::vector<std::vector<std::size_t>> sets;
+    for (std::size_t i = 0; i < cells.size(); ++i) sets.push_back({i});
+    measure_in_rounds(cells, sets, policy, begin, session, progress, {alone});
 }
 
 }  // namespace nearfar

@@ -2,7 +2,10 @@
 // interruption, and what cannot be measured are told the same way everywhere.
 #pragma once
 
+#include <cstddef>
+#include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,12 +57,40 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
 // One visit; throws Prevented where it was interrupted before, or `seconds` are too few.
 std::vector<CellResult> visit(double seconds, const Visiting& visiting);
 
+// What became of one cell of a set that was visited in company: its result, or what went wrong with it. Neither: others spoiled
+// it, measure it alone.
+struct SetOutcome {
+    std::optional<CellResult> result;
+    std::exception_ptr trouble;
+};
+
+// How cells are visited; `round` counts from 0 on.
+struct Bench {
+    std::function<std::vector<CellResult>(const Cell& cell, double seconds, int round)> alone;
+    // All in one window, each with a result of its own that says what ran beside it; called with two cells or more, throws nothing
+    // for a single one's sake.
+    std::function<std::vector<SetOutcome>(const std::vector<Cell>& cells, double seconds, int round)> together = nullptr;
+    // Positions of the results that are doubted beside the others.
+    std::function<std::vector<std::size_t>(const std::vector<CellResult>& known)> doubted = nullptr;
+};
+
 // Visits the cells in rounds, those that are alike not one after the other, until each was visited enough
-// (is_visited_enough), or the budget, which counts from `begin`, is used up. `visiting` gets a cell, its seconds, and the round from
-// 0 on. A cell that fails in any visit has failed; what prevents a later visit leaves it with those it had.
+// (is_visited_enough), or the budget, which counts from `begin`, is used up. A cell that fails in any visit has failed; what
+// prevents a later visit leaves it with those it had.
+//
+// `sets` has each position of `cells` once. Those of a set are visited in company, until all of them were visited enough. Once that
+// is so of all sets, what is doubted of them is visited alone, and these visits take the place of the others. So are cells that the
+// others of their set spoiled.
+void measure_in_rounds(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& policy,
+                       double begin, Session& session, const Progress& progress, const Bench& bench);
+
+// The same, each cell alone.
 void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, double begin, Session& session,
                        const Progress& progress,
-                       const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& visiting);
+                       const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& alone);
+
+// What is done next with these cells at once, in the words of their texts.
+Step step_of(std::size_t position, std::size_t count, const std::vector<Cell>& cells, int round = 0);
 
 // The order of a round over so many cells: a permutation that leaves neighbours of the list apart, another one in each round.
 std::vector<std::size_t> order_of_round(std::size_t cells, int round);

@@ -187,6 +187,29 @@ def test_what_ran_beside_is_checked(beside: Any, words: str) -> None:
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_in_rounds_a_figure_in_company_is_a_figure_like_any_other() -> None:
+    """In a quick look it is not: its one window is short."""
+
+    def made(quick: bool) -> Document:
+        raw = fake_quick.document(CELLS)
+        raw["program"]["quick"] = quick
+        return from_raw(raw)
+
+    def contended(document: Document) -> set[str]:
+        metrics = measurement.metrics(document)
+        subject = CaseInfo("peer_check", "s", "p", "e", "n", document.raw["started"])
+        judged = verdict.judge(
+            document, references.resolve(metrics, "peer_check", [], document.node), subject=subject, metrics=metrics
+        )
+        assert {m.name for m in judged.metrics if m.beside} == {m.name for m in metrics if m.beside}
+        return {m.name for m in judged.metrics if m.contended}
+
+    assert "NV18.g0_g1" in contended(made(True))
+    assert contended(made(False)) == set()
+    assert {one.cell for one in measured_cells(made(False), alone=True)} == set(CELLS)
+    assert beside_others(made(False)) == []
+
+
 # Calibrated and diagnosed
 
 

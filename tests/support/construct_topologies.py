@@ -424,15 +424,17 @@ def pop_a100() -> Machine:
     )  # fmt: skip
 
 
-def nvswitch_subnuma() -> Machine:
-    """Eight GPUs, two packages of two NUMA nodes, four NVSwitches (5, 4, 4 and 5 lanes of each GPU), a NIC beside each GPU."""
+def nvswitch(sockets: int, numa_a_package: int) -> Machine:
+    """Eight GPUs, one or two packages of one or two NUMA nodes, four NVSwitches (5, 4, 4, 5 lanes of each GPU), a NIC beside each."""
+    nodes = sockets * numa_a_package
+    gpus, cores, memory = 8 // nodes, 112 // nodes, 2048 // nodes * GiB
     packages, nvlink = [], []
     switches = [f"0000:{0xA0 + n:02x}:00.0" for n in range(4)]
-    for p in range(2):
+    for p in range(sockets):
         numa = []
-        for n in range(2):
-            index, io = 2 * p + n, []
-            for g in (2 * index, 2 * index + 1):
+        for n in range(numa_a_package):
+            index, io = numa_a_package * p + n, []
+            for g in range(gpus * index, gpus * (index + 1)):
                 base = 0x10 + 0x10 * g
                 bus = f"0000:{base + 3:02x}:00.0"
                 uuid = f"GPU-{g:08x}-0000-4000-8000-000000000000"
@@ -444,13 +446,14 @@ def nvswitch_subnuma() -> Machine:
                 )
                 io.append(Bridge(f"0000:[{base:02x}-{base + 4:02x}]", [Bridge(f"0000:{base:02x}:01.0", [switch])]))
                 nvlink += [(bus, switch_bus, 25000 * lanes) for switch_bus, lanes in zip(switches, (5, 4, 4, 5))]
-            numa.append(Numa(index, f"{28 * index}-{28 * index + 27}", 512 * GiB, io))
+            numa.append(Numa(index, f"{cores * index}-{cores * (index + 1) - 1}", memory, io))
         packages.append(Package(p, numa))
     ports: list[Bridge | Pci] = [
         Bridge(f"0000:99:{n:02x}.0", [Pci(b, "0680 [10de:22a3]")]) for n, b in enumerate(switches)
     ]
-    packages[1].io.append(Bridge("0000:[99-a3]", ports))
-    distances = [[10, 12, 21, 21], [12, 10, 21, 21], [21, 21, 10, 12], [21, 21, 12, 10]]
+    packages[-1].io.append(Bridge("0000:[99-a3]", ports))
+    near = [[10, 12, 21, 21], [12, 10, 21, 21], [21, 21, 10, 12], [21, 21, 12, 10]]
+    distances = {1: [], 2: [[10, 21], [21, 10]], 4: near}[nodes]
     return Machine(
         "constructed", "Constructed NVSwitch node", "for tests", packages, distances=distances, nvlink=nvlink
     )
@@ -565,7 +568,9 @@ def files() -> dict[Path, str]:
     """Every file that this module writes."""
     types = (keeneland(), dl160(), summit(), sierra(), titan(), jaguarpf(), pop_a100())
     captures = {
-        "eight-gpus-nvswitch-subnuma": nvswitch_subnuma(),
+        "eight-gpus-nvswitch": nvswitch(2, 1),
+        "eight-gpus-nvswitch-one-numa": nvswitch(1, 1),
+        "eight-gpus-nvswitch-subnuma": nvswitch(2, 2),
         "four-numa-a-package": four_numa_a_package("constructed", "Constructed four-NUMA node", "for tests", 0),
         "grace-hopper": grace_hopper(),
         "nic-behind-gpu-switch": nic_behind_switch(),

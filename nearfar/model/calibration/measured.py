@@ -29,13 +29,20 @@ def measured_cells(document: Document, alone: bool = False) -> list[MeasuredCell
     ``alone``: without cells that a quick look measured beside others. These share nothing with each other, and have
     what they have alone but for half a per cent: near enough to find a fault by, not to make a capacity of.
     """
-    found = (_measured(cell, r) for cell, r in _chosen(document).items() if not (alone and r.beside))
+    found = (
+        _measured(cell, r) for cell, r in _chosen(document).items() if not (alone and _in_quick_company(document, r))
+    )
     return [one for one in found if one is not None]
 
 
 def beside_others(document: Document) -> list[Cell]:
     """The cells whose figures are of a quick look's windows with others."""
-    return [cell for cell, result in _chosen(document).items() if result.beside]
+    return [cell for cell, result in _chosen(document).items() if _in_quick_company(document, result)]
+
+
+def _in_quick_company(document: Document, result: Result) -> bool:
+    """In rounds of visits what loses in company is measured alone; a quick look has one short window."""
+    return bool(result.beside and document.raw["program"].get("quick"))
 
 
 def _chosen(document: Document) -> dict[Cell, Result]:

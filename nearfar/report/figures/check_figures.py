@@ -95,7 +95,7 @@ class Figure(JudgedMetric):
 
     @property
     def how(self) -> str:
-        """What a reader should know of how it was measured in a quick look; empty where there is nothing."""
+        """What a reader should know of how it was measured, in company or doubted; empty where there is nothing."""
         words = [f"beside {', '.join(map(cells.pretty, self.beside))}"] if self.beside else []
         return ", ".join([*words, *(["measured again alone"] if self.remeasured else [])])
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "cell/matrix.h"
@@ -68,6 +69,40 @@ TEST(Disjoint, WhatSharesSomethingStaysAlone) {
 TEST(Disjoint, EnginesAreNotMixedAndACellMayStandTwice) {
     EXPECT_EQ(sets_of(cells_of({"g0:g1", "g2:g3/sm", "g2:g3@g3", "g0:g1", "g2:g3", "g2:g3"})),
               (Sets{{"g0:g1", "g2:g3"}, {"g2:g3/sm"}, {"g2:g3@g3"}, {"g0:g1", "g2:g3"}}));
+}
+
+Sets company_of(const std::vector<Cell>& cells, bool own_links = true) {
+    const auto kind = [](const Cell& cell) { return cell.flows[0].driver ? "read" : "write"; };
+    Sets named;
+    for (const auto& set : company_sets(
+             cells, [&](const Flow&) { return own_links; }, kind)) {
+        named.emplace_back();
+        for (const std::size_t i : set) named.back().push_back(cells[i].text());
+    }
+    return named;
+}
+
+TEST(Company, EightGpusAreFourPairsAtATimeAndTheFirstOfEachKindAlone) {
+    const std::vector<Cell> cells = all_pairs(8);
+    std::map<std::size_t, int> sizes;
+    std::size_t count = 0;
+    for (const auto& set : company_of(cells)) {
+        ++sizes[set.size()];
+        count += set.size();
+    }
+    EXPECT_EQ(sizes, (std::map<std::size_t, int>{{1, 2}, {3, 2}, {4, 26}})) << "14 sets each of writes and of reads";
+    EXPECT_EQ(count, cells.size());
+    EXPECT_EQ(company_of(cells)[0], std::vector<std::string>{"g0:g1"});
+}
+
+TEST(Company, ACellThatStandsTwiceIsAlone) {
+    EXPECT_EQ(company_of(cells_of({"g0:g1", "g2:g3", "g4:g5", "g6:g7", "g2:g3"})),
+              (Sets{{"g0:g1"}, {"g4:g5", "g6:g7"}, {"g2:g3"}, {"g2:g3"}}));
+}
+
+TEST(Company, FourGpusAreNotWorthIt) {
+    for (const auto& set : company_of(all_pairs(4))) EXPECT_EQ(set.size(), 1U) << set[0];
+    for (const auto& set : company_of(all_pairs(8), false)) EXPECT_EQ(set.size(), 1U) << "without links of their own";
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ TEST(Suspects, ANoisyKindHasNoLargerToleranceThanThreePerCent) {
     EXPECT_EQ(suspects(alike({100, 90, 110, 96, 104})), (Positions{1, 3}));
 }
 
+TEST(Suspects, InCompanyMoreThanOnePerCentBelowTheBestOfTheirKind) {
+    EXPECT_EQ(below_best(alike({396, 392.2, 392, 200})), (Positions{2, 3}));
+    EXPECT_EQ(below_best({{"write", 396}, {"read", 390}, {"write", 391}}), (Positions{2})) << "of two, too";
+    EXPECT_EQ(below_best({}), Positions{});
+}
+
 TEST(Suspects, FewerThanThreeHaveNoMedian) {
     EXPECT_EQ(suspects(alike({396, 100})), Positions{});
     EXPECT_EQ(suspects({{"write", 396}, {"write", 395}, {"read", 100}, {"write", 200}}), (Positions{3}));

@@ -192,7 +192,9 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 double rate_between(int from, int to) {
     if (from == host) return settings().to_gpu;
-    return to == host ? settings().to_host : settings().peer;
+    if (to == host) return settings().to_host;
+    const auto slow = settings().slow.find({from, to});
+    return slow == settings().slow.end() ? settings().peer : slow->second;
 }
 
 std::shared_ptr<Stream> stream_of(cudaStream_t stream) {

@@ -53,6 +53,13 @@ Fault fault(const std::string& text) {
     return fault;
 }
 
+// "0:1:1e9"
+std::pair<std::pair<int, int>, double> slow_pair(const std::string& text) {
+    const std::vector<std::string> parts = split(text, ':');
+    if (parts.size() != 3) refuse("slow pair '" + text + "' is not GPU:GPU:RATE");
+    return {{static_cast<int>(number(parts[0])), static_cast<int>(number(parts[1]))}, number(parts[2])};
+}
+
 // Its pairs, from the variable itself or from the file that it names.
 std::string text_of(const std::string& value) {
     if (value.empty() || value.find('=') != std::string::npos) return value;
@@ -71,6 +78,7 @@ Settings parse(std::string text) {
         {"to_gpu", [&](const std::string& v) { made.to_gpu = number(v); }},
         {"to_host", [&](const std::string& v) { made.to_host = number(v); }},
         {"peer", [&](const std::string& v) { made.peer = number(v); }},
+        {"slow", [&](const std::string& v) { made.slow.insert(slow_pair(v)); }},
         {"load_seconds", [&](const std::string& v) { made.load_seconds = number(v); }},
         {"start_seconds", [&](const std::string& v) { made.start_seconds = number(v); }},
         {"clock_drift", [&](const std::string& v) { made.clock_drift = number(v); }},

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emulated_cuda {
@@ -32,9 +34,10 @@ struct Settings {
     double to_gpu = 1e9;                        // bytes a second
     double to_host = 1e9;
     double peer = 2e9;
-    double load_seconds = 1e-6;   // of a dependent load by a kernel
-    double start_seconds = 2e-6;  // of each copy and kernel
-    double clock_drift = 0;       // how much faster than CLOCK_MONOTONIC the GPUs' clocks go
+    std::map<std::pair<int, int>, double> slow;  // bytes a second from one GPU to another, in the place of `peer`
+    double load_seconds = 1e-6;                  // of a dependent load by a kernel
+    double start_seconds = 2e-6;                 // of each copy and kernel
+    double clock_drift = 0;                      // how much faster than CLOCK_MONOTONIC the GPUs' clocks go
     bool peer_access = true;
     bool process_is_lost = false;         // with one GPU the whole process is lost
     int count_error = 0;                  // of cudaGetDeviceCount

@@ -213,5 +213,184 @@ TEST(Rounds, AThousandCellsAreNoTrouble) {
     EXPECT_EQ(session.results.size(), 1000U);
 }
 
+// Cells in company: what they reach there and alone is given, others reach 395 and 396 GB/s.
+class RoundsInCompany : public testing::Test {
+protected:
+    Policy policy = without_pauses();
+    Session session;
+    std::map<std::string, double> in_company;
+    std::map<std::string, double> alone;
+    std::map<std::string, std::exception_ptr> trouble;
+    std::set<std::string> spoilt;  // neither result nor trouble in company
+    std::vector<std::string> calls;
+    std::function<void()> at_call = [] {};
+
+    void run(const std::vector<std::string>& texts, const std::vector<std::vector<std::size_t>>& sets) {
+        Bench bench;
+        bench.alone = [this](const Cell& cell, double, int) {
+            calls.push_back(cell.text());
+            at_call();
+            return seen(cell, rate_of(alone, cell, 396));
+        };
+        bench.together = [this](const std::vector<Cell>& cells, double, int) {
+            std::vector<SetOutcome> outcomes(cells.size());
+            std::string text;
+            for (std::size_t i = 0; i < cells.size(); ++i) {
+                text += (i > 0 ? "+" : "") + cells[i].text();
+                outcomes[i].trouble = trouble[cells[i].text()];
+                if (outcomes[i].trouble || spoilt.count(cells[i].text()) > 0) continue;
+                outcomes[i].result = seen(cells[i], rate_of(in_company, cells[i], 395))[0];
+                outcomes[i].result->beside = {"others"};
+            }
+            calls.push_back(text);
+            at_call();
+            return outcomes;
+        };
+        bench.doubted = [](const std::vector<CellResult>& known) {
+            std::vector<std::size_t> found;
+            for (std::size_t i = 0; i < known.size(); ++i)
+                if (known[i].total.median < 390) found.push_back(i);
+            return found;
+        };
+        measure_in_rounds(cells_of(texts), sets, policy, 0, session, silent, bench);
+    }
+
+    const CellResult& of(const std::string& cell) const {
+        for (const CellResult& result : session.results)
+            if (result.cell.text() == cell) return result;
+        throw std::out_of_range(cell);
+    }
+
+    static double rate_of(const std::map<std::string, double>& rates, const Cell& cell, double otherwise) {
+        const auto known = rates.find(cell.text());
+        return known == rates.end() ? otherwise : known->second;
+    }
+};
+
+const std::vector<std::string> three_pairs{"g0:g1", "g2:g3", "g4:g5"};
+
+TEST_F(RoundsInCompany, EachCellOfASetHasTheVisitsAndAResultOfItsOwn) {
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_EQ(calls, std::vector<std::string>(2, "g0:g1+g2:g3+g4:g5"));
+    ASSERT_EQ(session.results.size(), 3U);
+    for (const CellResult& result : session.results) {
+        EXPECT_EQ(result.visits.size(), 2U);
+        EXPECT_TRUE(result.converged);
+        EXPECT_FALSE(result.beside.empty());
+        EXPECT_FALSE(result.remeasured);
+    }
+    EXPECT_TRUE(session.so_far.empty());
+}
+
+TEST_F(RoundsInCompany, ASetIsVisitedUntilAllOfItsCellsAreSettled) {
+    int visits = 0;
+    at_call = [&] { in_company["g2:g3"] = 395 + 3.0 * std::min(++visits, 2); };
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_EQ(of("g2:g3").visits.size(), of("g0:g1").visits.size());
+    EXPECT_EQ(of("g2:g3").visits.size(), 5U) << "395, 398, 401, 401, 401";
+    EXPECT_TRUE(of("g0:g1").converged && of("g2:g3").converged);
+}
+
+TEST_F(RoundsInCompany, SoManyVisitsAsAreAskedFor) {
+    policy.visits = 4;
+    in_company["g0:g1"] = 300;
+    run(three_pairs, {{0, 1, 2}});
+    for (const CellResult& result : session.results) EXPECT_EQ(result.visits.size(), 4U) << result.cell.text();
+    EXPECT_EQ(calls.size(), 8U) << "four together, four alone";
+}
+
+TEST_F(RoundsInCompany, WhatIsDoubtedIsVisitedAloneAndThatCounts) {
+    in_company = {{"g2:g3", 300}, {"g4:g5", 301}};
+    alone = {{"g4:g5", 302}};
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_EQ(of("g0:g1").total.median, 395);
+    EXPECT_EQ(of("g2:g3").total.median, 396);
+    EXPECT_EQ(of("g4:g5").total.median, 302) << "it is slow";
+    for (const char* cell : {"g2:g3", "g4:g5"}) {
+        EXPECT_TRUE(of(cell).beside.empty());
+        EXPECT_TRUE(of(cell).remeasured);
+        EXPECT_EQ(of(cell).visits.size(), 2U) << "those in company are left out";
+    }
+}
+
+TEST_F(RoundsInCompany, NoAnswerIsGivenBeforeAllAreCompared) {
+    std::size_t results = 0;
+    at_call = [&] { results = std::max(results, session.results.size()); };
+    in_company["g1:g2"] = 396;
+    run({"g0:g1", "g2:g3", "g4:g5", "g1:g2", "g3:g4", "g5:g0"}, {{0, 1, 2}, {3, 4, 5}});
+    EXPECT_EQ(results, 0U);
+    EXPECT_EQ(session.results.size(), 6U);
+}
+
+TEST_F(RoundsInCompany, OneThatFailsFailsAloneAndThoseThatItSpoiledAreMeasuredAlone) {
+    trouble["g0:g1"] = std::make_exception_ptr(Failure("lost", "gone"));
+    spoilt = {"g2:g3", "g4:g5"};
+    run(three_pairs, {{0, 1, 2}});
+    ASSERT_EQ(session.failed.size(), 1U);
+    EXPECT_EQ(session.failed[0].cell, "g0:g1");
+    EXPECT_EQ(of("g2:g3").total.median, 396);
+    EXPECT_EQ(of("g4:g5").total.median, 396);
+    EXPECT_FALSE(of("g4:g5").remeasured) << "nobody doubted it";
+    EXPECT_EQ(calls.size(), 5U);
+}
+
+TEST_F(RoundsInCompany, WhoLosesAllOthersBeginsAnewAlone) {
+    at_call = [&] {
+        trouble["g0:g1"] = std::make_exception_ptr(Failure("lost", "gone"));
+        trouble["g2:g3"] = std::make_exception_ptr(Prevented("busy", "taken"));
+    };
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_EQ(session.failed.size(), 1U);
+    EXPECT_EQ(of("g2:g3").visits.size(), 1U) << "what it had";
+    EXPECT_FALSE(of("g2:g3").converged);
+    EXPECT_EQ(of("g4:g5").total.median, 396);
+    EXPECT_EQ(of("g4:g5").visits.size(), 2U);
+    EXPECT_TRUE(of("g4:g5").beside.empty());
+}
+
+TEST_F(RoundsInCompany, WithoutAVisitAloneADoubtedFigureIsCutShort) {
+    in_company["g2:g3"] = 300;
+    policy.budget = 0.1;
+    at_call = [&] {
+        if (calls.size() == 2)
+            for (const double end = now() + 0.1; now() < end;) continue;
+    };
+    const double begin = now();
+    policy.budget += begin;  // which counts from 0 on
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_EQ(of("g2:g3").visits.size(), 2U);
+    EXPECT_FALSE(of("g2:g3").converged);
+    ASSERT_TRUE(of("g2:g3").cut_short);
+    EXPECT_EQ(of("g2:g3").cut_short->code, "budget");
+    EXPECT_TRUE(of("g0:g1").converged);
+}
+
+TEST_F(RoundsInCompany, ASpentProcessLeavesThemWithoutAnAnswer) {
+    const auto spent = std::make_exception_ptr(ProcessSpent("CUDA is gone"));
+    trouble = {{"g0:g1", spent}, {"g2:g3", spent}, {"g4:g5", spent}};
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_EQ(session.spent, "CUDA is gone");
+    EXPECT_TRUE(session.results.empty() && session.failed.empty() && session.skipped.empty() && session.so_far.empty());
+}
+
+TEST_F(RoundsInCompany, AnUnusableBudgetIsSaidOfEach) {
+    policy.budget = 1e-9;
+    run(three_pairs, {{0, 1, 2}});
+    EXPECT_TRUE(calls.empty());
+    ASSERT_EQ(session.skipped.size(), 3U);
+    EXPECT_EQ(session.skipped[0].code, "budget");
+}
+
+TEST(Rounds, WhatIsNotVisitedIsNotAnnounced) {
+    Session session;
+    Policy policy;
+    policy.budget = 1e-9;
+    int steps = 0;
+    measure_in_rounds(
+        cells_of({"n0:g0"}), policy, 0, session, [&](const Step&) { ++steps; },
+        [](const Cell& cell, double, int) { return seen(cell, 55); });
+    EXPECT_EQ(steps, 0);
+}
+
 }  // namespace
 }  // namespace nearfar

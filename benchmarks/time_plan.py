@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""How long ./validate takes on a node, planned from the number of its cells.
+
+Each check asks for cells; a cell is visited so many times, and a visit takes so long. Set-up grows with the GPUs. The figures were
+read off documents of real runs (two H200s on a quiet host; set-up of one, two and four); what no machine at hand could
+show is marked as a guess.
+
+    benchmarks/time_plan.py                        eight GPUs of tests/data, with one, two and four NUMA nodes
+    benchmarks/time_plan.py --xml FILE             the node of an hwloc file
+    benchmarks/time_plan.py --alone                everything of each GPU, each pair alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from nearfar import question
+from nearfar.cells import Cell, Flow, many_gpus
+from nearfar.topology import Node, parse_hwloc_xml, peer_class
+
+DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "topologies"
+
+#: Seconds of one visit, without the baselines of its flows: of two H200s, medians.
+LONE, HOST_WINDOW, PEER_WINDOW, MANY_WINDOW = 0.082, 0.155, 0.101, 0.125
+STAGED, STREAM, SHARED = 0.106, 0.19, 0.20
+#: All sizes of a cell; all three latencies of a cell.
+SIZES, LATENCIES = {"host": 21 * 0.027, "peer": 21 * 0.013}, {"host": 0.083, "peer": 0.060}
+#: The baseline of one flow of a window, once for each process.
+SOLO = 0.100
+#: A window of four pairs: a guess from windows of two pairs of a quick look on four H200s (0.075 s with half as long samples).
+COMPANY = 0.14
+#: Visits to a cell on a quiet host.
+VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3, "sizes": 2, "latency": 5}
+#: Set-up and end of a process: itself, for each GPU of the node, for each GPU of its cells, and for the tasks on each.
+PROCESS, EACH_GPU, CONTEXT, TASKS = 0.25, 0.15, 0.09, 0.45
+#: Seconds of ReFrame and the pack for all checks; of nearfar-saxpy's ranks beside each GPU's set-up.
+PACK, SAXPY = 5.0, 1.5
+
+
+@dataclass
+class Part:
+    """A check's cells of one kind: how many, visits, and seconds in all."""
+
+    check: str
+    kind: str
+    cells: int
+    visits: int
+    seconds: float
+
+
+def kind_of(cell: Cell) -> str:
+    """What a cell's time depends on."""
+    flow = cell.flows[0]
+    if flow.kind == "stream":
+        return "stream"
+    if any(f.tasks > 1 for f in cell.flows):
+        return "shared"
+    if any(f.staged for f in cell.flows):
+        return "staged"
+    if flow.kind == "peer":
+        return "peer" if cell.lone else "peers"
+    return "host" if cell.lone else "both" if len(cell.flows) == 2 and len(set(flow.gpus)) == 1 else "many"
+
+
+def company(cells: list[Cell], node: Node) -> list[list[Cell]]:
+    """The sets that nearfar-copy measures together: disjoint pairs with NVLink, three or more; the first of each kind alone."""
+    sets: list[list[Cell]] = []
+    for cell in cells:
+        fits = (s for s in sets if all(_together(cell.flows[0], other.flows[0], node) for other in s))
+        joined = next(fits, None)
+        sets.append([cell]) if joined is None else joined.append(cell)
+    kinds: set[tuple[str, bool]] = set()
+    parts: list[list[Cell]] = []
+    for found in sets:
+        together = []
+        for cell in found:
+            flow = cell.flows[0]
+            kind = peer_class(node, *flow.gpus), flow.driver is None
+            if len(found) < 3 or kind not in kinds:
+                parts.append([cell])
+                kinds.add(kind)
+            else:
+                together.append(cell)
+        parts += [together] if together else []
+    return parts
+
+
+def _together(one: Flow, other: Flow, node: Node) -> bool:
+    joined = all(peer_class(node, *flow.gpus).startswith("NV") for flow in (one, other))
+    return joined and not set(one.gpus) & set(other.gpus) and (one.driver is None) == (other.driver is None)
+
+
+def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) -> Iterator[Part]:
+    """The parts of a check of nearfar-copy or nearfar-stream."""
+    check, once = asked.name, "--visits" in asked.options
+    kinds: dict[str, list[Cell]] = {}
+    for cell in cells:
+        kinds.setdefault(kind_of(cell), []).append(cell)
+    known: set[Flow] = set()
+    for kind, found in kinds.items():
+        if kind == "peer":
+            sets = [[cell] for cell in found] if alone else company(found, node)
+            visits = VISITS["peer"]
+            yield Part(
+                check,
+                "pairs, one way",
+                len(found),
+                visits,
+                visits * sum(LONE if len(s) == 1 else COMPANY for s in sets),
+            )
+            known |= {cell.flows[0] for s in sets if len(s) > 1 for cell in s}
+            continue
+        each = {"host": LONE, "both": HOST_WINDOW, "peers": PEER_WINDOW, "staged": STAGED, "stream": STREAM,
+                "shared": SHARED, "many": MANY_WINDOW}[kind]  # fmt: skip
+        visits = 1 if once else VISITS["peer" if kind == "peers" else "host" if kind == "both" else kind]
+        yield Part(check, kind, len(found), visits, visits * len(found) * each)
+        baselines = {flow for cell in found if len(cell.flows) > 1 and kind != "stream" for flow in cell.flows}
+        if baselines - known and kind != "shared":
+            yield Part(check, f"{kind}: baselines", len(baselines - known), 1, SOLO * len(baselines - known))
+
+
+def plan(node: Node, alone: bool) -> Iterator[Part]:
+    """Every check that ./validate asks of a node whose partition has everything."""
+    gpus = len(node.gpus)
+    for asked in sorted(question.asked_at(question.ACCEPT), key=lambda each: each.order):
+        if asked.program == "nearfar-saxpy":
+            yield Part(asked.name, "ranks", gpus, 1, SAXPY + (EACH_GPU + CONTEXT) * gpus)
+            continue
+        cells = [cell for cell in asked.cells(node)[0] if isinstance(cell, Cell)]
+        if not cells:
+            continue
+        flows = [flow for cell in cells for flow in cell.flows]
+        used, shared = ({gpu for flow in flows if flow.tasks >= tasks for gpu in flow.gpus} for tasks in (1, 2))
+        on_gpus = EACH_GPU * gpus + CONTEXT * len(used) + TASKS * len(shared) if used else 0
+        yield Part(asked.name, "set-up", len(used), 1, PROCESS + on_gpus)
+        if asked.name in ("size_sweep_check", "latency_check"):
+            which = "sizes" if asked.name == "size_sweep_check" else "latency"
+            each = SIZES if which == "sizes" else LATENCIES
+            for kind in ("host", "peer"):
+                count = sum(kind_of(cell) == kind for cell in cells)
+                yield Part(asked.name, f"{kind}s", count, VISITS[which], VISITS[which] * count * each[kind])
+        else:
+            yield from rates(asked, cells, node, alone)
+
+
+def show(name: str, node: Node, alone: bool) -> None:
+    """A line for each part, each check, and all."""
+    parts = list(plan(node, alone))
+    print(f"{name}: {len(node.gpus)} GPUs, {len(node.host_numa_nodes)} NUMA nodes")
+    for check in dict.fromkeys(part.check for part in parts):
+        own = [part for part in parts if part.check == check]
+        print(f"  {check:20} {sum(part.seconds for part in own):6.1f} s")
+        for part in own:
+            print(f"      {part.kind:24} {part.cells:4} x {part.visits}  {part.seconds:6.1f} s")
+    print(f"  {'ReFrame and the pack':20} {PACK:6.1f} s")
+    print(f"  {'./validate':20} {sum(part.seconds for part in parts) + PACK:6.1f} s")
+
+
+def main() -> int:
+    """Show the plan of each node."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--xml", type=Path, action="append", help="hwloc XML of a node (repeatable)")
+    parser.add_argument("--alone", action="store_true", help="everything of each GPU, each pair alone")
+    options = parser.parse_args()
+    if options.alone:
+        many_gpus.FEW_GPUS = sys.maxsize
+    for path in options.xml or sorted(DATA.glob("constructed-eight-gpus-*.xml")):
+        show(path.stem, parse_hwloc_xml(path.read_text()), options.alone)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
