@@ -3,7 +3,7 @@
 polars is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
 ``NearfarError``.
 
-Needs: base, verdict, verdict.references.
+Needs: base, measurement, verdict, verdict.references.
 """
 
 from . import fleet_shift, series, text
