@@ -7,7 +7,7 @@ is watched. Noise: ``white`` (independent nights), ``ar 0.3`` and ``ar 0.6`` (th
 twenty all figures of the node 1 % lower for its seven nights: a shared host). A node has 72 figures; but for bad weeks their noise is
 independent, which is the worst case for false alarms of the node.
 
-    benchmarks/past_study.py                     the tables of docs/method/own-past.md (about ten minutes on two cores)
+    benchmarks/past_study.py                     the tables of docs/method/own-past.md (about a quarter of an hour on two quiet cores)
     benchmarks/past_study.py --nodes 50          sooner, and coarser
 """
 
