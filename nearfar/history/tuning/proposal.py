@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +17,10 @@ from nearfar.verdict.references import (
     fastest_links,
     figure,
     place_key,
-    prediction_bound,
 )
 
 from . import limits, reference_text
-from .budget import Budget, budget, figures_of_a_node
+from .budget import DEGRADED, FAIL, NODE_NIGHTS, Budget, budget, chances, figures_of_a_node
 from .limits import Refusal, TunedLimit
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
@@ -32,13 +31,10 @@ _ABOVE = 1.005
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What a user chose, and which checks the site lets drain a node for speed."""
+    """What a user chose, and the command that was typed."""
 
-    coverage: float
-    confidence: float
     allow_looser: bool
     command: Sequence[str]
-    may_drain: Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -74,9 +70,9 @@ def propose(
     kept: dict[RowPlace, str] = {}
     rows = dict(today.rows)
     figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
-    chance = prediction_bound.chance(figures)
+    allowed = chances(figures)
     for place, pool in places.items():
-        found = _impossible(pool) or limits.limit(pool, how.coverage, how.confidence, chance)
+        found = _impossible(pool) or limits.limit(pool, allowed)
         if isinstance(found, Refusal):
             refused[place] = found.why
             continue
@@ -92,7 +88,7 @@ def propose(
         text = reference_text.text(today.head, _about(chosen, rows.values(), how, figures), rows.values())
         for node_type in node_types:
             reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
-    spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage, chance, how.may_drain)
+    spent = budget({places[place]: found for place, found in tuned.items()}, figures)
     return Proposal(today, text, tuned, refused, kept, spent)
 
 
@@ -170,9 +166,7 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
         "n": min(each["n"] for each in own),
         **({"provisional": True} if any(each.get("provisional") for each in own) else {}),
         "stamp": dict(chosen.stamp),
-        "coverage": how.coverage,
-        "confidence": how.confidence,
-        "budget": {"node_nights": prediction_bound.NODE_NIGHTS, "figures": figures},
+        "budget": {"node_nights": NODE_NIGHTS, "fail": FAIL, "degraded": DEGRADED, "figures": figures},
         "runs": [*runs, f"and {left} earlier"] if left else runs,
         "command": shlex.join(how.command),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from nearfar.base import statistics
@@ -16,23 +17,28 @@ from nearfar.verdict import row_fault
 STAMP = ("driver", "cuda", "mps")
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
-#: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
+#: A figure within this part of the middle is as expected, by the kind of row. One NVLink lane of 18 is 5.6 %.
 SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10}
 _OF_A_RATIO = "_over_near"
 
 
 @dataclass(frozen=True)
 class NodeFigure:
-    """One metric of one node, over its runs in order."""
+    """One metric of one node, over its runs in order. ``errors`` are the standard deviations that the values' own intervals tell,
+    in the pool's unit; empty where none has one."""
 
     node: str
     metric: str
     values: tuple[float, ...]
+    errors: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def median(self) -> float:
-        """Over the runs."""
-        return statistics.median(self.values)
+        """Over the runs, each with the weight of its own error; those within the usual one of all alike."""
+        if not self.errors or max(self.errors) <= 2 * min(self.errors):
+            return statistics.median(self.values)
+        usual = statistics.median(self.errors)
+        return statistics.weighted_median(self.values, [1 / max(usual, error) ** 2 for error in self.errors])
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Needs: base, topology, cells, measurement, model, model.prediction, question.
 """
 
-from . import model_ranges, prediction_bound
+from . import model_ranges
 from .model_ranges import ModelRanges
 from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
@@ -26,7 +26,6 @@ __all__ = [
     "model_of",
     "model_ranges",
     "place_key",
-    "prediction_bound",
     "question_of",
     "resolve",
     "row_keys",
