@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     known = _known_runs(store, question)
     runs = None if args.runs is None else _runs(args.runs, known)
     how = TuneOptions(args.allow_looser, _command(args))
+    now = datetime.now(timezone.utc)
     found: list[tuple[Proposal, ChosenSamples]] = []
     with contextlib.ExitStack() as held:
         for name, partitions in sorted(files.items()):
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             types = {partition.name: partition.node_type or "" for partition in partitions}
             if args.apply:
                 held.enter_context(_alone(into))
-            chosen = samples.choose(store, question, runs, types, args.allow_looser)
+            chosen = samples.choose(store, question, runs, types, now)
             if chosen is None or not chosen.pools:
                 _nothing(name, chosen, partitions, store.directory, len(files))
                 continue
@@ -263,7 +264,9 @@ def _nothing(
             f": the runs chosen have none of its partitions ({names}); choose others, or run nearfar validate there"
         )
     else:
-        words += f"; left out: {shown.left_out(chosen.left_out)}; choose other runs, or measure again"
+        runs = shown.counted(len(chosen.runs), "run")
+        words += f": {runs}, none usable, because all was left out: {shown.left_out(chosen.left_out)}; "
+        words += "choose other runs, or measure again"
     if files == 1:
         raise CouldNotJudge(words)
     _say(words)

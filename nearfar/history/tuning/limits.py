@@ -24,7 +24,7 @@ MOST_UNRELIABLE = 0.2
 #: More bad hosts are no exception, but another population.
 MOST_BAD = 0.3
 #: At first figures beyond so many robust deviations are set aside; whether they stay so is decided by the limit of the others.
-_FAR = 6.0
+_FAR = 4.5
 #: That decision changes the limit, which decides again, at most so often.
 _ROUNDS = 8
 
@@ -100,7 +100,7 @@ def _healthy(pool: Pool, bad: frozenset[str], chances: Chances) -> list[NodeFigu
     kept = [each for each in every if away[id(each)] <= max(slack, _FAR * joined)]
     for _ in range(_ROUNDS):
         middle, found = _spread(pool, kept)
-        most = max(slack, _factor(found, kept, chances.fail) * found.deviation)
+        most = max(slack, _factor(found, kept, chances.degraded) * found.deviation)
         again = [each for each in every if abs(each.median / middle - 1) <= most]
         if again == kept:
             break
@@ -122,7 +122,7 @@ def _spread(pool: Pool, figures: Sequence[NodeFigure]) -> tuple[float, spread.Sp
         return sign * (value / middle - 1)
 
     return middle, spread.estimate(
-        [spread.Figure(each.node, worse(each.median), [worse(value) for value in each.values], own(each, middle)) for each in figures],
+        [spread.HostFigure(each.node, worse(each.median), [worse(value) for value in each.values], own(each, middle)) for each in figures],
         pool.kind,
     )  # fmt: skip
 

@@ -16,6 +16,8 @@ ASSUMED = {"lone": 0.005, "windowed": 0.015, "stream": 0.01, "latency": 0.03}
 ASSUMED_WEIGHT = 3
 #: Skewness to the worse side before any figure is measured, and how many independent figures it weighs as much as.
 ASSUMED_SKEWNESS, SKEWNESS_WEIGHT = 1.0, 10
+#: How many times its standard error a clear skewness is raised.
+CAUTION = 1.5
 #: No distribution of healthy figures is believed to have a longer tail than an exponential.
 MOST_SKEWNESS = 2.0
 #: What a figure's own interval says of its noise weighs as much as so many further runs.
@@ -27,7 +29,7 @@ _RESOLUTION = 0.0003
 
 
 @dataclass(frozen=True)
-class Figure:
+class HostFigure:
     """One figure of one host: how far each of its runs lies on the worse side of the pool's middle (``runs``) and their middle
     (``middle``), and the standard deviation that its own intervals tell (``own``; None: unknown). All are parts of the pool's middle."""
 
@@ -40,7 +42,8 @@ class Figure:
 @dataclass(frozen=True)
 class Spread:
     """``deviation`` is the standard deviation of the next figure, an estimate of ``freedom`` degrees of freedom; ``skewness`` that of
-    its tail on the worse side, ``least_skewness`` what of it was measured. ``run`` is the part of it that comes and goes from run to run."""
+    its tail on the worse side, ``least_skewness`` what of it was measured. ``run`` is the part of the deviation that comes and goes
+    from run to run."""
 
     deviation: float
     freedom: float
@@ -49,7 +52,7 @@ class Spread:
     run: float
 
 
-def estimate(figures: Sequence[Figure], kind: str) -> Spread:
+def estimate(figures: Sequence[HostFigure], kind: str) -> Spread:
     """The spread of healthy ``figures`` (one at least).
 
     With A, B and C the variances between the means of hosts, between the figures of a host, and between the runs of a figure,
@@ -70,10 +73,12 @@ def estimate(figures: Sequence[Figure], kind: str) -> Spread:
     variance = sum(part for part, _ in parts)
     freedom = variance**2 / sum(part**2 / free for part, free in parts if free)
     skewness, least = _skewness([run for figure in figures for run in figure.runs], max(0.0, freedom - ASSUMED_WEIGHT))
+    # Of a distribution with a tail so many values tell less of its deviation: its kurtosis is 3 + 1.5 · skewness².
+    freedom /= 1 + 0.75 * least**2
     return Spread(math.sqrt(variance), freedom, skewness, least, math.sqrt(own_runs))
 
 
-def _of_runs(figures: Sequence[Figure]) -> tuple[float, float]:
+def _of_runs(figures: Sequence[HostFigure]) -> tuple[float, float]:
     """The variance from run to run of a figure, and its degrees of freedom; wild runs left out."""
     residuals = [run - figure.middle for figure in figures if len(figure.runs) > 1 for run in figure.runs]
     freedom = len(residuals) - sum(len(figure.runs) > 1 for figure in figures)
@@ -97,12 +102,17 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _skewness(values: Sequence[float], independent: float) -> tuple[float, float]:
-    """The skewness of ``values``, of which so many are ``independent`` of each other: held to the assumed one, and to none."""
+    """The skewness of ``values``, of which so many are ``independent`` of each other: held to the assumed one, and to none.
+
+    What is clearly more than none is taken for more by its own uncertainty: samples of a distribution with a tail seldom show it.
+    """
     n, middle = len(values), fmean(values)
     second, third = (sum((value - middle) ** power for value in values) / n for power in (2, 3))
     found = third / second**1.5 if second > _RESOLUTION**2 else 0.0
     if independent > 3:
         found *= math.sqrt(independent * (independent - 1)) / (independent - 2)
+        unsure = math.sqrt(6 / independent)
+        found += CAUTION * unsure * min(1.0, max(0.0, found / unsure - 1))
 
     def held(assumed: float) -> float:
         joined = (independent * found + SKEWNESS_WEIGHT * assumed) / (independent + SKEWNESS_WEIGHT)

@@ -25,9 +25,17 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
     """The diff on standard output, and through ``say`` all that is to be said about it."""
     path = made.today.into if made.diff else made.today.path
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
-    nodes = {node for pool in chosen.pools for node in pool.nodes}
-    say(f"{chosen.figures:,} figures of {counted(len(nodes), 'node')} and {counted(len(chosen.runs), 'run')}, "
+    hosts = {host for pool in chosen.pools for host in pool.nodes}
+    say(f"{chosen.figures:,} figures of {counted(len(hosts), 'host')} and {counted(len(chosen.runs), 'run')}, "
          f"{day_text(chosen.first)} to {day_text(chosen.last)}, {stamp}")  # fmt: skip
+    if chosen.names:
+        same = sorted(set(chosen.names.values()))
+        names = counted(len(hosts | set(chosen.names)), "host name")
+        say(
+            f"{names} are {counted(len(hosts), 'host')}: the same GPUs were measured under several names (of {_listed(same)})"
+        )
+    if chosen.ahead:
+        say(f"times in the future, which decide nothing: of {_listed(chosen.ahead)}; look at their clocks")
     say(f"left out: {left_out(chosen.left_out)}")
     for word, reasons in (("refused", made.refused), ("kept", made.kept)):
         for why, places in places_by_reason(reasons).items():
@@ -87,6 +95,10 @@ def _kinds(limits: Sequence[TunedLimit]) -> list[str]:
     return lines
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
 def _range(hosts: Collection[int]) -> str:
     least, most = min(hosts), max(hosts)
     return counted(most, "host") if least == most else f"{least} to {counted(most, 'host')}"
@@ -121,7 +133,8 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "path": str(made.today.into if made.diff else made.today.path),
         "stands_before": str(made.today.shadowed) if made.diff and made.today.shadowed is not None else None,
         "applied": applied and bool(made.diff), "diff": made.diff,
-        "figures": chosen.figures, "runs": list(chosen.runs), "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
+        "figures": chosen.figures, "ahead": list(chosen.ahead), "names": dict(chosen.names), "runs": list(chosen.runs),
+        "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
         "tuned": {place_key(place): vars(limit) for place, limit in made.tuned.items()},
         "refused": {place_key(place): why for place, why in made.refused.items()},
         "kept": {place_key(place): why for place, why in made.kept.items()},
