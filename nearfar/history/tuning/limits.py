@@ -27,6 +27,11 @@ MOST_BAD = 0.3
 _FAR = 4.5
 #: That decision changes the limit, which decides again, at most so often.
 _ROUNDS = 8
+#: What is known of such figures before any is measured counts for so many further degrees of freedom in a DEGRADED limit, which drains
+#: nobody: else rows from few hosts would have none.
+_TRUSTED = 6
+#: So many times the way to the limit by the budget something is broken, where that limit itself lies too far away to mean a fault.
+_CERTAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def _healthy(pool: Pool, bad: frozenset[str], chances: Chances) -> list[NodeFigu
     kept = [each for each in every if away[id(each)] <= max(slack, _FAR * joined)]
     for _ in range(_ROUNDS):
         middle, found = _spread(pool, kept)
-        most = max(slack, _factor(found, kept, chances.degraded) * found.deviation)
+        most = max(slack, _factor(found, kept, chances.degraded, _TRUSTED) * found.deviation)
         again = [each for each in every if abs(each.median / middle - 1) <= most]
         if again == kept:
             break
@@ -132,9 +137,9 @@ def own(figure: NodeFigure, middle: float) -> float | None:
     return statistics.median(figure.errors) / middle if figure.errors else None
 
 
-def _factor(found: spread.Spread, figures: Sequence[NodeFigure], p: float) -> float:
+def _factor(found: spread.Spread, figures: Sequence[NodeFigure], p: float, trusted: int = 0) -> float:
     n = len({each.node for each in figures})
-    return tail.factor(p, found.freedom, found.skewness) * math.sqrt(1 + 1 / n)
+    return tail.factor(p, found.freedom + trusted, found.skewness) * math.sqrt(1 + 1 / n)
 
 
 def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLimit:
@@ -144,14 +149,14 @@ def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLim
     k = _factor(found, healthy, chances.fail)
     worst = max(sign * (each.median / value - 1) for each in healthy) + found.run
     part = max(slack, k * found.deviation, worst)
-    inner = max(slack, _factor(found, healthy, chances.degraded) * found.deviation)
+    inner = max(slack, _factor(found, healthy, chances.degraded, _TRUSTED) * found.deviation)
     settled = max(slack, tail.settled(chances.fail, found.least_skewness) * found.deviation, worst)
     described = settled > USEFUL[pool.kind]
     broken = BROKEN[pool.less_is_better]
     # What is certainly broken is FAIL even where healthy figures lie far apart; a figure that may be healthy is not.
-    fail: float | None = part
-    if part >= broken or described:
-        fail = broken if settled < broken else None
+    fail: float | None = min(broken, max(part, _CERTAIN * settled) if described else part)
+    if settled >= broken:
+        fail = None
     outside = sorted({each.node for each in pool.figures if sign * (each.median / value - 1) > inner})
     return TunedLimit(
         value, None if fail is None else value * (1 + sign * fail), None if fail is None or inner >= fail else value * (1 + sign * inner),

@@ -27,6 +27,8 @@ from .samples import ChosenSamples, Pool
 
 #: A median above what its link can carry by more is no rounding.
 _ABOVE = 1.005
+#: A limit may be looser than today's by this part of the way from the value to it, of no less than this part of the value.
+_STEP, _LEAST_WAY = 0.25, 0.02
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,20 @@ def _of_today(place: RowPlace, today: CurrentFile, published: Sequence[Reference
 
 
 def _looser(new: ReferenceRow, before: ReferenceRow | None) -> str | None:
-    """That what a row expects is looser than today's, in words; None where it is not."""
+    """That what a row expects is looser than today's by more than one tune differs from the next, in words; None where it is not.
+
+    Were every small step refused, limits would only ever come nearer, and the tightest of many tunes would stay. Of a
+    provisional row of an older file the DEGRADED limit was assumed: its FAIL limit is compared.
+    """
     if before is None:
         return None
-    for now, then, sign in zip(new.as_expected, before.as_expected, (1, -1)):
-        if now is not None and then is not None and sign * now < sign * then * (1 - sign * 1e-9):
+    assumed = before.provenance.get("provisional") and "spread" not in before.provenance and before.degraded is not None
+    nows, thens = (new.limits, before.limits) if assumed else (new.as_expected, before.as_expected)
+    for now, then, sign in zip(nows, thens, (1, -1)):
+        if now is None or then is None:
+            continue
+        allowed = _STEP * max(_LEAST_WAY * before.value, abs(before.value - then))
+        if sign * now < sign * then - allowed:
             return f"{figure(now, new.unit)} would be looser than today's {figure(then, new.unit)}"
     return None
 
