@@ -17,8 +17,8 @@ from .samples import SLACK, NodeFigure, Pool
 #: A FAIL limit further from the value lets a fault pass that the kind of row is there for: a lost NVLink lane of 18 (5.6 %), one of
 #: eight memory channels (12.5 %).
 USEFUL = {"lone": 0.05, "windowed": 0.10, "stream": 0.11, "latency": 0.25}
-#: Beyond this part of the value something is certainly broken, however much healthy figures differ.
-BROKEN = {False: 0.5, True: 1.0}
+#: Beyond this part of the value something is certainly broken, however much healthy figures differ: half of a link among others.
+BROKEN = {False: 0.4, True: 0.8}
 #: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them.
 MOST_UNRELIABLE = 0.2
 #: More bad hosts are no exception, but another population.
@@ -45,7 +45,7 @@ class Chances:
 @dataclass(frozen=True)
 class TunedLimit:
     """``value`` is the middle of the hosts; beyond ``bound`` is FAIL, beyond ``degraded`` DEGRADED (None: the same), in the pool's
-    unit. ``bound`` is None where healthy figures differ so much that even half of the value is none.
+    unit. ``bound`` is None where healthy figures differ so much that even ``BROKEN`` is none.
 
     ``n`` counts hosts; ``spread`` is the standard deviation of the next figure as a part of ``value``, ``k`` how many of them
     beyond it the limit lies by the budget. ``provisional``: with more hosts it would come nearer. ``described``: no number of
