@@ -447,6 +447,19 @@ def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) ->
     assert row is not None and file.reference(row, {}).note.startswith("tuned 2026-11-01, n = 10")
 
 
+def test_a_file_edited_by_hand_is_kept_or_refused_in_one_line(world: World) -> None:
+    world.nights(days=1)
+    world.tune("--apply")
+    head, body = world.file.read_text().split("host_device_check:", 1)
+    edited = "host_device_check:" + body.replace("    sole.h2d", "    # ours\n    sole.h2d") + head
+    world.file.write_text(edited)
+    code, diff, said = world.tune()
+    assert (code, "1 comment line below its head are not kept" in said) == (0, True), said
+    world.file.write_text("host_device_check:" + body)
+    code, diff, said = world.tune()
+    assert (code, diff, len(said.splitlines())) == (2, "", 1) and "provenance" in said, said
+
+
 def test_published_files_and_templates_are_not_touched(world: World) -> None:
     world.nights(days=1)
     world.file.parent.mkdir()

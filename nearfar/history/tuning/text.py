@@ -45,6 +45,8 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(f"{place_key(place)}: {_bounds(limit)}")
     for words in _kinds(list(made.tuned.values())):
         say(words)
+    if made.diff and made.today.comments_lost:
+        say(f"{made.today.path}: {counted(made.today.comments_lost, 'comment line')} below its head are not kept")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
     for words in _budget(made):
