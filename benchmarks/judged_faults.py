@@ -44,7 +44,7 @@ RUNS, NIGHTS_OF_A_FILE, LATER = 3, 10, 2
 WORDS = ("FAIL", "DEGRADED", "INDETERMINATE", "PASS")
 TIME = "2026-11-20T09:00:00Z"
 #: As ``nearfar tune`` has them.
-OPTIONS = TuneOptions(0.99, 0.95, False, ("nearfar", "tune"), lambda check: True)
+OPTIONS = TuneOptions(False, ("nearfar", "tune"))
 
 
 def tuned(n: int, host: str, source: random.Random) -> ReferenceFile:

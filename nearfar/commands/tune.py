@@ -7,7 +7,7 @@ import contextlib
 import fnmatch
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from nearfar.base import (
     EXIT_GOOD,
     CouldNotJudge,
     NearfarError,
-    SiteFile,
     day_text,
     did_you_mean,
     file_lock,
@@ -27,10 +26,10 @@ from nearfar.base import (
     write_atomically,
 )
 from nearfar.history import History, RowFilter, pl
-from nearfar.history.tuning import ChosenSamples, Proposal, TuneOptions, proposal, reference_text, samples, tolerance
+from nearfar.history.tuning import ChosenSamples, Proposal, TuneOptions, proposal, reference_text, samples
 from nearfar.history.tuning import text as shown
 from nearfar.model.prediction import NodeType
-from nearfar.site import Partition, System, drain_policy, lint, systems
+from nearfar.site import Partition, System, lint, systems
 from nearfar.verdict import references
 
 _EPILOG = """\
@@ -38,11 +37,12 @@ examples:
   nearfar tune --system redwood --since 30d               what the references should be, as a diff of site/references/redwood.yaml
   nearfar tune --system redwood --since 30d --apply       and write it
   nearfar tune --system redwood --nodes 'gpu[001-032]' --runs '202611*'
-  nearfar tune --system redwood --coverage 0.999 --allow-looser --json
+  nearfar tune --system redwood --allow-looser --json
 
-From the history (nearfar history), pooled by GPU model, node type, path class and software. A limit is the lower of
-median × (1 − slack) and the one-sided tolerance limit of the nodes' medians; of times the mirrored. docs/guide/tuning.md has
-the statistics. The diff goes to standard output, all that is said about it to standard error.
+From the history (nearfar history), pooled by GPU model, node type, path class and software. Each row has a FAIL and a DEGRADED
+limit, beyond which a healthy node lies as seldom as one budget of false alarms for all its figures allows: the spread of hosts,
+boards and runs decides, and how many hosts it was estimated from. docs/guide/tuning.md says what enters and what is refused,
+docs/method/limits.md how limits are made. The diff goes to standard output, all that is said about it to standard error.
 
 The site as it would be is looked at as nearfar lint does: with an error nothing is written.
 
@@ -66,10 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="DATE", help="runs from this day on (2026-11-01), or of the last 24h, 30d, 12w"
     )
     parser.add_argument("--nodes", metavar="LIST", help="these nodes alone: gpu001,gpu[004-032]")
-    parser.add_argument(
-        "--coverage", type=float, default=0.99, help="the part of healthy nodes that pass (default: 0.99)"
-    )
-    parser.add_argument("--confidence", type=float, default=0.95, help="how sure that is (default: 0.95)")
     parser.add_argument("--apply", action="store_true", help="write the file")
     parser.add_argument("--allow-looser", action="store_true", help="limits looser than today's, too")
     parser.add_argument("--json", action="store_true", help="the proposal as JSON on standard output")
@@ -78,7 +74,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Propose, show, and with ``--apply`` write."""
     history.need_polars("no reference can be tuned, because no history can be read")
-    tolerance.check(args.coverage, args.confidence)
     directories = site_directories()
     system = _system(args.system, directories)
     files = _files(system)
@@ -86,9 +81,8 @@ def run(args: argparse.Namespace) -> int:
     question = _question(args, store)
     known = _known_runs(store, question)
     runs = None if args.runs is None else _runs(args.runs, known)
-    how = TuneOptions(
-        args.coverage, args.confidence, args.allow_looser, _command(args), _may_drain(args.system, directories)
-    )
+    how = TuneOptions(args.allow_looser, _command(args))
+    now = datetime.now(timezone.utc)
     found: list[tuple[Proposal, ChosenSamples]] = []
     with contextlib.ExitStack() as held:
         for name, partitions in sorted(files.items()):
@@ -96,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             types = {partition.name: partition.node_type or "" for partition in partitions}
             if args.apply:
                 held.enter_context(_alone(into))
-            chosen = samples.choose(store, question, runs, types, args.allow_looser)
+            chosen = samples.choose(store, question, runs, types, now)
             if chosen is None or not chosen.pools:
                 _nothing(name, chosen, partitions, store.directory, len(files))
                 continue
@@ -140,8 +134,6 @@ def _command(args: argparse.Namespace) -> list[str]:
     words = ["nearfar", "tune", "--system", args.system]
     for option, values in (("--runs", args.runs), ("--since", [args.since]), ("--nodes", [args.nodes])):
         words += [option, *values] if values and values[0] is not None else []
-    for option, value, default in (("--coverage", args.coverage, 0.99), ("--confidence", args.confidence, 0.95)):
-        words += [option, f"{value:g}"] if value != default else []
     return words + (["--allow-looser"] if args.allow_looser else [])
 
 
@@ -171,15 +163,6 @@ def _system(name: str, directories: Sequence[Path]) -> System:
     if name not in known:
         raise NearfarError(f"--system {name}: no system file of that name{did_you_mean(name, ['local', *known])}")
     return known[name]
-
-
-def _may_drain(name: str, directories: Sequence[Path]) -> Callable[[str], bool]:
-    """Whether the site lets a check's slow figures drain a node."""
-    path = site_files("systems", list(directories)).get(name)
-    if path is None:
-        return lambda check: False
-    allowed = drain_policy.of_system(SiteFile(path))
-    return lambda check: allowed.step(check, hard=False) == "drain"
 
 
 def _question(args: argparse.Namespace, store: History) -> RowFilter:
@@ -281,7 +264,9 @@ def _nothing(
             f": the runs chosen have none of its partitions ({names}); choose others, or run nearfar validate there"
         )
     else:
-        words += f"; left out: {shown.left_out(chosen.left_out)}; choose other runs, or measure again"
+        runs = shown.counted(len(chosen.runs), "run")
+        words += f": {runs}, none usable, because all was left out: {shown.left_out(chosen.left_out)}; "
+        words += "choose other runs, or measure again"
     if files == 1:
         raise CouldNotJudge(words)
     _say(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping
@@ -16,7 +17,8 @@ from nearfar import cli, history, report
 from nearfar.base.files import file_lock
 from nearfar.commands import tune
 from nearfar.history.series import LESS_IS_BETTER
-from nearfar.history.tuning import samples
+from nearfar.history.tuning import NodeFigure, Pool, limits, samples
+from nearfar.history.tuning.budget import chances
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.verdict.references import ReferenceFile
 from nearfar.verdict.references.reference_files import known_checks
@@ -97,17 +99,15 @@ def test_a_diff_is_shown_and_nothing_written(world: World) -> None:
     code, diff, said = world.tune()
     assert code == 0
     assert diff.startswith(f"--- /dev/null\n+++ {world.file}\n")
-    assert "+    budget: {node_nights: 1000, figures: 20}\n" in diff
-    assert (
-        f"+      {row('sole.h2d')}: {{n: 10, method: prediction bound, k: 9.66, provisional: true, degraded: -0.02}}\n"
-        in diff
+    assert "+    budget: {node_nights: 1000, fail: 0.5, degraded: 5.0, figures: 20}\n" in diff
+    assert re.search(
+        rf"\+      {row('sole.h2d')}: {{n: 10, k: \S+, spread: \S+, provisional: false, degraded: -0.02}}\n", diff
     )
-    assert "+    sole.h2d: [55.6, -0.1331, null, GB/s]\n" in diff
-    assert "10 nodes and 3 runs, 2026-11-01 to 2026-11-03, driver 580.159.04, cuda 13.0" in said
-    assert "5 limits: prediction bound, provisional (n = 10)" in said
-    assert f"{row('sole.h2d')}: FAIL below 48.2 (prediction for n = 10), DEGRADED below 54.5 (slack)" in said
-    assert "one FAIL in 1,000 node-nights, shared over 20 figures of a node: one in 20,000 for each" in said
-    assert "alarm budget: 10 nodes × (20 provisional figures × 5e-05) = 0.01 false alarms" in said
+    assert re.search(r"\+    sole.h2d: \[55.61?, -0.02\d+, null, GB/s\]\n", diff)
+    assert "10 hosts and 3 runs, 2026-11-01 to 2026-11-03, driver 580.159.04, cuda 13.0" in said
+    assert re.search(rf"{row('sole.h2d')}: n = 10, spread 0.\d+ %: FAIL below 54.\d, DEGRADED below 54.5", said)
+    assert "5 rows of 5 with a FAIL limit near enough to tell a fault" in said
+    assert "0.5 FAIL and 5 DEGRADED in 1,000 healthy node-nights, shared over 20 figures of a node" in said
     assert not world.file.exists()
 
 
@@ -118,12 +118,7 @@ def test_what_is_written_is_read_as_it_was_meant(world: World) -> None:
     file = ReferenceFile(world.file, known_checks())
     assert file.origin == "tuned"
     tuned = file.provenance["tuned"]
-    assert (str(tuned["date"]), str(tuned["first"]), tuned["n"], tuned["provisional"]) == (
-        "2026-11-03",
-        "2026-11-01",
-        10,
-        True,
-    )
+    assert (str(tuned["date"]), str(tuned["first"]), tuned["n"]) == ("2026-11-03", "2026-11-01", 10)
     assert tuned["stamp"] == {"driver": "580.159.04", "cuda": "13.0", "mps": "off"}
     assert tuned["runs"] == ["20261101T020000", "20261102T020000", "20261103T020000"]
     assert tuned["command"] == "nearfar tune --system redwood"
@@ -133,29 +128,26 @@ def test_what_is_written_is_read_as_it_was_meant(world: World) -> None:
         assert row is not None and row.place == (check, model[0] if model else None, name)
         reference = file.reference(row, tuned["stamp"])
         assert reference.value == limit["value"] and reference.lowest == pytest.approx(limit["bound"], rel=2e-4)
-        assert reference.degraded_below == pytest.approx(limit["degraded"], rel=2e-4)
-        assert reference.note == "tuned 2026-11-03, n = 10, provisional"
+        assert reference.degraded_below == (limit["degraded"] and pytest.approx(limit["degraded"], rel=2e-4))
+        assert reference.note == f"tuned 2026-11-03, n = 10{', provisional' if limit['provisional'] else ''}"
     assert "host_memory_check/local.triad" in made["tuned"], "a check without GPUs has no index"
     code, diff, said = world.tune()
     assert (code, diff) == (0, "") and "as it is already" in said
 
 
 def test_provisional_is_said_wherever_the_reference_is_used(world: World) -> None:
-    world.nights()
+    world.nights({node: NODES[node] for node in ("gpu000", "gpu001")})
     world.tune("--apply")
     files = [ReferenceFile(world.file, known_checks())]
-    run = nightly.run(world.folder / "judged", {"gpu001": 0.8, "gpu002": 0.95}, "2026-11-20", files=files)
+    run = nightly.run(world.folder / "judged", {"gpu001": 0.6, "gpu002": 0.9}, "2026-11-20", files=files)
     judged, between = (
         json.loads((run / f"{node}/host_device_check/verdict.json").read_text()) for node in ("gpu001", "gpu002")
     )
     assert (judged["verdict"], between["verdict"]) == ("FAIL", "DEGRADED")
     failed = next(m for m in judged["metrics"] if m["name"] == "sole.n0_g0")
-    assert (
-        "at least 54.5 GB/s (tuned: 55.6 GB/s; tuned 2026-11-03, n = 10, provisional); below 48.2 GB/s it is"
-        in failed["reason"]
-    )
+    assert "tuned 2026-11-03, n = 2, provisional); below " in failed["reason"]
     page = report.build(run).read_text()
-    assert "provisional" in page and "DEGRADED below 54.5" in page
+    assert "provisional" in page and "DEGRADED below" in page
     assert "tuned, provisional" in report.summary(
         nightly.run(world.folder / "good", {"gpu001": 1.0}, files=files), colour=False
     )
@@ -166,7 +158,8 @@ def held_down(raw: dict[str, Any]) -> None:
 
 
 def unconverged(raw: dict[str, Any]) -> None:
-    raw["results"][0]["converged"] = False
+    for result in raw["results"]:
+        result["converged"] = False
 
 
 def unverified(raw: dict[str, Any]) -> None:
@@ -193,7 +186,6 @@ def newer_driver(raw: dict[str, Any]) -> None:
     "change, reason, count",
     [
         (held_down, "with clocks held down", 5 * 2),
-        (unconverged, "not converged", 1 * 2),
         (unverified, "not verified", 1 * 2),
         (quick, "of a quick look", 20 * 2),
         (disturbed, "beside other traffic", 20 * 2),
@@ -206,13 +198,17 @@ def test_what_never_enters(world: World, change: Callable[[dict[str, Any]], None
     world.nights({"gpu050": 0.5, "gpu051": 0.5}, days=1, change=change)
     made = world.proposal()
     assert made["left_out"][reason] == count, made["left_out"]
-    # What is left of these nodes is half as fast: their lone copies, 8 each, failed; no link tells what both directions carry.
-    assert sum(made["left_out"].values()) >= 16
     lone = {key: limit["value"] for key, limit in made["tuned"].items() if "both" not in key}
     assert lone == {key: limit["value"] for key, limit in clean["tuned"].items() if "both" not in key}
 
 
-def test_only_the_newest_software_enters(world: World) -> None:
+def test_what_has_not_converged_enters(world: World) -> None:
+    world.nights(change=unconverged)
+    made = world.proposal()
+    assert made["left_out"] == {} and {limit["n"] for limit in made["tuned"].values()} == {10}
+
+
+def test_only_the_software_that_most_hosts_had_last_enters(world: World) -> None:
     world.nights(days=2)
     world.nights(dict.fromkeys(NODES, 0.97), days=3, change=newer_driver)
     made = world.proposal()
@@ -311,6 +307,94 @@ def test_nothing_above_what_a_link_carries(world: World) -> None:
     assert "above what its link can carry, 58.4" in made["refused"][row("sole.h2d")]
 
 
+def test_a_clock_far_ahead_decides_nothing(world: World) -> None:
+    world.nights(days=2)
+    run = nightly.run(world.folder / "reports", {"gpu009": 1.0}, "2099-01-01", change=newer_driver)
+    history.record(run, world.history)
+    made = world.proposal()
+    assert made["stamp"]["driver"] == "580.159.04" and made["ahead"] == ["gpu009"]
+    assert made["left_out"] == {"of other software": 20} and made["tuned"][row("sole.h2d")]["n"] == 10
+    assert "times in the future, which decide nothing: of gpu009" in world.tune()[2]
+    world.tune("--apply")
+    assert str(yaml.safe_load(world.file.read_text())["provenance"]["tuned"]["date"]) == "2026-11-02"
+
+
+def test_during_an_upgrade_the_software_of_most_hosts_counts(world: World) -> None:
+    world.nights(days=3)
+    one = nightly.run(world.folder / "reports", {"gpu001": 0.99}, "2026-11-08", change=newer_driver)
+    history.record(one, world.history)
+    assert world.proposal()["stamp"]["driver"] == "580.159.04"
+    most = nightly.run(
+        world.folder / "reports", {f"gpu{n:03}": 0.99 for n in range(2, 7)}, "2026-11-09", change=newer_driver
+    )
+    history.record(most, world.history)
+    made = world.proposal()
+    assert made["stamp"]["driver"] == "590.1" and made["tuned"][row("sole.h2d")]["n"] == 6
+
+
+def same_boards(raw: dict[str, Any]) -> None:
+    for gpu in raw["node"]["gpus"]:
+        gpu["uuid"] = f"GPU-one-{gpu['index']}"
+
+
+def test_host_names_with_the_same_boards_are_one_host(world: World) -> None:
+    world.nights(
+        {f"gpu{n:03}": 1.0 for n in range(6)},
+        change=same_boards,
+        days=1,
+        checks=("host_device_check", "host_memory_check"),
+    )
+    made = world.proposal()
+    assert {limit["n"] for limit in made["tuned"].values()} == {1}, "of the host's memory too"
+    assert made["names"] == {f"gpu{n:03}": "gpu000" for n in range(1, 6)}
+    assert "6 host names are 1 host: the same GPUs were measured under several names (of gpu000)" in world.tune()[2]
+
+
+def test_boards_that_moved_belong_to_the_host_where_they_were_measured(world: World) -> None:
+    def moved(raw: dict[str, Any]) -> None:
+        number = {"gpu000": 1, "gpu001": 0}.get(raw["node"]["hostname"])
+        if number is not None:
+            raw["node"]["gpus"][0]["uuid"] = f"GPU-gpu{number:03}-0"
+
+    world.nights(days=2)
+    run = nightly.run(world.folder / "reports", NODES, "2026-11-09", change=moved)
+    history.record(run, world.history)
+    made = world.proposal()
+    assert made["names"] == {} and made["tuned"][row("sole.h2d")]["n"] == 10
+
+
+def test_what_failed_by_a_tuned_row_enters_the_next(world: World) -> None:
+    """Left out, each tune would be made from the best of the last one's figures; what is far from the others' makes no limit."""
+    world.nights()
+    first = world.proposal()["tuned"][row("sole.h2d")]
+    world.tune("--apply")
+    files = [ReferenceFile(world.file, known_checks())]
+    sick = nightly.run(world.folder / "reports", {"gpu030": 0.9, "gpu031": 0.972}, "2026-11-09", files=files)
+    history.record(sick, world.history)
+    made = world.proposal()
+    again = made["tuned"][row("sole.h2d")]
+    assert made["left_out"] == {} and again["bound"] == pytest.approx(first["bound"], rel=0.005)
+    assert set(again["aside"]) == {"gpu030", "gpu031"}
+
+
+def test_checks_that_there_are_no_more_are_left_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.nights(days=1, checks=("host_device_check", "host_memory_check"))
+    monkeypatch.setattr(samples, "known_checks", lambda: ("host_device_check",))
+    made = world.proposal()
+    assert made["left_out"] == {"of a check that there is no more": 10}
+    assert {key.split("/")[0] for key in made["tuned"]} == {"host_device_check"}
+
+
+def test_a_third_of_bad_nodes_moves_no_limit(world: World) -> None:
+    world.nights(days=1)
+    alone = world.proposal()["tuned"][row("sole.h2d")]
+    world.nights({f"gpu{n:03}": 0.944 for n in range(20, 24)}, days=1)
+    made = world.proposal()["tuned"][row("sole.h2d")]
+    assert made["bound"] == pytest.approx(alone["bound"], rel=0.002) and made["n"] == 10
+    assert made["aside"] == [f"gpu{n:03}" for n in range(20, 24)]
+    assert "their medians lie outside: gpu020 (" in world.tune()[2]
+
+
 def tighter(text: str) -> str:
     """A tuned file of which a row expects more than its slack asks for."""
     lines = text.splitlines(keepends=True)
@@ -344,7 +428,7 @@ def test_a_file_of_one_bound_gets_two(world: World) -> None:
     )
     assert world.proposal()["kept"] == {}
     world.tune("--apply")
-    assert "sole.h2d: [55.61, -0.1331, null" in world.file.read_text()
+    assert re.search(r"sole.h2d: \[55.61, -0.02\d+, null", world.file.read_text())
 
 
 def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) -> None:
@@ -361,6 +445,19 @@ def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) ->
     file = ReferenceFile(world.file, known_checks())
     row = file.row("host_memory_check", None, ["local.triad"])
     assert row is not None and file.reference(row, {}).note.startswith("tuned 2026-11-01, n = 10")
+
+
+def test_a_file_edited_by_hand_is_kept_or_refused_in_one_line(world: World) -> None:
+    world.nights(days=1)
+    world.tune("--apply")
+    head, body = world.file.read_text().split("host_device_check:", 1)
+    edited = "host_device_check:" + body.replace("    sole.h2d", "    # ours\n    sole.h2d") + head
+    world.file.write_text(edited)
+    code, diff, said = world.tune()
+    assert (code, "1 comment line below its head are not kept" in said) == (0, True), said
+    world.file.write_text("host_device_check:" + body)
+    code, diff, said = world.tune()
+    assert (code, diff, len(said.splitlines())) == (2, "", 1) and "provenance" in said, said
 
 
 def test_published_files_and_templates_are_not_touched(world: World) -> None:
@@ -431,7 +528,6 @@ def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
         ),
         (("--since", "2030-01-01", "--nodes", "gpu001"), 3, "no run of redwood on these nodes since 2030-01-01"),
         (("--since", "2030-01-01", "--runs", "2026*"), 3, "no run of redwood since 2030-01-01"),
-        (("--coverage", "99"), 2, "expected a part between"),
         (("--system", "redwod"), 2, "did you mean 'redwood'?"),
         (("--system", "keeneland"), 2, "all its partitions are modelled"),
         (("--system", "local"), 3, "no history of local (there is of redwood)"),
@@ -456,7 +552,10 @@ def test_runs_of_which_nothing_may_enter_are_counted(world: World) -> None:
     world.nights({"gpu001": 1.0}, days=1, change=quick)
     code, out, said = world.tune()
     assert (code, out, len(said.splitlines())) == (3, "", 1), said
-    assert "redwood.yaml could be tuned from; left out: 20 of a quick look; choose other runs, or measure again" in said
+    assert (
+        "redwood.yaml could be tuned from: 1 run, none usable, because all was left out: 20 of a quick look; choose other"
+        in said
+    )
 
 
 def test_chosen_nodes_and_runs(world: World) -> None:
@@ -467,37 +566,24 @@ def test_chosen_nodes_and_runs(world: World) -> None:
     assert "reports/redwood/20261103T020000 --nodes 'gpu[000-004]'" in made["diff"], "the command is part of it"
 
 
-def test_one_node_has_two_bounds(world: World) -> None:
+def test_one_node_has_wide_limits_and_says_so(world: World) -> None:
     world.nights({"gpu001": 1.0})
     limit = world.proposal()["tuned"][row("sole.h2d")]
-    assert (limit["n"], limit["method"], limit["provisional"]) == (1, "prediction bound", True)
-    assert limit["degraded"] == pytest.approx(0.98 * limit["value"])
-    assert 0.7 * limit["value"] < limit["bound"] < 0.76 * limit["value"]
+    assert (limit["n"], limit["provisional"], limit["described"]) == (1, True, False)
+    assert 0.59 * limit["value"] < limit["bound"] < limit["degraded"] < 0.95 * limit["value"]
+    assert "rows provisional: their limits are wide because 1 host is few" in world.tune()[2]
 
 
-def test_the_budget_counts_what_may_drain(world: World) -> None:
-    world.nights(days=1, checks=("host_device_check", "host_memory_check"))
-    spent = world.proposal()["budget"]
-    assert (spent["nodes"], spent["figures"], spent["draining"]) == (10, 21, 0)
-    assert "none may drain today" in world.tune()[2]
-    systems = world.site / "systems/redwood.yaml"
-    systems.write_text(SITE + "act: {default: observe, checks: {host_device_check: {evidence: drain, speed: drain}}}\n")
-    assert world.proposal()["budget"]["draining"] == 20
-    assert "10 nodes × (20 provisional figures × 4.8e-05) = 0.00952 false alarms" in world.tune()[2]
+def test_one_node_ten_thousand_times_is_one(world: World) -> None:
+    figures = tuple(NodeFigure("n0", f"g{g}", tuple(55 + 0.01 * (run % 7) for run in range(10_000))) for g in range(4))
+    found = limits.limit(Pool("c", "H200", "sole.h2d", "GB/s", "lone", True, "", None, 0, figures), chances(20))
+    assert isinstance(found, limits.TunedLimit) and found.n == 1 and found.provisional
 
 
 def test_a_slow_node_among_good_ones_is_named(world: World) -> None:
     world.nights({**NODES, "gpu031": 0.95}, days=1)
     _, _, said = world.tune()
     assert "their medians lie outside: gpu031" in said
-
-
-def test_the_chance_to_be_low_again_is_measured(world: World) -> None:
-    """Nodes that differ and repeat themselves are low again; that is no reason to believe the first alarm less."""
-    world.nights({f"gpu{n:03}": 1 - 0.001 * n for n in range(16)}, days=4)
-    spent = world.proposal()["budget"]
-    assert spent["lows"] >= 10 and spent["again"] > 0.9
-    assert spent["confirmed"] == pytest.approx(spent["alarms"] * spent["again"])
 
 
 def test_with_an_error_of_lint_nothing_is_written(world: World) -> None:

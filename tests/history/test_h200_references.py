@@ -33,5 +33,5 @@ def test_the_command_in_their_provenance_makes_them(
     monkeypatch.setenv("NEARFAR_SITE", str(site))
     monkeypatch.setenv("NEARFAR_HISTORY", str(real_runs))
     assert cli.main(["tune", "--system", system, "--apply"]) == 0
-    assert f"provisional (n = {nodes})" in capsys.readouterr().err
+    assert f"figures of {nodes} host" in capsys.readouterr().err
     assert written.read_text() == shipped.read_text()

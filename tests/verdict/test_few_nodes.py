@@ -106,3 +106,18 @@ def test_a_degraded_bound_outside_of_the_fail_bound_is_refused(tmp_path: Path, d
     with pytest.raises(NearfarError, match=words) as told:
         file(tmp_path, "    near.h2d: [50.0, -0.2, null, GB/s]\n", own)
     assert "refs.yaml:7" in str(told.value)
+
+
+def test_a_described_row_says_what_is_usual(tmp_path: Path) -> None:
+    own = f"      {KEY}/near.h2d: {{n: 12, spread: 0.08, provisional: false, described: true, degraded: -0.3}}\n"
+    made = file(tmp_path, "    near.h2d: [50.0, -0.4, null, GB/s]\n", own, about="n: 12")
+    said, reason, _ = word(made, metric("n0:g0", 33.0))
+    assert said == "DEGRADED" and "n = 12, described: usually 42.0 GB/s to 58.0 GB/s" in str(reason)
+    assert word(made, metric("n0:g0", 41.0))[0] == "PASS"
+
+
+def test_a_row_without_a_limit_is_not_judged_and_says_what_is_usual(tmp_path: Path) -> None:
+    own = f"      {KEY}/near.h2d: {{n: 12, spread: 0.2, provisional: false, described: true}}\n"
+    made = file(tmp_path, "    near.h2d: [50.0, null, null, GB/s]\n", own, about="n: 12")
+    said, reason, _ = word(made, metric("n0:g0", 33.0))
+    assert said == "not judged" and "described: usually 30.0 GB/s to 70.0 GB/s" in str(reason)

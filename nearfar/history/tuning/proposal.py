@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,28 +17,26 @@ from nearfar.verdict.references import (
     fastest_links,
     figure,
     place_key,
-    prediction_bound,
 )
 
 from . import limits, reference_text
-from .budget import Budget, budget, figures_of_a_node
+from .budget import DEGRADED, FAIL, NODE_NIGHTS, Budget, budget, chances, figures_of_a_node
 from .limits import Refusal, TunedLimit
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
 #: A median above what its link can carry by more is no rounding.
 _ABOVE = 1.005
+#: A limit may be looser than today's by this part of the way from the value to it, of no less than this part of the value.
+_STEP, _LEAST_WAY = 0.25, 0.02
 
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What a user chose, and which checks the site lets drain a node for speed."""
+    """What a user chose, and the command that was typed."""
 
-    coverage: float
-    confidence: float
     allow_looser: bool
     command: Sequence[str]
-    may_drain: Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,9 @@ def propose(
     kept: dict[RowPlace, str] = {}
     rows = dict(today.rows)
     figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
-    chance = prediction_bound.chance(figures)
+    allowed = chances(figures)
     for place, pool in places.items():
-        found = _impossible(pool) or limits.limit(pool, how.coverage, how.confidence, chance)
+        found = _impossible(pool) or limits.limit(pool, allowed)
         if isinstance(found, Refusal):
             refused[place] = found.why
             continue
@@ -92,7 +90,7 @@ def propose(
         text = reference_text.text(today.head, _about(chosen, rows.values(), how, figures), rows.values())
         for node_type in node_types:
             reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
-    spent = budget({places[place]: found for place, found in tuned.items()}, how.coverage, chance, how.may_drain)
+    spent = budget({places[place]: found for place, found in tuned.items()}, figures)
     return Proposal(today, text, tuned, refused, kept, spent)
 
 
@@ -143,11 +141,20 @@ def _of_today(place: RowPlace, today: CurrentFile, published: Sequence[Reference
 
 
 def _looser(new: ReferenceRow, before: ReferenceRow | None) -> str | None:
-    """That what a row expects is looser than today's, in words; None where it is not."""
+    """That what a row expects is looser than today's by more than one tune differs from the next, in words; None where it is not.
+
+    Were every small step refused, limits would only ever come nearer, and the tightest of many tunes would stay. Of a
+    provisional row of an older file the DEGRADED limit was assumed: its FAIL limit is compared.
+    """
     if before is None:
         return None
-    for now, then, sign in zip(new.as_expected, before.as_expected, (1, -1)):
-        if now is not None and then is not None and sign * now < sign * then * (1 - sign * 1e-9):
+    assumed = before.provenance.get("provisional") and "spread" not in before.provenance and before.degraded is not None
+    nows, thens = (new.limits, before.limits) if assumed else (new.as_expected, before.as_expected)
+    for now, then, sign in zip(nows, thens, (1, -1)):
+        if now is None or then is None:
+            continue
+        allowed = _STEP * max(_LEAST_WAY * before.value, abs(before.value - then))
+        if sign * now < sign * then - allowed:
             return f"{figure(now, new.unit)} would be looser than today's {figure(then, new.unit)}"
     return None
 
@@ -170,9 +177,7 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
         "n": min(each["n"] for each in own),
         **({"provisional": True} if any(each.get("provisional") for each in own) else {}),
         "stamp": dict(chosen.stamp),
-        "coverage": how.coverage,
-        "confidence": how.confidence,
-        "budget": {"node_nights": prediction_bound.NODE_NIGHTS, "figures": figures},
+        "budget": {"node_nights": NODE_NIGHTS, "fail": FAIL, "degraded": DEGRADED, "figures": figures},
         "runs": [*runs, f"and {left} earlier"] if left else runs,
         "command": shlex.join(how.command),
     }

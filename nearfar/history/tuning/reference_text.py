@@ -35,6 +35,11 @@ class CurrentFile:
     tuned: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def comments_lost(self) -> int:
+        """How many comment lines stand elsewhere than at its head."""
+        return sum(line.lstrip().startswith("#") for line in self.text[len(self.head) :].splitlines())
+
+    @property
     def shadowed(self) -> Path | None:
         """The file that the new one will stand before; None where it takes its place, or there is none."""
         return self.path if self.text and self.path != self.into else None

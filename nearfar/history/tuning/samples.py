@@ -4,35 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from nearfar.base import statistics
 from nearfar.cells import CellError, parse
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
 from nearfar.verdict import row_fault
+from nearfar.verdict.references import known_checks
+
+from . import hosts
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
+#: A time further ahead than this is a wrong clock's.
+AHEAD = timedelta(days=1)
+#: An interval of 95 % is so many standard deviations wide.
+_WIDE = 2 * 1.96
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
-#: Least slack below (for times above) the median, by the kind of figure. One NVLink lane of 18 is 5.6 %.
+#: A figure within this part of the middle is as expected, by the kind of row. One NVLink lane of 18 is 5.6 %.
 SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10}
 _OF_A_RATIO = "_over_near"
 
 
 @dataclass(frozen=True)
 class NodeFigure:
-    """One metric of one node, over its runs in order."""
+    """One metric of one node, over its runs in order. ``errors`` are the standard deviations that the values' own intervals tell,
+    in the pool's unit; empty where none has one."""
 
     node: str
     metric: str
     values: tuple[float, ...]
+    errors: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def median(self) -> float:
-        """Over the runs."""
-        return statistics.median(self.values)
+        """Over the runs, each with the weight of its own error; those within the usual one of all alike."""
+        if not self.errors or max(self.errors) <= 2 * min(self.errors):
+            return statistics.median(self.values)
+        usual = statistics.median(self.errors)
+        return statistics.weighted_median(self.values, [1 / max(usual, error) ** 2 for error in self.errors])
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,7 @@ class Pool:
 @dataclass(frozen=True)
 class ChosenSamples:
     """What was chosen of a history: pools, the runs they come from, the software, and how many figures were left out by
-    reason."""
+    reason. ``ahead`` are nodes with times in the future; ``names`` has the host of each host name that is not a host of its own."""
 
     pools: tuple[Pool, ...]
     runs: tuple[str, ...]
@@ -80,15 +93,17 @@ class ChosenSamples:
     stamp: Mapping[str, str]
     left_out: Mapping[str, int]
     figures: int
+    ahead: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def choose(
-    store: History, question: RowFilter, runs: Sequence[str] | None, types: Mapping[str, str], loosen: bool
+    store: History, question: RowFilter, runs: Sequence[str] | None, types: Mapping[str, str], now: datetime
 ) -> ChosenSamples | None:
     """The figures of ``question`` (and of ``runs`` alone, where they are named) that may enter; None where there are none.
 
-    ``types`` has the node type of each partition that is asked for. ``loosen``: what failed today's tuned reference enters.
-    Of the software stamps the newest counts.
+    ``types`` has the node type of each partition that is asked for. Of the software stamps that counts which most hosts had last;
+    what is dated later than ``now`` and a day decides nothing.
     """
     # A program that does not say whether MPS ran saw none.
     stamped = {"mps": pl.col("mps").fill_null("off")}
@@ -97,43 +112,60 @@ def choose(
     wanted = pl.col("partition").is_in(list(types))
     if runs is not None:
         wanted &= pl.col("run").is_in(list(runs))
-    stamps = store.aggregated(question, [*STAMP, "reason"], pl.len().alias("count"), pl.col("started").max().alias("last"),
-                              where=wanted, made={"reason": _reason(loosen), **stamped})  # fmt: skip
-    usable = stamps.filter(pl.col("reason").is_null()).sort(pl.col("driver").is_not_null(), "last")
-    if usable.is_empty():
-        return _nothing(stamps)
-    newest = usable.tail(1).select(STAMP).row(0)
-    # Nodes without a driver have no version of it to differ in.
-    same = pl.col("driver").is_null() | pl.all_horizontal(
-        stamped.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, newest)
+    times = pl.col("started").filter(pl.col("started") <= now + AHEAD)
+    stamps = store.aggregated(question, [*STAMP, "reason", "node"], pl.len().alias("count"), times.min().alias("first"),
+                              times.max().alias("last"), pl.col("started").max().alias("latest"), pl.col("run").unique().alias("runs"),
+                              where=wanted, made={"reason": _reason(), **stamped})  # fmt: skip
+    if stamps.is_empty():
+        return None
+    boards = store.aggregated(
+        question, ["node", "run"], pl.col("gpu_uuid").drop_nulls().unique().alias("boards"), where=wanted
     )
+    host = hosts.by_name((name, _boards(found)) for name, _, found in boards.iter_rows())
+    usable = [row for row in stamps.to_dicts() if row["reason"] is None]
+    ahead = tuple(sorted(row["node"] for row in stamps.to_dicts() if row["latest"] > now + AHEAD))
+    # Nodes without a driver have no version of it to differ in.
+    voting = [row for row in usable if row["driver"] is not None] or usable
+    chosen = hosts.majority((host[row["node"]], tuple(row[key] for key in STAMP), row["last"]) for row in voting)
+    if chosen is None:
+        return _nothing(stamps, tuple(dict.fromkeys(ahead)))
+    same = pl.col("driver").is_null() | pl.all_horizontal(
+        stamped.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, chosen)
+    )
+    in_order = (pl.col(name).filter(once).sort_by(pl.col("started").filter(once)) for name in ("value", "low", "high"))
     figures = store.aggregated(
-        question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"],
-        pl.col("value").filter(once).sort_by(pl.col("started").filter(once)).alias("values"),
+        question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"], *in_order,
         pl.col("rows").first(), pl.col("quantity", "cell", "flow", "class", "engine").first(),
-        pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), pl.col("started").min().alias("first"),
-        pl.col("started").max().alias("last"),
-        where=wanted & same & _reason(loosen).is_null(),
+        pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), times.max().alias("last"),
+        where=wanted & same & _reason().is_null(),
     )  # fmt: skip
     unreliable = store.aggregated(
         question, ["check", "metric", "gpu_model", "unit", "partition", "product"], pl.col("rows").first(), pl.len().alias("count"),
-        where=wanted & same & _reason(loosen).is_in(_UNRELIABLE),
+        where=wanted & same & _reason().is_in(_UNRELIABLE),
     )  # fmt: skip
-    left_out = _left_out(stamps, newest)
-    can_be, cannot = _sifted(figures.to_dicts())
+    left_out = _left_out(stamps, chosen)
+    can_be, cannot = _sifted([{**figure, "host": host[figure["node"]]} for figure in figures.to_dicts()])
     if cannot:
         left_out[_beyond(cannot)] = sum(figure["count"] for figure in cannot)
     # What has no other figures is still named, and refused.
     whole = _pools([*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out)
+    entered = [row for row in usable if row["driver"] is None or tuple(row[key] for key in STAMP) == chosen]
     return ChosenSamples(
         pools=tuple(whole),
         runs=tuple(sorted({run for found in figures["runs"].to_list() for run in found})),
-        first=min(figures["first"].to_list()),
-        last=max(figures["last"].to_list()),
-        stamp={key: value for key, value in zip(STAMP, newest) if value is not None},
+        first=min((row["first"] for row in entered if row["first"] is not None), default=now),
+        last=max((row["last"] for row in entered if row["last"] is not None), default=now),
+        stamp={key: value for key, value in zip(STAMP, chosen) if value is not None},
         left_out={reason: count for reason, count in left_out.items() if count},
-        figures=sum(len(figure["values"]) for figure in can_be),
+        figures=sum(len(figure["value"]) for figure in can_be),
+        ahead=tuple(dict.fromkeys(ahead)),
+        names={name: own for name, own in host.items() if name != own},
     )
+
+
+def _boards(joined: Iterable[str]) -> frozenset[str]:
+    """The UUIDs of the boards that figures name, some of them several at once."""
+    return frozenset(one for each in joined for one in each.split("+") if one != "?")
 
 
 def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -141,19 +173,21 @@ def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]],
     what was recorded before a judge looked at them is left out too."""
     can_be, cannot = [], []
     for figure in figures:
+        values = figure["value"]
         # Between two values that can be all can.
-        if all(row_fault({**figure, "value": end(figure["values"])}) is None for end in (min, max)):
+        if all(row_fault({**figure, "value": end(values)}) is None for end in (min, max)):
             can_be.append(dict(figure))
             continue
-        faults = [row_fault({**figure, "value": value}) for value in figure["values"]]
-        values = [value for value, fault in zip(figure["values"], faults) if fault is None]
-        if values:
-            can_be.append({**figure, "values": values})
-        wrong = [(value, fault) for value, fault in zip(figure["values"], faults) if fault is not None]
+        faults = [row_fault({**figure, "value": value}) for value in values]
+        good = [place for place, fault in enumerate(faults) if fault is None]
+        if good:
+            kept = {name: [figure[name][place] for place in good] for name in ("value", "low", "high")}
+            can_be.append({**figure, **kept})
+        wrong = [(value, fault) for value, fault in zip(values, faults) if fault is not None]
         if wrong:
             value, fault = wrong[0]
             why = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}"
-            cannot.append({**figure, "values": [], "count": len(wrong), "why": why})
+            cannot.append({**figure, "value": [], "low": [], "high": [], "count": len(wrong), "why": why})
     return can_be, cannot
 
 
@@ -165,31 +199,32 @@ def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
-_UNRELIABLE = ("with clocks held down", "disturbed by others", "not converged", "not verified")
+_UNRELIABLE = ("with clocks held down", "disturbed by others", "not verified")
 
 
-def _reason(loosen: bool) -> pl.Expr:
-    """Why a figure may not enter; null where it may."""
-    today = pl.col("origin") == "tuned"
-    failed = (pl.col("verdict") == "FAIL") & ~(today if loosen else pl.lit(False))
+def _reason() -> pl.Expr:
+    """Why a figure may not enter; null where it may.
+
+    What failed by a tuned row enters: were it left out, each tune would be made from the best of the last one's figures. What lies
+    far from the others' is set aside then (``limits``).
+    """
+    failed = (pl.col("verdict") == "FAIL") & (pl.col("origin") != "tuned").fill_null(True)
     return (
         pl.when(pl.col("quick")).then(pl.lit("of a quick look"))
         .when(pl.col("contended")).then(pl.lit("beside other traffic"))
         .when(pl.col("throttled")).then(pl.lit("with clocks held down"))
         .when(pl.col("disturbance").is_not_null()).then(pl.lit("disturbed by others"))
-        .when(pl.col("converged").eq(False)).then(pl.lit("not converged"))
         .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
         .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))
         .when(failed).then(pl.lit("that failed"))
     )  # fmt: skip
 
 
-def _nothing(stamps: pl.DataFrame) -> ChosenSamples | None:
-    if stamps.is_empty():
-        return None
+def _nothing(stamps: pl.DataFrame, ahead: tuple[str, ...]) -> ChosenSamples:
     left_out = dict(stamps.group_by("reason").agg(pl.col("count").sum()).rows())
-    moment = max(stamps["last"].to_list())
-    return ChosenSamples((), (), moment, moment, {}, left_out, 0)
+    runs = {run for found in stamps["runs"].to_list() for run in found}
+    moment = max(stamps["latest"].to_list())
+    return ChosenSamples((), tuple(sorted(runs)), moment, moment, {}, left_out, 0, ahead)
 
 
 def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, int]:
@@ -223,11 +258,11 @@ def _pools(
     left_out: dict[str, int],
 ) -> list[Pool]:
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
-    newest_mpi = _newest_mpi(figures := list(figures))
+    mpi = _mpi(figures := list(figures))
     for figure in figures:
-        reason = _not_tuned(figure, newest_mpi.get(str(figure["check"])))
+        reason = _not_tuned(figure, mpi.get(str(figure["check"])))
         if reason is not None:
-            left_out[reason] = left_out.get(reason, 0) + len(figure["values"])
+            left_out[reason] = left_out.get(reason, 0) + len(figure["value"])
             continue
         key = _key(figure, types)
         groups.setdefault(key, []).append(figure)
@@ -237,13 +272,18 @@ def _pools(
     ]
 
 
-def _newest_mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Of each check the MPI of the latest run that has one: checks may be of several, and name one differently."""
-    known = sorted((figure for figure in figures if figure["mpi"] is not None), key=lambda figure: figure["last"])
-    return {str(figure["check"]): str(figure["mpi"]) for figure in known}
+def _mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Of each check the MPI that most hosts had last: checks may be of several, and name one differently."""
+    seen: dict[str, list[tuple[str, str, datetime | None]]] = {}
+    for figure in figures:
+        if figure["mpi"] is not None:
+            seen.setdefault(str(figure["check"]), []).append((figure["host"], str(figure["mpi"]), figure["last"]))
+    return {check: chosen for check, own in seen.items() if (chosen := hosts.majority(own)) is not None}
 
 
 def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
+    if figure["check"] not in known_checks():
+        return "of a check that there is no more"
     unit = str(figure["unit"])
     if unit not in RATES and unit not in LESS_IS_BETTER and not str(figure["class"]).endswith(_OF_A_RATIO):
         return "made of others, which are tuned instead"
@@ -260,8 +300,24 @@ def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unrelia
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
         unreliable=unreliable, beyond=next((f["why"] for f in figures if "why" in f), None),
-        figures=tuple(NodeFigure(str(f["node"]), str(f["metric"]), tuple(f["values"])) for f in figures if f["values"]),
+        figures=_figures(figures),
     )  # fmt: skip
+
+
+def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
+    """The figures of each host, those of all its names together."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for figure in figures:
+        if figure["value"]:
+            found.setdefault((str(figure["host"]), str(figure["metric"])), []).append(figure)
+    made = []
+    for (host, metric), own in found.items():
+        values, lows, highs = ([each for figure in own for each in figure[name]] for name in ("value", "low", "high"))
+        widths = [high - low for low, high in zip(lows, highs) if low is not None and high is not None]
+        known = len(widths) == len(values) and min(widths) > 0
+        errors = tuple(width / _WIDE for width in widths) if known else ()
+        made.append(NodeFigure(host, metric, tuple(values), errors))
+    return tuple(made)
 
 
 def kind_of(figure: Mapping[str, Any]) -> str:

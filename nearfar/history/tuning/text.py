@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from nearfar.base import day_text
-from nearfar.verdict.references import figure, place_key, prediction_bound
+from nearfar.verdict.references import figure, place_key
 
+from .budget import DEGRADED, FAIL, NODE_NIGHTS
 from .limits import TunedLimit
 from .proposal import Proposal, places_by_reason
 from .samples import ChosenSamples
@@ -24,23 +25,28 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
     """The diff on standard output, and through ``say`` all that is to be said about it."""
     path = made.today.into if made.diff else made.today.path
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
-    nodes = {node for pool in chosen.pools for node in pool.nodes}
-    say(f"{chosen.figures:,} figures of {counted(len(nodes), 'node')} and {counted(len(chosen.runs), 'run')}, "
+    hosts = {host for pool in chosen.pools for host in pool.nodes}
+    say(f"{chosen.figures:,} figures of {counted(len(hosts), 'host')} and {counted(len(chosen.runs), 'run')}, "
          f"{day_text(chosen.first)} to {day_text(chosen.last)}, {stamp}")  # fmt: skip
+    if chosen.names:
+        same = sorted(set(chosen.names.values()))
+        names = counted(len(hosts | set(chosen.names)), "host name")
+        say(
+            f"{names} are {counted(len(hosts), 'host')}: the same GPUs were measured under several names (of {_listed(same)})"
+        )
+    if chosen.ahead:
+        say(f"times in the future, which decide nothing: of {_listed(chosen.ahead)}; look at their clocks")
     say(f"left out: {left_out(chosen.left_out)}")
     for word, reasons in (("refused", made.refused), ("kept", made.kept)):
         for why, places in places_by_reason(reasons).items():
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""
             say(f"{word}: {', '.join(places[:3])}{more}: {why}")
-    methods: dict[str, int] = {}
-    for limit in made.tuned.values():
-        method = f"{limit.method}{', provisional' if limit.provisional else ''} (n = {limit.n})"
-        methods[method] = methods.get(method, 0) + 1
-    for method, count in methods.items():
-        say(f"{counted(count, 'limit')}: {method}")
     for place, limit in made.tuned.items():
-        if limit.degraded is not None:
-            say(f"{place_key(place)}: {_two_bounds(limit)}")
+        say(f"{place_key(place)}: {_bounds(limit)}")
+    for words in _kinds(list(made.tuned.values())):
+        say(words)
+    if made.diff and made.today.comments_lost:
+        say(f"{made.today.path}: {counted(made.today.comments_lost, 'comment line')} below its head are not kept")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
     for words in _budget(made):
@@ -59,46 +65,63 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(f"{path}: not written; review the diff, then say it again with --apply")
 
 
-def _two_bounds(limit: TunedLimit) -> str:
-    """``FAIL below 52.1 (prediction for n = 3), DEGRADED below 54.3 (slack)``."""
+def _bounds(limit: TunedLimit) -> str:
+    """``n = 3, spread 0.5 %: FAIL below 52.1, DEGRADED below 54.3; provisional``."""
+    words = f"n = {limit.n}, spread {100 * limit.spread:.2g} %"
+    if limit.bound is None:
+        return f"{words}: too noisy for any limit"
     side = "above" if limit.bound > limit.value else "below"
-    fail, degraded = (figure(bound, limit.unit) for bound in (limit.bound, limit.as_expected))
-    return f"FAIL {side} {fail} (prediction for n = {limit.n}), DEGRADED {side} {degraded} (slack)"
+    words += f": FAIL {side} {figure(limit.bound, limit.unit)}"
+    words += "" if limit.degraded is None else f", DEGRADED {side} {figure(limit.degraded, limit.unit)}"
+    return words + ("; provisional" if limit.provisional else "; described" if limit.described else "")
+
+
+def _kinds(limits: Sequence[TunedLimit]) -> list[str]:
+    """How many limits are good enough to tell a fault, and how many are not, and why."""
+    described, provisional = (sum(getattr(each, kind) for each in limits) for kind in ("described", "provisional"))
+    settled = len(limits) - described - provisional
+    lines = (
+        [f"{counted(settled, 'row')} of {len(limits)} with a FAIL limit near enough to tell a fault"] if limits else []
+    )
+    if provisional:
+        hosts = {each.n for each in limits if each.provisional}
+        lines.append(
+            f"{counted(provisional, 'row')} provisional: their limits are wide because {_range(hosts)} "
+            f"{'is' if hosts == {1} else 'are'} few; measure more hosts and tune again"
+        )
+    if described:
+        lines.append(
+            f"{counted(described, 'row')} too noisy to tell a fault from a bad day, however many hosts: FAIL only where something is "
+            "certainly broken, and else described with what is usual"
+        )
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _range(hosts: Collection[int]) -> str:
+    least, most = min(hosts), max(hosts)
+    return counted(most, "host") if least == most else f"{least} to {counted(most, 'host')}"
 
 
 def _budget(made: Proposal) -> list[str]:
     """The alarm budget in lines."""
     spent = made.budget
-    if not spent.figures:
+    if not spent.judged:
         return []
-    each = [(spent.settled, "figure", 1 - spent.coverage), (spent.provisional, "provisional figure", spent.chance)]
-    what = " + ".join(f"{counted(count, noun)} × {part:.2g}" for count, noun, part in each if count)
-    shared = round(1 / spent.chance / prediction_bound.NODE_NIGHTS)
     lines = [
-        f"false-alarm budget: one FAIL in {prediction_bound.NODE_NIGHTS:,} node-nights, shared over {counted(shared, 'figure')} "
-        f"of a node: one in {1 / spent.chance:,.0f} for each",
-        f"alarm budget: {counted(spent.nodes, 'node')} × ({what}) = "
-        f"{_expected(spent.alarms)} false alarms in a run of all, were each figure at its coverage and alone"
-        + ("; of figures that may drain" if spent.draining else "; none may drain today"),
+        f"false-alarm budget: {FAIL:g} FAIL and {DEGRADED:g} DEGRADED in {NODE_NIGHTS:,} healthy node-nights, shared over "
+        f"{counted(spent.figures, 'figure')} of a node",
+        f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits",
     ]
-    if spent.again is None or spent.confirmed is None:
-        lines.append("with a confirming run: not measured, too few low figures were measured again")
-    else:
-        lines.append(
-            f"with a confirming run: {_expected(spent.confirmed)} (of {spent.lows:,} low figures {spent.again:.0%} were low again the "
-            "next time: spread between nodes does not go away)"
-        )
-    lines.append(f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits")
     if spent.slow:
         worst = sorted(spent.slow.items(), key=lambda item: -item[1])
         named = ", ".join(f"{node} ({counted(count, 'limit')})" for node, count in worst[:5])
         more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
         lines.append(f"their medians lie outside: {named}{more}; look at them before these limits judge anything")
     return lines
-
-
-def _expected(alarms: float) -> str:
-    return f"{alarms:,.0f}" if alarms >= 100 else f"{alarms:.3g}"
 
 
 def counted(count: int, noun: str) -> str:
@@ -112,9 +135,10 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "path": str(made.today.into if made.diff else made.today.path),
         "stands_before": str(made.today.shadowed) if made.diff and made.today.shadowed is not None else None,
         "applied": applied and bool(made.diff), "diff": made.diff,
-        "figures": chosen.figures, "runs": list(chosen.runs), "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
-        "tuned": {place_key(place): {**vars(limit), "provisional": limit.provisional} for place, limit in made.tuned.items()},
+        "figures": chosen.figures, "ahead": list(chosen.ahead), "names": dict(chosen.names), "runs": list(chosen.runs),
+        "stamp": dict(chosen.stamp), "left_out": dict(chosen.left_out),
+        "tuned": {place_key(place): vars(limit) for place, limit in made.tuned.items()},
         "refused": {place_key(place): why for place, why in made.refused.items()},
         "kept": {place_key(place): why for place, why in made.kept.items()},
-        "budget": {**vars(made.budget), "alarms": made.budget.alarms, "confirmed": made.budget.confirmed},
+        "budget": vars(made.budget),
     }  # fmt: skip

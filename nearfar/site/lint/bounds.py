@@ -25,6 +25,8 @@ def _of_bounds(row: ReferenceRow) -> str | None:
     penalty = "penalty" in row.name
     lower, upper = row.inner
     less_is_better = row.unit in LESS_IS_BETTER or penalty
+    if row.provenance.get("described"):
+        return None
     if row.lower is None and row.upper is None:
         return "neither bound: it judges nothing, and accepts nothing"
     if less_is_better and row.upper is None:

@@ -13,8 +13,6 @@ from .complaints import ERROR, WARNING, Complaint, at
 
 #: What documents say of the software they were measured with (``node.software``).
 SOFTWARE = ("kernel", "driver", "cuda", "mps", "mpi", "osu", "os", "hwloc", "vbios")
-#: Under so many nodes a limit is provisional.
-ENOUGH_NODES = 30
 
 
 def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Complaint]:
@@ -33,9 +31,6 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
         return
     for words in _of_date(tuned["date"], today):
         yield complaint(WARNING, words, "tuned", "date")
-    if tuned["n"] < ENOUGH_NODES and not tuned.get("provisional"):
-        words = f"{tuned['n']} node{'s' if tuned['n'] > 1 else ''} are under {ENOUGH_NODES}: say provisional: true"
-        yield complaint(WARNING, words, "tuned", "n")
     stamp = tuned.get("stamp") or {}
     if not stamp:
         yield complaint(WARNING, "no stamp: with another driver nothing says that the values are stale", "tuned")

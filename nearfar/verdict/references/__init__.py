@@ -3,7 +3,7 @@
 Needs: base, topology, cells, measurement, model, model.prediction, question.
 """
 
-from . import model_ranges, prediction_bound, software_changes
+from . import model_ranges, software_changes
 from .model_ranges import ModelRanges
 from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
@@ -34,7 +34,6 @@ __all__ = [
     "model_of",
     "model_ranges",
     "place_key",
-    "prediction_bound",
     "question_of",
     "resolve",
     "row_keys",

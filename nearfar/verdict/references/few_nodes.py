@@ -1,5 +1,5 @@
-"""Rows from few nodes have two bounds: beyond the one is FAIL, between it and the other DEGRADED. Read here, and computed for
-files that know only one (docs/guide/tuning.md)."""
+"""Tuned rows have two bounds: beyond the one is FAIL, between it and the other DEGRADED. Read here, and computed for provisional rows
+of older files, which have one (docs/method/limits.md)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import prediction_bound
 from .reference import Reference, with_unit
 from .reference_row import ReferenceRow
+
+#: Of a false FAIL of one figure of a healthy node in a night: one in 1,000 node-nights, shared over 100 figures.
+_CHANCE = 1e-5
+#: By a row's slack: the standard deviation of healthy figures from machine to machine.
+_ASSUMED_SPREAD = {0.02: 0.02, 0.05: 0.03, 0.10: 0.05}
+#: The widest bound: half of the value; twice of a time.
+_WIDEST = {False: 0.5, True: 1.0}
 
 
 def misplaced(row: ReferenceRow) -> str | None:
@@ -31,8 +37,9 @@ def misplaced(row: ReferenceRow) -> str | None:
 def with_two_bounds(reference: Reference, row: ReferenceRow, tuned: Mapping[str, Any]) -> Reference:
     """A reference with the DEGRADED bound of its row. ``tuned`` is what the provenance says of the row and its file.
 
-    A provisional row without that key has one bound, which is its slack: that is the DEGRADED bound, and the FAIL bound is
-    the prediction bound for its n, with the spread between machines that is assumed of such a slack.
+    A provisional row without that key has one bound, which is its slack: that is the DEGRADED bound. Beyond the FAIL bound the next
+    figure of a healthy node lies with ``_CHANCE``, of machines that differ by what is assumed of such a slack, with the tail of an
+    exponential.
     """
     if row.degraded is None:
         return _of_one_bound(reference, tuned) if tuned.get("provisional") else reference
@@ -43,11 +50,12 @@ def with_two_bounds(reference: Reference, row: ReferenceRow, tuned: Mapping[str,
 
 
 def _of_one_bound(reference: Reference, tuned: Mapping[str, Any]) -> Reference:
-    n, p = int(tuned["n"]), prediction_bound.chance(prediction_bound.ASSUMED_FIGURES)
+    factor = -math.log(2 * _CHANCE) * math.sqrt(1 + 1 / int(tuned["n"]))
 
     def widened(slack: float, less_is_better: bool) -> float:
-        spread = prediction_bound.spread(slack, n, prediction_bound.assumed_spread(slack), 0.0)
-        return round(prediction_bound.part(slack, n, p, spread, less_is_better), 4)
+        known = [each for each in _ASSUMED_SPREAD if each <= slack + 1e-9]
+        away = factor * _ASSUMED_SPREAD[max(known, default=min(_ASSUMED_SPREAD))]
+        return round(max(slack, min(_WIDEST[less_is_better], away)), 4)
 
     lower, upper = reference.lower, reference.upper
     return _worded(
