@@ -50,7 +50,12 @@ OPTIONS = TuneOptions(0.99, 0.95, False, ("nearfar", "tune"), lambda check: True
 def tuned(n: int, host: str, source: random.Random) -> ReferenceFile:
     """The reference file that a tune proposes from ``n`` healthy nodes."""
     nodes = [levels(source) for _ in range(n)]
-    runs = [[Night(node, host, source).values() for _ in range(RUNS)] for node in nodes]
+    return reference_file([[Night(node, host, source).values() for _ in range(RUNS)] for node in nodes])
+
+
+def reference_file(runs: Sequence[Sequence[Mapping[str, tuple[float, float]]]]) -> ReferenceFile:
+    """The reference file that a tune proposes from the runs of each node; a run has of each cell the plateau, and the median of one of
+    its flows, GB/s."""
     when = datetime(2026, 11, 1, tzinfo=timezone.utc)
     chosen = ChosenSamples(tuple(_pools(runs)), ("simulated",), when, when, {}, {}, 0)
     with tempfile.TemporaryDirectory() as folder:
