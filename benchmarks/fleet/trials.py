@@ -11,7 +11,6 @@ import numpy as np
 from nearfar.site import Policy
 
 from . import draining, judging, past, rules, shares
-from .columns import columns
 from .comparators import COMPARATORS, compared
 from .faults import FLEET_FAULTS, ONSET, bad_nodes
 from .fleets import Fleet, fleet
