@@ -13,7 +13,7 @@ from nearfar.site import Policy
 from nearfar.slurm.findings.evidence import general
 
 from .columns import columns
-from .judging import FAIL, INDETERMINATE
+from .judging import DEGRADED, FAIL, INDETERMINATE
 
 _DAY = 86400.0
 
@@ -28,23 +28,29 @@ class Drained:
     stops: int
 
 
-def confirmed(words: np.ndarray, policy: Policy) -> np.ndarray:
-    """The columns whose FAIL stands: the night's and that of the night before it that was judged."""
+def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np.ndarray:
+    """The columns whose FAIL stands: by the night's and that of the night before it that was judged, or by so many of the last nights
+    on which the figure was beyond its bound, in some looks at least."""
     nodes, nights, count = words.shape
     found = np.zeros(words.shape, dtype=bool)
     before = np.zeros((nodes, count), dtype=bool)
     when = np.full((nodes, count), -np.inf)
+    slow = (words == FAIL) | (intermittent & (words == DEGRADED))
+    rule = policy.intermittent
     for night in range(nights):
         failed, judged = words[:, night] == FAIL, words[:, night] != INDETERMINATE
         found[:, night] = failed & before & (night - when <= policy.confirm_within / _DAY)
+        if rule is not None:
+            often = slow[:, max(0, night + 1 - rule.of) : night + 1].sum(axis=1) >= rule.nights
+            found[:, night] |= failed & often
         before, when = np.where(judged, failed, before), np.where(judged, night, when)
     return found
 
 
-def drains(words: np.ndarray, policy: Policy) -> Drained:
+def drains(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> Drained:
     """What ``act`` does night by night. A drained node is back the next night, and a person lifts a reached cap then."""
     nodes, nights, _ = words.shape
-    standing = confirmed(words, policy) & ~_everybodys(words, policy)
+    standing = confirmed(words, intermittent, policy) & ~_everybodys(words, policy)
     candidates = standing.any(axis=2)
     most = min(policy.per_day.nodes, policy.per_day.of(nodes))
     drained, stops = np.zeros_like(candidates), 0

@@ -12,7 +12,7 @@ from benchmarks.simulated_nights import FAULTS, PATHS
 from .columns import columns
 
 #: A fault begins on this night; before, the node is healthy.
-ONSET = 25
+ONSET = 30
 #: Copies with the host of the nodes whose driver is the new one.
 DRIVER = 0.985
 #: Of nodes whose ranks are bound to the other package, or whose NPS setting is another: lone copies, sums, STREAM (assumed).

@@ -44,21 +44,27 @@ def measured(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Mea
     return Measured(fleet.host, fleet.values * left, fleet.medians * left, again)
 
 
-def by_references(seen: Measured, limits: Limits) -> np.ndarray:
-    """The words by the references, nodes × nights × columns; ``limits`` has the file of each node."""
+def by_references(seen: Measured, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
+    """The words by the references, and where DEGRADED is for some looks alone, nodes × nights × columns. ``limits`` has those of each
+    node (nodes × columns), or of each node and night."""
     values, shape = seen.values, seen.values.shape
-    fail, degraded = (np.broadcast_to(each[:, None], shape) for each in (limits.fail, limits.degraded))
+    fail, degraded = (np.broadcast_to(_nightly(each), shape) for each in (limits.fail, limits.degraded))
+    intermittent = np.zeros(shape, dtype=bool)
     found = np.zeros(shape, dtype=np.int8)
     found[values < degraded] = DEGRADED
     beyond = np.nonzero(values < fail)
     if len(beyond[0]):
         still = (seen.again(beyond) < fail[beyond]).any(axis=0)
-        found[beyond] = np.where(still, FAIL, DEGRADED)
+        found[beyond], intermittent[beyond] = np.where(still, FAIL, DEGRADED), ~still
     if seen.host == "own":
         often = np.array([each.path.kind in ("h2d", "d2h") for each in columns()])
         unsteady = (seen.medians < np.fmax(fail, degraded)) | (seen.medians < steadiness.LEAST * values)
         found[(found == PASS) & often & unsteady] = DEGRADED
-    return found
+    return found, intermittent
+
+
+def _nightly(limits: np.ndarray) -> np.ndarray:
+    return limits[:, None] if limits.ndim == 2 else limits
 
 
 def excused(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
@@ -66,7 +72,7 @@ def excused(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
     if seen.host != "shared":
         return found
     bad = (found == FAIL) | (found == DEGRADED)
-    falls = np.nan_to_num(1 - seen.values / limits.value[:, None])
+    falls = np.nan_to_num(1 - seen.values / _nightly(limits.value))
     told = np.zeros_like(bad)
     # Each check is judged by itself.
     host = np.array([each.path.check == "host_device_check" for each in columns()])

@@ -14,12 +14,14 @@ import numpy as np
 from benchmarks import judged_faults
 from benchmarks.simulated_nights import NODE, NOISE, PATHS
 from nearfar.verdict import references
-from nearfar.verdict.references import ReferenceFile
+from nearfar.verdict.references import ReferenceFile, Upgrade
 
 from .columns import columns, node_metrics
 from .fleets import drawn, nodes_of
 from .noise import Table
 
+#: The software that changes, and its versions.
+DRIVER, BEFORE, AFTER = "driver", "1", "2"
 #: A lone row's FAIL limit is near where it is within this part of its value.
 NEAR = 0.04
 
@@ -77,7 +79,7 @@ def file_of(figures: np.ndarray) -> ReferenceFile:
     nominal = np.array([each.nominal for each in columns()])
     nodes = (figures * nominal).tolist()
     runs = [[_run(run, at) for run in own] for own in nodes]
-    return judged_faults.reference_file(runs)
+    return judged_faults.reference_file(runs, {DRIVER: BEFORE})
 
 
 def _run(figures: Sequence[float], at: Mapping[tuple[int, bool], int]) -> dict[str, tuple[float, float]]:
@@ -88,14 +90,14 @@ def _run(figures: Sequence[float], at: Mapping[tuple[int, bool], int]) -> dict[s
     return found
 
 
-def limits(files: Sequence[ReferenceFile]) -> Limits:
-    """The bounds of some files, as the judge resolves them."""
+def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, upgrade: Upgrade = Upgrade()) -> Limits:
+    """The bounds of some files, as the judge resolves them for nodes with a ``driver``; ``upgrade`` is what is known of it."""
     shape = (len(files), len(columns()))
     value, fail, degraded = (np.full(shape, np.nan) for _ in range(3))
     tuned = np.zeros(shape, dtype=bool)
     for row, file in enumerate(files):
         for check, metrics in node_metrics().items():
-            resolved = references.resolve(metrics, check, [file], NODE)
+            resolved = references.resolve(metrics, check, [file], NODE, stamp={DRIVER: driver}, upgrade=upgrade)
             for number, each in enumerate(columns()):
                 found = resolved.get(each.figures[0]) if each.path.check == check else None
                 if found is None or found.origin == "siblings":

@@ -54,6 +54,13 @@ def of_nights(happened: np.ndarray, counted: np.ndarray) -> Share:
     return Share(events, trials, min(trials, part * (1 - part) / variance if variance else trials))
 
 
+def of_firsts(happened: np.ndarray, counted: np.ndarray) -> Share:
+    """Of the node-nights that are ``counted``; of a node only the first counts, and the nights until then."""
+    there = happened & counted
+    before = np.cumsum(there, axis=1) - there == 0
+    return Share(int(there.any(axis=1).sum()), int((counted & before).sum()), float((counted & before).sum()))
+
+
 def together(shares: list[Share]) -> Share:
     """Of several groups; where nothing happened in some, as many are independent as trials there are to each in the others."""
     events, trials = sum(each.events for each in shares), sum(each.trials for each in shares)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from nearfar.site import Policy
+from nearfar.verdict import baseline
 
 from . import draining, judging, past, rules, shares
+from .columns import columns
 from .comparators import COMPARATORS, compared
-from .faults import FLEET_FAULTS, ONSET, bad_nodes
+from .faults import DRIVER, FLEET_FAULTS, ONSET, bad_nodes, driver_nights
 from .fleets import Fleet, fleet
 from .judging import DEGRADED, FAIL, INDETERMINATE, Measured
 from .noise import Table, tables
+from .past import Carried
 from .rules import Limits
+from .upgrades import upgraded
 
 #: Fleets of each size, so that there are nodes enough.
 FLEETS = {20: 50, 120: 10, 1000: 3}
@@ -58,10 +62,21 @@ def pools(case: Case, files: int, source: np.random.Generator, bad: float = 0.0)
     return rules.fresh_pools(case.host, case.n, files, _tables(case.host, case.seed), source, case.spread, left)
 
 
-def all_words(seen: Measured, limits: Limits) -> np.ndarray:
-    """The judge's words by references and own past, nodes × nights × columns; ``limits`` has each node's."""
-    found = judging.by_references(seen, limits)
-    return past.with_past(seen, judging.excused(seen, limits, found))
+@dataclass(frozen=True)
+class Words:
+    """The judge's ``words``, where DEGRADED is ``intermittent``, and where it is by the node's own ``past``, nodes × nights × columns."""
+
+    words: np.ndarray
+    intermittent: np.ndarray
+    past: np.ndarray
+
+
+def judged(seen: Measured, limits: Limits, carried: Carried | None = None) -> Words:
+    """What the judge says by references and own past."""
+    found, intermittent = judging.by_references(seen, limits)
+    found = judging.excused(seen, limits, found)
+    words = past.with_past(seen, found, carried)
+    return Words(words, intermittent, words != found)
 
 
 def worst(words: np.ndarray) -> np.ndarray:
@@ -71,15 +86,39 @@ def worst(words: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Healthy:
-    """What became of healthy nodes: of node-nights, by what happened, and the same by each of the simpler rules."""
+    """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``beside`` the FAILs of these,
+    ``drains`` of all (each node once). ``alarms``: nodes with a lone figure that was called worse than its past, of node-nights with a whole
+    baseline. ``by_rule``: FAILs of each of the simpler rules."""
 
-    fleets: int
-    nodes: int
     fails: shares.Share
     degraded: shares.Share
     indeterminate: shares.Share
+    beside: shares.Share
     drains: shares.Share
+    alarms: shares.Share
     by_rule: dict[str, shares.Share]
+
+    @classmethod
+    def of(
+        cls, seen: Measured, neighbour: np.ndarray, counted: np.ndarray, made: Words, lows: Mapping[str, np.ndarray]
+    ) -> Healthy:
+        """Of one fleet; ``counted``, nodes × nights, are the healthy node-nights that are asked for."""
+        word, quiet = worst(made.words), counted & ~neighbour
+        drained = draining.drains(made.words, made.intermittent, POLICY).drained
+        lone = made.past[:, :, [each.lone for each in columns()]].any(axis=2)
+        later = counted & (np.arange(word.shape[1]) >= baseline.NIGHTS)
+        return cls(
+            *(shares.of_nights(word == each, quiet) for each in (FAIL, DEGRADED, INDETERMINATE)),
+            shares.of_nights(word == FAIL, counted & neighbour), shares.of_firsts(drained, counted), shares.of_firsts(lone, later),
+            {name: shares.of_nights((seen.values < low).any(axis=2), quiet) for name, low in lows.items()},
+        )  # fmt: skip
+
+    @classmethod
+    def together(cls, found: Sequence[Healthy]) -> Healthy:
+        """Of several fleets."""
+        names = ("fails", "degraded", "indeterminate", "beside", "drains", "alarms")
+        by_rule = {name: shares.together([each.by_rule[name] for each in found]) for name in found[0].by_rule}
+        return cls(*(shares.together([getattr(each, name) for each in found]) for name in names), by_rule)
 
 
 def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
@@ -91,40 +130,64 @@ def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
         limits = rules.limits([rules.file_of(each) for each in drawn]).of(np.zeros(nodes, dtype=int))
         whole = made(case, nodes, source)
         left = bad_nodes(nodes, bad)
-        well = (left == 1).all(axis=1)
+        counted = np.broadcast_to((left == 1).all(axis=1)[:, None], whole.shape[:2])
         seen = judging.measured(whole, left[:, None], source)
-        words = all_words(seen, limits)
-        word, counted = worst(words), np.broadcast_to(well[:, None], whole.shape[:2])
-        drained = draining.drains(words, POLICY).drained & counted
-        first = np.zeros_like(drained)
-        at = np.nonzero(drained.any(axis=1))[0]
-        first[at, drained[at].argmax(axis=1)] = True
-        quiet = counted & ~whole.neighbour
         lows = {name: compared(rule, drawn)[0] for name, rule in COMPARATORS.items()}
+        found.append(Healthy.of(seen, whole.neighbour, counted, judged(seen, limits), lows))
+    return Healthy.together(found)
+
+
+@dataclass
+class AfterDriver:
+    """What became of healthy nodes in the thirty nights after a new driver came to the fleet, and what the shift was taken for: ``told``
+    on how many nights after the first all rows of copies with the host are known to have lost, ``off`` the most that a row's estimate
+    lies off on the last night."""
+
+    healthy: Healthy
+    told: int | None
+    off: float
+
+
+def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[AfterDriver]:
+    """Fleets that get a driver that costs ``1 - DRIVER`` of each copy with the host, with references of before."""
+    found = []
+    for number in range(fleets):
+        source = case.source("driver", nodes, number, rolling)
+        drawn = pools(case, 1, source)
+        file = rules.file_of(drawn[0])
+        whole = made(replace(case, nights=ONSET + 30), nodes, source)
+        left = FLEET_FAULTS[f"driver -1.5 % {'rolling' if rolling else 'at once'}"].left(*whole.shape[:2], source)
+        seen = judging.measured(whole, left, source)
+        known = upgraded(seen.values, driver_nights(nodes, ONSET + 30, rolling), file)
+        counted = np.zeros(whole.shape[:2], dtype=bool)
+        counted[:, ONSET:] = True
+        lows = {name: compared(rule, drawn)[0] for name, rule in COMPARATORS.items()}
+        words = judged(seen, known.limits, known.carried)
+        rows = {each.row for each in columns() if "n0" in each.path.cell and each.path.kind != "stream"}
+        told = [
+            night
+            for night, shifts in enumerate(known.shifts)
+            if all(row in shifts and shifts[row].high < 0 for row in rows)
+        ]
+        last = known.shifts[-1]
+        off = max((abs(last[row].part - (DRIVER - 1)) for row in rows if row in last), default=1.0)
         found.append(
-            (
-                shares.of_nights(word == FAIL, counted),
-                shares.of_nights(word == DEGRADED, counted),
-                shares.of_nights(word == INDETERMINATE, quiet),
-                shares.Share(int(first.sum()), int(counted.sum()), float(counted.sum())),
-                {name: shares.of_nights((seen.values < low).any(axis=2), counted) for name, low in lows.items()},
-            )
+            AfterDriver(Healthy.of(seen, whole.neighbour, counted, words, lows), told[0] - ONSET if told else None, off)
         )
-    one, two, three, four = (shares.together([each[at] for each in found]) for at in range(4))
-    by_rule = {name: shares.together([each[4][name] for each in found]) for name in COMPARATORS}
-    return Healthy(fleets, nodes, one, two, three, four, by_rule)
+    return found
 
 
 @dataclass
 class Found:
-    """How many of the nodes with a fault were found: on the first night, within five, within thirty, drained within thirty; and
-    healthy ones by the same words in the nights before."""
+    """How many of the nodes with a fault were found by the words that count: on the first night, within five, thirty, sixty; drained
+    within thirty; ``noticed``, at least DEGRADED, within five; and on the first night by each of the simpler rules."""
 
     first: shares.Share
     five: shares.Share
     thirty: shares.Share
+    sixty: shares.Share
     drained: shares.Share
-    seen: shares.Share
+    noticed: shares.Share
     by_rule: dict[str, shares.Share]
 
 
@@ -145,21 +208,19 @@ def _found(
     fault = FLEET_FAULTS[name]
     left = np.broadcast_to(fault.left(*whole.shape[:2], source), whole.shape)
     seen = judging.measured(whole, left, source)
-    words = all_words(seen, limits)
-    since = words[:, ONSET:]
-    there = (left[:, ONSET:] != 1).any(axis=2)
+    all_of = judged(seen, limits)
+    lacks = left != 1
+    # What was found before the fault, or of figures that it leaves alone, does not count.
+    since, there = np.where(lacks, all_of.words, 0)[:, ONSET:], lacks[:, ONSET:].any(axis=2)
     told = np.isin(worst(since), [judging.WORDS.index(word) for word in fault.words]) & there
     noticed = np.isin(worst(since), [DEGRADED, FAIL]) & there
-    begun = there.argmax(axis=1)
-    first = told[np.arange(len(told)), begun]
-    drained = draining.confirmed(words, POLICY).any(axis=2)[:, ONSET:]
-    by_rule = {
-        rule: shares.of_nodes((seen.values < low).any(axis=2)[np.arange(len(told)), ONSET + begun])
-        for rule, low in lows.items()
-    }
+    node, begun = np.arange(len(told)), there.argmax(axis=1)
+    drained = (draining.confirmed(all_of.words, all_of.intermittent, POLICY) & lacks)[:, ONSET:].any(axis=2)
+    below = {rule: ((seen.values < low) & lacks).any(axis=2)[node, ONSET + begun] for rule, low in lows.items()}
     return Found(
-        shares.of_nodes(first), shares.of_nodes(told[:, :5].any(axis=1)), shares.of_nodes(told[:, :30].any(axis=1)),
-        shares.of_nodes(drained[:, :30].any(axis=1)), shares.of_nodes(noticed[:, :30].any(axis=1)), by_rule,
+        shares.of_nodes(told[node, begun]), *(shares.of_nodes(told[:, :nights].any(axis=1)) for nights in (5, 30, 60)),
+        shares.of_nodes(drained[:, :30].any(axis=1)), shares.of_nodes(noticed[:, :5].any(axis=1)),
+        {rule: shares.of_nodes(each) for rule, each in below.items()},
     )  # fmt: skip
 
 
