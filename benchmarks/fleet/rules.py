@@ -90,14 +90,16 @@ def _run(figures: Sequence[float], at: Mapping[tuple[int, bool], int]) -> dict[s
     return found
 
 
-def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, upgrade: Upgrade = Upgrade()) -> Limits:
+def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, upgrade: Upgrade | None = None) -> Limits:
     """The bounds of some files, as the judge resolves them for nodes with a ``driver``; ``upgrade`` is what is known of it."""
     shape = (len(files), len(columns()))
     value, fail, degraded = (np.full(shape, np.nan) for _ in range(3))
     tuned = np.zeros(shape, dtype=bool)
     for row, file in enumerate(files):
         for check, metrics in node_metrics().items():
-            resolved = references.resolve(metrics, check, [file], NODE, stamp={DRIVER: driver}, upgrade=upgrade)
+            resolved = references.resolve(
+                metrics, check, [file], NODE, stamp={DRIVER: driver}, upgrade=upgrade or Upgrade()
+            )
             for number, each in enumerate(columns()):
                 found = resolved.get(each.figures[0]) if each.path.check == check else None
                 if found is None or found.origin == "siblings":

@@ -11,15 +11,15 @@ import numpy as np
 from nearfar.site import Policy
 from nearfar.verdict import baseline
 
-from . import draining, judging, past, rules, shares
+from . import draining, judging, rules, shares
 from .columns import columns
 from .comparators import COMPARATORS, compared
 from .faults import DRIVER, FLEET_FAULTS, ONSET, bad_nodes, driver_nights
 from .fleets import Fleet, fleet
 from .judging import DEGRADED, FAIL, INDETERMINATE, Measured
 from .noise import Table, tables
-from .past import Carried
 from .rules import Limits
+from .twin import Words, judged
 from .upgrades import upgraded
 
 #: Fleets of each size, so that there are nodes enough.
@@ -62,23 +62,6 @@ def pools(case: Case, files: int, source: np.random.Generator, bad: float = 0.0)
     return rules.fresh_pools(case.host, case.n, files, _tables(case.host, case.seed), source, case.spread, left)
 
 
-@dataclass(frozen=True)
-class Words:
-    """The judge's ``words``, where DEGRADED is ``intermittent``, and where it is by the node's own ``past``, nodes × nights × columns."""
-
-    words: np.ndarray
-    intermittent: np.ndarray
-    past: np.ndarray
-
-
-def judged(seen: Measured, limits: Limits, carried: Carried | None = None) -> Words:
-    """What the judge says by references and own past."""
-    found, intermittent = judging.by_references(seen, limits)
-    found = judging.excused(seen, limits, found)
-    words = past.with_past(seen, found, carried)
-    return Words(words, intermittent, words != found)
-
-
 def worst(words: np.ndarray) -> np.ndarray:
     """The word on each node-night."""
     return np.asarray(words.max(axis=2))
@@ -87,7 +70,7 @@ def worst(words: np.ndarray) -> np.ndarray:
 @dataclass
 class Healthy:
     """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``beside`` the FAILs of these,
-    ``drains`` of all (each node once). ``alarms``: nodes with a lone figure that was called worse than its past, of node-nights with a whole
+    ``drains`` of all (each node once). ``alarms``: nodes with a lone figure that was called worse than its past, of nights with a whole
     baseline. ``by_rule``: FAILs of each of the simpler rules."""
 
     fails: shares.Share

@@ -32,7 +32,7 @@ class Upgraded:
 def upgraded(values: np.ndarray, new: np.ndarray, file: ReferenceFile) -> Upgraded:
     """What judges a fleet night by night. ``values``: nodes × nights × columns; ``new``: on which night each node got the driver (as many
     as there are nights: not yet). A night knows the shift that the nights before it tell."""
-    nodes, nights, count = values.shape
+    nodes, nights, _ = values.shape
     before = rules.limits([file])
     names = ("value", "fail", "degraded", "tuned")
     bounds = {name: np.repeat(np.repeat(getattr(before, name)[:, None], nodes, 0), nights, 1) for name in names}
