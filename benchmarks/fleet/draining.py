@@ -36,13 +36,16 @@ def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np
     before = np.zeros((nodes, count), dtype=bool)
     when = np.full((nodes, count), -np.inf)
     slow = (words == FAIL) | (intermittent & (words == DEGRADED))
-    rule = policy.intermittent
+    rule, by_nights = policy.intermittent, np.zeros((nodes, count), dtype=bool)
     for night in range(nights):
         failed, judged = words[:, night] == FAIL, words[:, night] != INDETERMINATE
         found[:, night] = failed & before & (night - when <= policy.confirm_within / _DAY)
         if rule is not None:
             often = slow[:, max(0, night + 1 - rule.of) : night + 1].sum(axis=1) >= rule.nights
-            found[:, night] |= failed & often
+            # What stands by nights does so until its last FAIL is too old.
+            fresh = by_nights & ~failed if policy.max_age > _DAY else False
+            by_nights = failed & often
+            found[:, night] |= by_nights | fresh
         before, when = np.where(judged, failed, before), np.where(judged, night, when)
     return found
 

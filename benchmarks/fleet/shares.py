@@ -28,13 +28,22 @@ class Share:
         count = max(1, round(self.independent))
         return wilson(self.part * count, count) if self.trials else (0.0, 1.0)
 
-    def most(self, per: float, digits: int = 2) -> str:
+    def most(self, per: float) -> str:
         """``0.42 (≤ 0.61)``, of ``per`` trials."""
-        return f"{per * self.part:.{digits}g} (≤ {per * self.bounds[1]:.{digits}g})"
+        return f"{_amount(per * self.part)} (≤ {_amount(per * self.bounds[1])})" if self.trials else "none"
 
     def least(self) -> str:
         """``99.2 (≥ 98.1)``, per cent."""
         return f"{100 * self.part:.1f} (≥ {100 * self.bounds[0]:.1f})"
+
+    @property
+    def percent(self) -> str:
+        """``99.2``."""
+        return f"{100 * self.part:.1f}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def of_nodes(happened: np.ndarray) -> Share:

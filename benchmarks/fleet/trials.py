@@ -10,8 +10,10 @@ import numpy as np
 
 from nearfar.site import Policy
 from nearfar.verdict import baseline
+from nearfar.verdict.references import ReferenceFile
 
 from . import draining, judging, rules, shares
+from .agreement import Agreement, RealNights, agreement, real_nights
 from .columns import columns
 from .comparators import COMPARATORS, compared
 from .faults import DRIVER, FLEET_FAULTS, ONSET, bad_nodes, driver_nights
@@ -26,6 +28,12 @@ from .upgrades import upgraded
 FLEETS = {20: 50, 120: 10, 1000: 3}
 #: Files of the trials of faults, each of a tune of its own; nodes that each judges.
 FILES, NODES_OF_A_FILE = 20, 20
+#: Fleets of each size that get a new driver.
+DRIVER_FLEETS = {20: 10, 120: 3, 1000: 1}
+#: Nodes of each kind of host, and their nights, on which the twin is held against the real code; by references from so many.
+AGREEING, AGREEING_NIGHTS, AGREEING_REFERENCES = 60, 60, (10, 100)
+#: A fault begins after ``ONSET`` nights, and sixty more are looked at.
+LEAST_NIGHTS = ONSET + 60
 #: What a site allows ``act``: drains for speed, caps as they are without a word in the site's file.
 POLICY = Policy("simulated")
 
@@ -212,3 +220,26 @@ def near(case: Case, files: int) -> shares.Share:
     source = case.source("near")
     held, of = rules.limits([rules.file_of(each) for each in pools(case, files, source)]).near()
     return shares.Share(held, of, of)
+
+
+@cache
+def _agreeing_file(case: Case, n: int) -> ReferenceFile:
+    of_n = replace(case, n=n)
+    return rules.file_of(pools(of_n, 1, of_n.source("agreement"))[0])
+
+
+def real_node(case: Case, number: int) -> RealNights:
+    """A node's nights through the real judge: every second one is healthy."""
+    names = [name for name, fault in FLEET_FAULTS.items() if not fault.of_fleet]
+    shape, source = (AGREEING_NIGHTS, len(columns())), case.source("real", number)
+    left = np.ones(shape)
+    if number % 2:
+        left = np.broadcast_to(FLEET_FAULTS[names[number // 2 % len(names)]].left(1, shape[0], source)[0], shape)
+    file = _agreeing_file(case, AGREEING_REFERENCES[number // 2 % 2])
+    return real_nights(f"n{number:03}", case.host, left, file, f"{case.seed} {case.host} {number}")
+
+
+def agreement_of(case: Case, nodes: Sequence[RealNights]) -> Agreement:
+    """The twin beside the real judge and ``act`` on ``real_node``s."""
+    limits = rules.limits([_agreeing_file(case, n) for n in AGREEING_REFERENCES])
+    return agreement(nodes, limits.of(np.arange(len(nodes)) // 2 % 2), case.host)
