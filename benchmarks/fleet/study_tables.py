@@ -26,6 +26,8 @@ def healthy(title: str, found: Mapping[tuple[int, int], Healthy], host: str) -> 
         "alarms of own past, of 100 node-years",
     ]  # fmt: skip
     heads += ["FAIL beside a neighbour, %"] if host == "shared" else []
+    bad = any(each.broken.trials for each in found.values())
+    heads += ["bad nodes: FAIL on the first night, %"] if bad else []
     rows = []
     for (nodes, n), each in sorted(found.items()):
         row = [
@@ -37,7 +39,8 @@ def healthy(title: str, found: Mapping[tuple[int, int], Healthy], host: str) -> 
             each.indeterminate.most(1000),
         ]
         row += [each.drains.most(1000), each.alarms.most(100 * _YEAR)]
-        rows.append([*row, each.beside.most(100)] if host == "shared" else row)
+        row += [each.beside.most(100)] if host == "shared" else []
+        rows.append([*row, each.broken.least()] if bad else row)
     return table(title, heads, rows, host)
 
 

@@ -79,7 +79,8 @@ def worst(words: np.ndarray) -> np.ndarray:
 class Healthy:
     """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``beside`` the FAILs of these,
     ``drains`` of all (each node once). ``alarms``: nodes with a lone figure that was called worse than its past, of nights with a whole
-    baseline. ``by_rule``: FAILs of each of the simpler rules."""
+    baseline. ``by_rule``: FAILs of each of the simpler rules. ``broken``: of the bad nodes beside them those that are FAIL on the first
+    night."""
 
     fails: shares.Share
     degraded: shares.Share
@@ -88,6 +89,7 @@ class Healthy:
     drains: shares.Share
     alarms: shares.Share
     by_rule: dict[str, shares.Share]
+    broken: shares.Share
 
     @classmethod
     def of(
@@ -102,6 +104,7 @@ class Healthy:
             *(shares.of_nights(word == each, quiet) for each in (FAIL, DEGRADED, INDETERMINATE)),
             shares.of_nights(word == FAIL, counted & neighbour), shares.of_firsts(drained, counted), shares.of_firsts(lone, later),
             {name: shares.of_nights((seen.values < low).any(axis=2), quiet) for name, low in lows.items()},
+            shares.of_nodes(word[~counted.any(axis=1), 0] == FAIL),
         )  # fmt: skip
 
     @classmethod
@@ -109,7 +112,11 @@ class Healthy:
         """Of several fleets."""
         names = ("fails", "degraded", "indeterminate", "beside", "drains", "alarms")
         by_rule = {name: shares.together([each.by_rule[name] for each in found]) for name in found[0].by_rule}
-        return cls(*(shares.together([getattr(each, name) for each in found]) for name in names), by_rule)
+        return cls(
+            *(shares.together([getattr(each, name) for each in found]) for name in names),
+            by_rule,
+            shares.together([each.broken for each in found]),
+        )
 
 
 def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
@@ -182,11 +189,11 @@ class Found:
     by_rule: dict[str, shares.Share]
 
 
-def faults(case: Case, names: tuple[str, ...]) -> dict[str, Found]:
-    """What becomes of nodes with each fault, from night ``ONSET`` on; of references the tune makes some files."""
+def faults(case: Case, names: tuple[str, ...], count: int = FILES) -> dict[str, Found]:
+    """What becomes of nodes with each fault, from night ``ONSET`` on; of references the tune makes ``count`` files."""
     source = case.source("faults")
-    drawn = pools(case, FILES, source)
-    files = np.repeat(np.arange(FILES), NODES_OF_A_FILE)
+    drawn = pools(case, count, source)
+    files = np.repeat(np.arange(count), NODES_OF_A_FILE)
     limits = rules.limits([rules.file_of(each) for each in drawn]).of(files)
     whole = made(case, len(files), source)
     lows = {name: compared(rule, drawn)[files][:, None] for name, rule in COMPARATORS.items()}
