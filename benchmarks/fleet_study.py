@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,9 @@ class Study:
         self._began, self._done = time.monotonic(), 0
         for key, work, arguments in self._wanted():
             future = self._running[key] = pool.submit(work, *arguments)
-            future.add_done_callback(lambda _, key=key: self._progress(key))
+            future.add_done_callback(partial(self._progress, key))
 
-    def _progress(self, key: Key) -> None:
+    def _progress(self, key: Key, _: Future[Any]) -> None:
         self._done += 1
         words = " ".join(map(str, key))
         print(
@@ -70,7 +71,8 @@ class Study:
         return Case(host, n, self.options.nights, self.options.seed, spread)
 
     def _times(self, count: int) -> int:
-        return max(1, round(count * self.options.scale))
+        scale: float = self.options.scale
+        return max(1, round(count * scale))
 
     def _wanted(self) -> Iterator[tuple[Key, Callable[..., Any], tuple[Any, ...]]]:
         given, parts = self.options, self.options.only
@@ -137,7 +139,7 @@ def print_host(study: Study, host: str) -> None:
 
 
 def main() -> int:
-    """Print the tables."""
+    """Print the tables; 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS)
     parser.add_argument("--hosts", choices=HOSTS, nargs="+", default=HOSTS)

@@ -182,7 +182,7 @@ def agreement(nodes: Sequence[RealNights], limits: Limits, host: str) -> Agreeme
         host,
         np.stack([each.values for each in nodes]),
         np.stack([each.medians for each in nodes]),
-        lambda at: later[(slice(None), *at)],
+        lambda at: np.stack([look[at] for look in later]),
     )
     found = twin.judged(seen, limits)
     real = np.stack([each.words for each in nodes])

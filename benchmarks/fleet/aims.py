@@ -44,7 +44,8 @@ def table(results: Results) -> str:
     """All aims."""
     heads = ["aim", "worst", "where", ""]
     rows = [each.line() for each in _aims(results)]
-    return "\n".join(["**Aims**", "", *(f"| {' | '.join(map(str, row))} |" for row in [heads, ["---"] * 4, *rows])])
+    lines: list[Sequence[object]] = [heads, ["---"] * 4, *rows]
+    return "\n".join(["**Aims**", "", *(f"| {' | '.join(map(str, row))} |" for row in lines)])
 
 
 def _aims(results: Results) -> Iterator[Aim]:

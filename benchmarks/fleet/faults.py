@@ -34,13 +34,13 @@ class FleetFault:
     of_fleet: bool = False
 
 
-def of_cells(part: Callable[[str], float]) -> np.ndarray:
-    """What is left of each column where ``part`` of each cell is."""
-    return np.array([part(PATHS[each.cell].cell) for each in columns()])
+def _steadily(name: str) -> np.ndarray:
+    """What a fault of ``simulated_nights`` leaves of each column."""
+    return np.array([FAULTS[name](PATHS[each.cell].cell)[0] for each in columns()])
 
 
 def _steady(name: str) -> Left:
-    own = of_cells(lambda cell: FAULTS[name](cell)[0])
+    own = _steadily(name)
     return lambda nodes, nights, source: _since(nights, own)
 
 
@@ -51,7 +51,7 @@ def _since(nights: int, own: np.ndarray) -> np.ndarray:
 
 
 def _intermittent(nodes: int, nights: int, source: np.random.Generator) -> np.ndarray:
-    own = of_cells(lambda cell: FAULTS["NVLink lane"](cell)[0])
+    own = _steadily("NVLink lane")
     there = source.random((nodes, nights)) < INTERMITTENT
     there[:, :ONSET] = False
     return np.where(there[:, :, None], own, 1.0)
@@ -111,6 +111,5 @@ def bad_nodes(count: int, share: float) -> np.ndarray:
     """What each of ``count`` nodes lacks from the first night on where ``share`` of them are bad, nodes × columns."""
     found = np.ones((count, len(columns())))
     for number in range(round(share * count)):
-        fault = FAULTS[BAD[number % len(BAD)]]
-        found[number] = of_cells(lambda cell, fault=fault: fault(cell)[0])
+        found[number] = _steadily(BAD[number % len(BAD)])
     return found

@@ -101,21 +101,23 @@ class Healthy:
         lone = made.past[:, :, [each.lone for each in columns()]].any(axis=2)
         later = counted & (np.arange(word.shape[1]) >= baseline.NIGHTS)
         return cls(
-            *(shares.of_nights(word == each, quiet) for each in (FAIL, DEGRADED, INDETERMINATE)),
-            shares.of_nights(word == FAIL, counted & neighbour), shares.of_firsts(drained, counted), shares.of_firsts(lone, later),
-            {name: shares.of_nights((seen.values < low).any(axis=2), quiet) for name, low in lows.items()},
-            shares.of_nodes(word[~counted.any(axis=1), 0] == FAIL),
-        )  # fmt: skip
+            fails=shares.of_nights(word == FAIL, quiet),
+            degraded=shares.of_nights(word == DEGRADED, quiet),
+            indeterminate=shares.of_nights(word == INDETERMINATE, quiet),
+            beside=shares.of_nights(word == FAIL, counted & neighbour),
+            drains=shares.of_firsts(drained, counted),
+            alarms=shares.of_firsts(lone, later),
+            by_rule={name: shares.of_nights((seen.values < low).any(axis=2), quiet) for name, low in lows.items()},
+            broken=shares.of_nodes(word[~counted.any(axis=1), 0] == FAIL),
+        )
 
     @classmethod
     def together(cls, found: Sequence[Healthy]) -> Healthy:
         """Of several fleets."""
-        names = ("fails", "degraded", "indeterminate", "beside", "drains", "alarms")
+        names = ("fails", "degraded", "indeterminate", "beside", "drains", "alarms", "broken")
         by_rule = {name: shares.together([each.by_rule[name] for each in found]) for name in found[0].by_rule}
         return cls(
-            *(shares.together([getattr(each, name) for each in found]) for name in names),
-            by_rule,
-            shares.together([each.broken for each in found]),
+            by_rule=by_rule, **{name: shares.together([getattr(each, name) for each in found]) for name in names}
         )
 
 
@@ -215,8 +217,9 @@ def _found(
     node, begun = np.arange(len(told)), there.argmax(axis=1)
     drained = (draining.confirmed(all_of.words, all_of.intermittent, POLICY) & lacks)[:, ONSET:].any(axis=2)
     below = {rule: ((seen.values < low) & lacks).any(axis=2)[node, ONSET + begun] for rule, low in lows.items()}
+    five, thirty, sixty = (shares.of_nodes(told[:, :nights].any(axis=1)) for nights in (5, 30, 60))
     return Found(
-        shares.of_nodes(told[node, begun]), *(shares.of_nodes(told[:, :nights].any(axis=1)) for nights in (5, 30, 60)),
+        shares.of_nodes(told[node, begun]), five, thirty, sixty,
         shares.of_nodes(drained[:, :30].any(axis=1)), shares.of_nodes(noticed[:, :5].any(axis=1)),
         {rule: shares.of_nodes(each) for rule, each in below.items()},
     )  # fmt: skip
