@@ -21,11 +21,10 @@ _DAY = 86400.0
 @dataclass(frozen=True)
 class Drained:
     """``confirmed``: nodes × nights on which a figure stands and is not everybody's; ``drained``: on which the node was drained,
-    within the caps; ``stops``: on how many nights a cap was reached."""
+    within the cap of a day."""
 
     confirmed: np.ndarray
     drained: np.ndarray
-    stops: int
 
 
 def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np.ndarray:
@@ -56,12 +55,11 @@ def drains(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> Drain
     standing = confirmed(words, intermittent, policy) & ~_everybodys(words, policy)
     candidates = standing.any(axis=2)
     most = min(policy.per_day.nodes, policy.per_day.of(nodes))
-    drained, stops = np.zeros_like(candidates), 0
+    drained = np.zeros_like(candidates)
     for night in range(nights):
         named = np.nonzero(candidates[:, night])[0]
         drained[named[:most], night] = True
-        stops += len(named) > most
-    return Drained(candidates, drained, stops)
+    return Drained(candidates, drained)
 
 
 def _everybodys(words: np.ndarray, policy: Policy) -> np.ndarray:
