@@ -61,6 +61,11 @@ def _aims(results: Results) -> Iterator[Aim]:
         yield Aim(f"{name}DEGRADED ≤ 10", 1000, 10, _of(found, "degraded"))
         yield Aim(f"{name}INDETERMINATE ≤ 5", 1000, 5, _of(found, "indeterminate"))
         yield Aim(f"{name}wrong drains ≤ 0.05", 1000, 0.05, _of(found, "drains"))
+    whole = {
+        where: shares.together([share for each in those for share in (each.fails, each.beside)])
+        for where, those in healthy.items()
+    }
+    yield Aim("FAIL ≤ 1, nights beside a neighbour counted too", 1000, 1, whole)
     near = {
         f"{host}, n = {n}": each for host, parts in results.items() for (n,), each in parts["near"].items() if n >= 10
     }
