@@ -78,7 +78,7 @@ def worst(words: np.ndarray) -> np.ndarray:
 @dataclass
 class Healthy:
     """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``beside`` the FAILs of these,
-    ``drains`` of all nights (each node once). ``alarms``: nodes with a lone figure that was called worse than its past, of nights with a whole
+    ``drains`` of all nights (each node once). ``alarms``: a lone figure was called worse than its past, of nights with a whole
     baseline. ``by_rule``: FAILs of each of the simpler rules. ``broken``: of the bad nodes beside them those that are FAIL on the first
     night."""
 
