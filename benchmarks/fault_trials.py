@@ -148,7 +148,7 @@ class Trials:
         return not set(self.parts[part].capacities) & broken
 
 
-def wilson(successes: int, trials: int, z: float = 1.645) -> tuple[float, float]:
+def wilson(successes: float, trials: float, z: float = 1.645) -> tuple[float, float]:
     """Wilson's score interval of a proportion; ``z`` = 1.645 gives one-sided bounds of 95 %."""
     if trials == 0:
         return 0.0, 1.0

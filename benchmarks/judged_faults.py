@@ -50,9 +50,16 @@ OPTIONS = TuneOptions(False, ("nearfar", "tune"))
 def tuned(n: int, host: str, source: random.Random) -> ReferenceFile:
     """The reference file that a tune proposes from ``n`` healthy nodes."""
     nodes = [levels(source) for _ in range(n)]
-    runs = [[Night(node, host, source).values() for _ in range(RUNS)] for node in nodes]
+    return reference_file([[Night(node, host, source).values() for _ in range(RUNS)] for node in nodes])
+
+
+def reference_file(
+    runs: Sequence[Sequence[Mapping[str, tuple[float, float]]]], stamp: Mapping[str, str] | None = None
+) -> ReferenceFile:
+    """The reference file that a tune proposes from the runs of each node with the software ``stamp``; a run has of each cell the
+    plateau, and the median of one of its flows, GB/s."""
     when = datetime(2026, 11, 1, tzinfo=timezone.utc)
-    chosen = ChosenSamples(tuple(_pools(runs)), ("simulated",), when, when, {}, {}, 0)
+    chosen = ChosenSamples(tuple(_pools(runs)), ("simulated",), when, when, stamp or {}, {}, 0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tuned.yaml"
         found = proposal.propose(chosen, CurrentFile(path, path), [], [], OPTIONS)

@@ -1,0 +1,90 @@
+"""The judge over arrays: the word on each figure of each node-night, as ``verdict.judge`` has it.
+
+It knows a figure's bounds, the two later looks at what is beyond one, and paths of a shared host that fall together. A node's own
+past is ``past``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.judged_faults import LATER
+from nearfar.verdict import disturbances, steadiness
+
+from .columns import columns
+from .fleets import Fleet
+from .rules import Limits
+
+#: Words in the order in which the worst wins.
+PASS, DEGRADED, INDETERMINATE, FAIL = range(4)
+WORDS = ("PASS", "DEGRADED", "INDETERMINATE", "FAIL")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured on a fleet: ``values`` and the samples' ``medians``, nodes × nights × columns, parts of the nominal figures.
+    ``again``: two later looks at the figures of some (node, night, column), 2 × figures."""
+
+    host: str
+    values: np.ndarray
+    medians: np.ndarray
+    again: Callable[[tuple[np.ndarray, ...]], np.ndarray]
+
+
+def measured(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Measured:
+    """A fleet's figures, of which a fault leaves ``left``."""
+
+    def again(at: tuple[np.ndarray, ...]) -> np.ndarray:
+        still = np.broadcast_to(left, fleet.shape)[at]
+        return np.stack([fleet.again(at, source) * still for _ in range(LATER)])
+
+    return Measured(fleet.host, fleet.values * left, fleet.medians * left, again)
+
+
+def by_references(seen: Measured, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
+    """The words by the references, and where DEGRADED is for some looks alone, nodes × nights × columns. ``limits`` has those of each
+    node (nodes × columns), or of each node and night."""
+    values, shape = seen.values, seen.values.shape
+    fail, degraded = (np.broadcast_to(_nightly(each), shape) for each in (limits.fail, limits.degraded))
+    intermittent = np.zeros(shape, dtype=bool)
+    found = np.zeros(shape, dtype=np.int8)
+    found[values < degraded] = DEGRADED
+    beyond = np.nonzero(values < fail)
+    if len(beyond[0]):
+        still = (seen.again(beyond) < fail[beyond]).any(axis=0)
+        found[beyond], intermittent[beyond] = np.where(still, FAIL, DEGRADED), ~still
+    if seen.host == "own":
+        often = np.array([each.path.kind in ("h2d", "d2h") for each in columns()])
+        unsteady = (seen.medians < np.fmax(fail, degraded)) | (seen.medians < steadiness.LEAST * values)
+        found[(found == PASS) & often & unsteady] = DEGRADED
+    return found, intermittent
+
+
+def _nightly(limits: np.ndarray) -> np.ndarray:
+    return limits[:, None] if limits.ndim == 2 else limits
+
+
+def excused(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
+    """The words with INDETERMINATE where unrelated paths of a shared host fell together."""
+    if seen.host != "shared":
+        return found
+    bad = (found == FAIL) | (found == DEGRADED)
+    falls = np.nan_to_num(1 - seen.values / _nightly(limits.value))
+    told = np.zeros_like(bad)
+    # Each check is judged by itself.
+    host = np.array([each.path.check == "host_device_check" for each in columns()])
+    for kind, flow in (("h2d", "n0:g"), ("d2h", ":n0")):
+        lone = host & np.array([each.path.kind == kind for each in columns()])
+        least, most = falls[:, :, lone].min(axis=2), falls[:, :, lone].max(axis=2)
+        together = bad[:, :, lone].any(axis=2) & (most >= disturbances.LEAST_FALL)
+        together &= least >= disturbances.TOGETHER * most
+        told |= together[:, :, None] & host & np.array([flow in each.path.cell for each in columns()])
+    for number, each in enumerate(columns()):
+        one_way = ("n0:g" in each.path.cell) != (":n0" in each.path.cell)
+        if each.path.check == "saturation_check" and not each.share and one_way:
+            # The simulated documents share a sum evenly among its flows.
+            told |= bad[:, :, number, None] & np.array([other.cell == each.cell for other in columns()])
+    return np.where(told & bad, INDETERMINATE, found).astype(np.int8)

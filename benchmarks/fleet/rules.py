@@ -1,0 +1,125 @@
+"""Where the study meets nearfar's own rules: the references that a tune proposes, as arrays.
+
+Nothing else of the study knows how a reference is made or read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from benchmarks import judged_faults
+from benchmarks.simulated_nights import NODE, NOISE, PATHS
+from nearfar.verdict import references
+from nearfar.verdict.references import ReferenceFile, Upgrade
+
+from .columns import columns, node_metrics
+from .fleets import drawn, nodes_of
+from .noise import Table
+
+#: The software that changes, and its versions.
+DRIVER, BEFORE, AFTER = "driver", "1", "2"
+#: A lone row's FAIL limit is near where it is within this part of its value.
+NEAR = 0.04
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of each reference file, files × columns, parts of the nominal figures: the expected ``value``, below ``fail`` FAIL, below
+    ``degraded`` DEGRADED; NaN where there is none. ``tuned``: whether the row is of the tune."""
+
+    value: np.ndarray
+    fail: np.ndarray
+    degraded: np.ndarray
+    tuned: np.ndarray
+
+    def of(self, files: np.ndarray) -> Limits:
+        """Those of the file of each node, nodes × columns."""
+        return Limits(self.value[files], self.fail[files], self.degraded[files], self.tuned[files])
+
+    def near(self) -> tuple[int, int]:
+        """Of how many lone rows of all files how many keep a FAIL limit within ``NEAR`` of their value; a row that the tune refused
+        does not."""
+        lone = [number for number, _ in lone_rows()]
+        held = self.tuned & (self.fail >= self.value * (1 - NEAR))
+        return int(held[:, lone].sum()), held[:, lone].size
+
+
+@cache
+def lone_rows() -> tuple[tuple[int, tuple[str, str]], ...]:
+    """A column of each row of lone copies."""
+    found = {each.row: number for number, each in reversed(list(enumerate(columns()))) if each.lone}
+    return tuple((number, row) for row, number in found.items())
+
+
+def pool(
+    host: str, nodes: np.ndarray, runs: int, tables: Mapping[str, Table], source: np.random.Generator, left: np.ndarray
+) -> np.ndarray:
+    """The figures of nodes that references are made from, nodes × runs × columns; ``nodes`` is nodes × cells, ``left`` what each has left
+    of each column."""
+    shape = (len(nodes), runs)
+    found = np.empty((*shape, len(columns())))
+    ratios: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for number, each in enumerate(columns()):
+        kind = each.path.kind
+        if each.cell not in ratios:
+            night = 1 + NOISE[host][kind].night * source.standard_normal(shape)
+            plateau, median = drawn(tables[kind], False, shape, source)
+            ratios[each.cell] = night * plateau, night * median
+        found[:, :, number] = nodes[:, each.cell, None] * ratios[each.cell][each.share]
+    return found * left[:, None]
+
+
+def file_of(figures: np.ndarray) -> ReferenceFile:
+    """What a tune proposes from a ``pool``."""
+    at = {(each.cell, each.share): number for number, each in enumerate(columns())}
+    nominal = np.array([each.nominal for each in columns()])
+    nodes = (figures * nominal).tolist()
+    runs = [[_run(run, at) for run in own] for own in nodes]
+    return judged_faults.reference_file(runs, {DRIVER: BEFORE})
+
+
+def _run(figures: Sequence[float], at: Mapping[tuple[int, bool], int]) -> dict[str, tuple[float, float]]:
+    found = {}
+    for number, path in enumerate(PATHS):
+        plateau = figures[at[number, False]]
+        found[path.cell] = plateau, figures[at[number, True]] if (number, True) in at else plateau
+    return found
+
+
+def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, upgrade: Upgrade | None = None) -> Limits:
+    """The bounds of some files, as the judge resolves them for nodes with a ``driver``; ``upgrade`` is what is known of it."""
+    shape = (len(files), len(columns()))
+    value, fail, degraded = (np.full(shape, np.nan) for _ in range(3))
+    tuned = np.zeros(shape, dtype=bool)
+    for row, file in enumerate(files):
+        for check, metrics in node_metrics().items():
+            resolved = references.resolve(
+                metrics, check, [file], NODE, stamp={DRIVER: driver}, upgrade=upgrade or Upgrade()
+            )
+            for number, each in enumerate(columns()):
+                found = resolved.get(each.figures[0]) if each.path.check == check else None
+                if found is None or found.origin == "siblings":
+                    continue
+                value[row, number] = found.value / each.nominal
+                fail[row, number] = np.nan if found.lowest is None else found.lowest / each.nominal
+                if found.degraded_below is not None:
+                    degraded[row, number] = found.degraded_below / each.nominal
+                tuned[row, number] = found.origin == "tuned"
+    return Limits(value, fail, degraded, tuned)
+
+
+def fresh_pools(
+    host: str,
+    n: int,
+    files: int,
+    tables: Mapping[str, Table],
+    source: np.random.Generator,
+    spread: str,
+    left: np.ndarray,
+) -> list[np.ndarray]:
+    """Pools of ``n`` nodes for each of some files; ``left``, n × columns, is what the nodes lack."""
+    return [pool(host, nodes_of(n, spread, source), judged_faults.RUNS, tables, source, left) for _ in range(files)]
