@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
-from nearfar.history.fleet_shift import FleetShift
 
 from benchmarks.simulated_nights import MODEL
 from nearfar.history import fleet_shift
+from nearfar.history.fleet_shift import FleetShift
 from nearfar.verdict.references import ReferenceFile, Upgrade
 
 from . import rules
