@@ -3,16 +3,15 @@
 Needs: base, topology.
 """
 
-from .lstopo import hwloc_version, lstopo_xml
-from .memory_errors import read_gpu_memory
+from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
 from .observation import observe, software_stamp
 from .sysfs import gpu_pci_devices
 
 __all__ = [
+    "describes_another_machine",
     "gpu_pci_devices",
     "hwloc_version",
     "lstopo_xml",
     "observe",
-    "read_gpu_memory",
     "software_stamp",
 ]
