@@ -2,7 +2,7 @@
 
 ``look`` imports much and is imported only by the child that looks.
 
-Needs: base, topology, topology.inventory, site, slurm.controller, slurm.health.sources, slurm.results.
+Needs: base, topology, topology.inventory, site, slurm.controller, slurm.results.
 """
 
 from __future__ import annotations

@@ -3,18 +3,17 @@ needs no measuring."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
-from nearfar.topology import Node
+from nearfar.topology import Gpu, Node
 
 from . import sources
 
@@ -27,7 +26,7 @@ _SWEEPS = 30
 @dataclass(frozen=True)
 class Look:
     """What was seen. ``last``: the last run's name, end and verdict. ``notes``, ``unread``, ``sources`` and ``past`` as
-    ``sources.Evidence`` has them."""
+    ``sources.SourcesSeen`` has them."""
 
     system: str | None
     partition: str | None
@@ -69,19 +68,22 @@ def look(
     report("the node's parts are read")
     from nearfar.topology import inventory
 
-    with _driver_held() as nvml:
-        try:
-            observed = inventory.observe()
-        except NearfarError as error:
-            return Look(system, partition, (Finding("node", "INDETERMINATE", str(error)),), about, past=past or {})
+    nvml = _nvml()
+    try:
+        observed = inventory.observe()
         report("the site's files are read")
-        claimed, chosen, findings, ports = _against_site(observed, node, system, partition, last)
-        report("the kernel's log and the counters are read")
-        seen = _evidence(observed, node, nvml, ports, past or {})
-    findings = [*findings, *seen.findings, *_driver(observed), *_against_last(observed, last)]
+        system, partition, findings, ports = _against_site(observed, node, system, partition, last)
+        findings += [*_driver(observed), *_against_last(observed, last)]
+        gpus = {gpu.pci: gpu for gpu in observed.gpus}
+    except NearfarError as error:  # without hwloc counters and logs can be read all the same
+        findings, ports = [Finding("node", "INDETERMINATE", str(error))], None
+        gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
+    report("the kernel's log and the counters are read")
+    seen = _evidence(gpus, node, nvml, ports, past or {})
+    findings += seen.findings
     return Look(
-        claimed,
-        chosen,
+        system,
+        partition,
         tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)),
         about,
         seen.notes,
@@ -91,25 +93,18 @@ def look(
     )
 
 
-@contextlib.contextmanager
-def _driver_held() -> Iterator[Any]:
+def _nvml() -> Any:
     """NVML, initialised for the whole look, so that a driver without persistence mode starts its GPUs once; None where it does not
-    answer."""
+    answer. It is not shut down: the process ends after the look, and a source that hangs in it would hold that up too."""
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError:
-        yield None
-        return
+        return None
     try:
         nvml.nvmlInit()
     except nvml.NVMLError:
-        yield None
-        return
-    try:
-        yield nvml
-    finally:
-        with contextlib.suppress(nvml.NVMLError):
-            nvml.nvmlShutdown()
+        return None
+    return nvml
 
 
 #: The tree whose ``/sys``, ``/dev`` and ``/proc`` the sources read.
@@ -117,18 +112,18 @@ ROOT = Path("/")
 
 
 def _evidence(
-    observed: Node, node: str, nvml: Any, ports: tuple[str, ...] | None, past: Mapping[str, Any]
-) -> sources.Evidence:
+    gpus: Mapping[str, Gpu], node: str, nvml: Any, ports: tuple[str, ...] | None, past: Mapping[str, Any]
+) -> sources.SourcesSeen:
     """What the sources see; nothing where a file describes another machine than this."""
     from nearfar.topology.inventory import describes_another_machine
 
     if describes_another_machine(os.environ) and Path("/") == ROOT:
-        return sources.Evidence((), (), (), {}, dict(past))
+        return sources.SourcesSeen((), (), (), {}, dict(past))
     now = sources.Now(
-        gpus={gpu.pci: gpu.index for gpu in observed.gpus},
+        gpus={pci: gpu.index for pci, gpu in gpus.items()},
         boot=_boot(ROOT),
         at=time.clock_gettime(time.CLOCK_BOOTTIME),
-        uplinks={gpu.pci: gpu.uplinks for gpu in observed.gpus},
+        uplinks={pci: gpu.uplinks for pci, gpu in gpus.items()},
         root=ROOT,
         nvml=nvml,
         ports=ports,

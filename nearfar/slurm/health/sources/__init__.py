@@ -8,7 +8,7 @@ Needs: base, topology.
 
 from __future__ import annotations
 
-from .every_source import Evidence, look
+from .every_source import SourcesSeen, look
 from .source import Now
 
-__all__ = ["Evidence", "Now", "look"]
+__all__ = ["Now", "SourcesSeen", "look"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def classify(now: Now, daemons: Iterable[Daemon], told: Iterable[Fabric], not_re
 def _daemons(root: Path) -> list[Daemon]:
     found = []
     for name, (unit, number, process) in _DAEMONS.items():
-        enabled = any((root / _ENABLED).glob(f"*.wants/{unit}.service"))
+        enabled = any(os.path.lexists(folder / f"{unit}.service") for folder in (root / _ENABLED).glob("*.wants"))
         found.append(Daemon(name, unit, enabled, _runs(root, root / number, process)))
     return found
 

@@ -14,7 +14,7 @@ from . import daemons, infiniband, jobs, kernel_log, memory_errors, nvlink, pcie
 from .source import Now, Seen
 
 #: Seconds that a source may take. They look at the same time.
-SHARE = 1.0
+SHARE = 1.5
 #: Every source by the name that its findings, its time and what it keeps go by.
 SOURCES: Mapping[str, Callable[[Now], Seen]] = {
     "kernel_log": kernel_log.look,
@@ -29,7 +29,7 @@ SOURCES: Mapping[str, Callable[[Now], Seen]] = {
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SourcesSeen:
     """What all sources say. ``sources``: of each its seconds and what it said, in a few words. ``past``: what each wants to find at
     its next look; of one that hung it is what it had."""
 
@@ -42,7 +42,7 @@ class Evidence:
 
 def look(
     now: Now, past: Mapping[str, Any], share: float = SHARE, sources: Mapping[str, Callable[[Now], Seen]] = SOURCES
-) -> Evidence:
+) -> SourcesSeen:
     """Let every source look. ``past``: what they kept, by name. Jobs are asked about where the log had errors."""
     answers = _at_once({name: (source, _of(now, past, name)) for name, source in sources.items()}, share)
     log = answers.get("kernel_log")
@@ -78,7 +78,7 @@ def look(
             notes += seen.notes
             unread += seen.unread
             kept[name] = {**(seen.past or {}), "boot": now.boot, "at": now.at}
-    return Evidence(tuple(found), tuple(notes), tuple(unread), told, kept)
+    return SourcesSeen(tuple(found), tuple(notes), tuple(unread), told, kept)
 
 
 @dataclass

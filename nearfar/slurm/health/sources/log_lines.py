@@ -34,7 +34,7 @@ _WHOSE = re.compile(r"^pid=(?:'[^']*'|<[^>]*>|[^,]*),\s*(?:name=(?:'[^']*'|<[^>]
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """One of the kernel's lines. ``at``: seconds since boot; ``sequence``: its number in ``/dev/kmsg``, -1 from elsewhere."""
 
     at: float
@@ -55,7 +55,7 @@ class Event:
     switch: str = ""
 
 
-def from_kmsg(data: bytes) -> Iterator[Line]:
+def from_kmsg(data: bytes) -> Iterator[LogLine]:
     """Records as ``/dev/kmsg`` gives them (``6,339,5140900,-;text``), those of the kernel alone, wanted or not; what is none is
     passed over."""
     for record in data.split(b"\n"):
@@ -68,10 +68,10 @@ def from_kmsg(data: bytes) -> Iterator[Line]:
         except ValueError:
             continue
         wanted = priority >> 3 == 0 and any(word in text for word in WANTED)
-        yield Line(microseconds / 1e6, readable(text) if wanted else "", sequence)
+        yield LogLine(microseconds / 1e6, readable(text) if wanted else "", sequence)
 
 
-def from_journal(record: bytes) -> Line | None:
+def from_journal(record: bytes) -> LogLine | None:
     """One entry of ``journalctl --output=json``; None for what is none, or not the kernel's own."""
     try:
         entry = json.loads(record)
@@ -86,7 +86,7 @@ def from_journal(record: bytes) -> Line | None:
     message = entry.get("MESSAGE")
     if isinstance(message, list):  # what is no text comes as its bytes
         message = bytes(value & 255 for value in message if isinstance(value, int)).decode("utf-8", "replace")
-    return Line(at, readable(message.encode("utf-8", "replace")) if isinstance(message, str) else "")
+    return LogLine(at, readable(message.encode("utf-8", "replace")) if isinstance(message, str) else "")
 
 
 def readable(text: bytes) -> str:
@@ -94,7 +94,7 @@ def readable(text: bytes) -> str:
     return "".join(c if c.isprintable() else "?" for c in text.decode("utf-8", "replace"))
 
 
-def event(line: Line) -> Event | None:
+def event(line: LogLine) -> Event | None:
     """What NVIDIA's driver tells in a line; None where it tells nothing that is counted."""
     text = _BEFORE.sub("", line.text, count=1) if not line.text.startswith(("NVRM:", "nvidia-nvswitch")) else line.text
     for kind, pattern in (("xid", _XID), ("sxid", _SXID), ("fallen", _FALLEN), ("init", _NOT_INITIALISED)):
@@ -113,6 +113,6 @@ def event(line: Line) -> Event | None:
     return None
 
 
-def events(lines: Iterable[Line]) -> list[Event]:
+def events(lines: Iterable[LogLine]) -> list[Event]:
     """The events among lines, in their order."""
     return [found for line in lines if line.text and (found := event(line)) is not None]

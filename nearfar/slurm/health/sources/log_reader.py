@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .log_lines import WANTED, Line, from_journal, from_kmsg
+from .log_lines import WANTED, LogLine, from_journal, from_kmsg
 from .source import Now
 
 #: Seconds that the journal may take.
-JOURNAL = 0.6
+JOURNAL = 0.5
 #: Bytes of either that are read at most.
 _MOST = 256 << 20
 _SOURCE_TIME = re.compile(rb'"_SOURCE_MONOTONIC_TIMESTAMP"\s*:\s*"(\d{1,18})"')
@@ -30,7 +30,7 @@ class KernelLog:
     """Lines since the last look that may be the driver's, oldest first. ``sequence`` and ``at``: the place of the last line that
     was there at all, where the next look begins. ``unread``: which part was not read, and why. ``read``: from where."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LogLine, ...]
     sequence: int
     at: float
     unread: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ class _Journal:
         self.why = ""
         self.any = False
 
-    def after(self, after: float, before: float) -> list[Line]:
+    def after(self, after: float, before: float) -> list[LogLine]:
         """Those between two times since boot, in seconds, oldest first. ``why``: why there may be more."""
-        found: list[Line] = []
+        found: list[LogLine] = []
         try:
             child = subprocess.Popen(
                 self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -110,9 +110,9 @@ def _wanted(record: bytes) -> bool:
     return any(word in record for word in WANTED) or _BYTES.search(record) is not None
 
 
-def _time_alone(record: bytes) -> Line | None:
+def _time_alone(record: bytes) -> LogLine | None:
     match = _SOURCE_TIME.search(record) or _TIME.search(record)
-    return Line(int(match[1]) / 1e6, "") if match else None
+    return LogLine(int(match[1]) / 1e6, "") if match else None
 
 
 def read(now: Now, journalctl: Sequence[str] | None = None) -> KernelLog:
@@ -143,11 +143,11 @@ def read(now: Now, journalctl: Sequence[str] | None = None) -> KernelLog:
             unread.append(
                 f"the kernel's log: {first - last - 1} lines since the last look are gone from /dev/kmsg; the journal: {problem}"
             )
-    newest = records[-1] if records else Line(at, "", last)
+    newest = records[-1] if records else LogLine(at, "", last)
     return KernelLog((*earlier, *lines), newest.sequence, newest.at, tuple(unread), "/dev/kmsg")
 
 
-def _of_the_boot_before(now: Now, journalctl: Sequence[str], unread: list[str]) -> list[Line]:
+def _of_the_boot_before(now: Now, journalctl: Sequence[str], unread: list[str]) -> list[LogLine]:
     before = now.past.get("boot")
     if not isinstance(before, str) or not before or now.same_boot:
         return []
@@ -157,7 +157,7 @@ def _of_the_boot_before(now: Now, journalctl: Sequence[str], unread: list[str]) 
     return lines
 
 
-def _journal(boot: str | None, journalctl: Sequence[str], after: float, before: float) -> tuple[list[Line], str]:
+def _journal(boot: str | None, journalctl: Sequence[str], after: float, before: float) -> tuple[list[LogLine], str]:
     if not journalctl:
         return [], "journalctl is not installed"
     if not boot:
@@ -166,7 +166,7 @@ def _journal(boot: str | None, journalctl: Sequence[str], after: float, before: 
     return journal.after(after, before), journal.why
 
 
-def _kmsg(path: Path) -> tuple[list[Line] | None, str]:
+def _kmsg(path: Path) -> tuple[list[LogLine] | None, str]:
     """All records that the kernel's ring still holds; None and why where it cannot be read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
