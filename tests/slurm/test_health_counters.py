@@ -187,17 +187,17 @@ def test_a_driver_that_was_loaded_anew() -> None:
 
 
 def test_nvlink_as_the_driver_answers() -> None:
-    lanes = {"NvLinkState": {0: 1, 1: 0}}
-    nvml = CountingNvml(
-        {A: lanes, B: {}}, {A: {"NVLINK_REPLAY_ERROR_COUNT_TOTAL": 3, "NVLINK_RECOVERY_ERROR_COUNT_TOTAL": 0}}
-    )
+    lanes = {"NvLinkState": {(0,): 1, (1,): 0}, "NvLinkErrorCounter": {(0, 0): 3, (1, 0): 0, (0, 1): 0, (1, 1): 0}}
+    nvml = CountingNvml({A: lanes, B: {}})
     first = nvlink.look(now(nvml=nvml))
     assert (first.said, first.unread) == ("1 lane up on 1 GPUs", ())
-    nvml.values[A]["NVLINK_REPLAY_ERROR_COUNT_TOTAL"] = 4
+    lanes["NvLinkErrorCounter"][0, 0] = 4
     seen = nvlink.look(now(past=first, nvml=nvml))
     assert [one.reason for one in seen.findings] == [
         "GPU 0: 1 NVLink replay since the last look: look at the link if it goes on"
     ]
+    divided = {"MigMode": [1, 1], "NvLinkState": {(0,): 0, (1,): 0}}
+    assert nvlink.look(now(past=first, nvml=CountingNvml({A: divided}))).findings == (), "MIG takes lanes down"
 
 
 def errors(*told: PcieErrors, past: Seen | None = None, **more: Any) -> Seen:

@@ -314,7 +314,7 @@ def test_a_journal_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "there is more than can be read" in log.unread[0]
 
 
-def test_a_hundred_megabytes_of_lines(tmp_path: Path) -> None:
+def test_ten_megabytes_of_lines() -> None:
     """Lines that are not the driver's cost next to nothing."""
     filler = b"".join(b"6,%d,%d,-;%s\n" % (i, i, b"x" * 1000) for i in range(10_000))
     last = f"4,10000,10000,-;{FALLEN}\n".encode()

@@ -12,9 +12,6 @@ FIELDS = {
     for number, name in enumerate(
         (
             "GET_GPU_RECOVERY_ACTION",
-            "NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
-            "NVLINK_REPLAY_ERROR_COUNT_TOTAL",
-            "NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
             "PCIE_COUNT_CORRECTABLE_ERRORS",
             "CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN",
         ),
@@ -62,8 +59,8 @@ class CountingNvml:
 
     def _answer(self, pci: str, function: str, rest: tuple[Any, ...]) -> Any:
         answer = self.answers.get(pci, {}).get(function, NVMLError(3, "Not Supported"))
-        if isinstance(answer, dict):
-            answer = answer.get(rest[0], NVMLError(3, "Not Supported"))
+        if isinstance(answer, dict):  # by what it is asked for: a lane, a lane's counter
+            answer = answer.get(rest, NVMLError(3, "Not Supported"))
         if isinstance(answer, NVMLError):
             raise answer
         return answer

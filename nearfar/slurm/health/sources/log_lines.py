@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError
@@ -55,20 +55,28 @@ class Event:
     switch: str = ""
 
 
-def from_kmsg(data: bytes) -> Iterator[LogLine]:
-    """Records as ``/dev/kmsg`` gives them (``6,339,5140900,-;text``), those of the kernel alone, wanted or not; what is none is
-    passed over."""
-    for record in data.split(b"\n"):
-        head, mark, text = record.partition(b";")
-        parts = head.split(b",")
-        if not mark or len(parts) < 3:
-            continue
-        try:
-            priority, sequence, microseconds = (int(part) for part in parts[:3])
-        except ValueError:
-            continue
-        wanted = priority >> 3 == 0 and any(word in text for word in WANTED)
-        yield LogLine(microseconds / 1e6, readable(text) if wanted else "", sequence)
+def from_kmsg(data: bytes) -> list[LogLine]:
+    """Of records as ``/dev/kmsg`` gives them (``6,339,5140900,-;text``) the first, the last, and those that may be the driver's. Of
+    all but the kernel's own that may be there is no text; what is no record is passed over."""
+    records = data.split(b"\n")
+    chosen = [record for record in records if any(word in record for word in WANTED)]
+    ends = (next(filter(None, map(_record, order)), None) for order in (records, reversed(records)))
+    first, last = ends
+    lines = (first, *map(_record, chosen), last)
+    return list({line.sequence: line for line in lines if line is not None}.values())
+
+
+def _record(record: bytes) -> LogLine | None:
+    head, mark, text = record.partition(b";")
+    parts = head.split(b",")
+    if not mark or len(parts) < 3:
+        return None
+    try:
+        priority, sequence, microseconds = (int(part) for part in parts[:3])
+    except ValueError:
+        return None
+    wanted = priority >> 3 == 0 and any(word in text for word in WANTED)
+    return LogLine(microseconds / 1e6, readable(text) if wanted else "", sequence)
 
 
 def from_journal(record: bytes) -> LogLine | None:

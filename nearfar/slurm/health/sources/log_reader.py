@@ -167,7 +167,7 @@ def _journal(boot: str | None, journalctl: Sequence[str], after: float, before: 
 
 
 def _kmsg(path: Path) -> tuple[list[LogLine] | None, str]:
-    """All records that the kernel's ring still holds; None and why where it cannot be read."""
+    """Of the records that the kernel's ring still holds what ``from_kmsg`` chooses; None and why where it cannot be read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
@@ -189,4 +189,4 @@ def _kmsg(path: Path) -> tuple[list[LogLine] | None, str]:
         return None, f"cannot be read: {error.strerror}"
     finally:
         os.close(handle)
-    return list(from_kmsg(b"".join(parts))), ""
+    return from_kmsg(b"".join(parts)), ""

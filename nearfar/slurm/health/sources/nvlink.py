@@ -13,14 +13,14 @@ from .source import Now, Seen, counted, gpu_name, item
 
 #: Flit CRC errors a second above which a link is broken: DCGM's ``crc_error_threshold``, as during a run (error_counters.py).
 MOST_FLIT_ERRORS = 100.0
-#: Fields of NVML that count over all lanes of a GPU (up to NVLink 4), and what they count. CRC data and ECC data errors tick on
+#: NVML's counters of a lane (``NVML_NVLINK_ERROR_DL_*``, up to NVLink 4), and what they count. CRC data and ECC data errors tick on
 #: healthy links and are left out.
-_TOTALS = {
-    "NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": ("flit", "NVLink CRC flit error", ""),
-    "NVLINK_REPLAY_ERROR_COUNT_TOTAL": ("replay", "NVLink replay", ""),
-    "NVLINK_RECOVERY_ERROR_COUNT_TOTAL": ("recovery", "NVLink recovery", "NVLink recoveries"),
+_COUNTERS = {
+    0: ("replay", "NVLink replay", ""),
+    1: ("recovery", "NVLink recovery", "NVLink recoveries"),
+    2: ("flit", "NVLink CRC flit error", ""),
 }
-#: Fields that count per lane, from NVLink 5 on.
+#: Fields of NVML that count per lane, from NVLink 5 on.
 _PER_LANE = {
     "NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS": (
         "failed",
@@ -29,7 +29,7 @@ _PER_LANE = {
     ),
     "NVLINK_COUNT_LINK_RECOVERY_SUCCESSFUL_EVENTS": ("recovered", "NVLink recovery", "NVLink recoveries"),
 }
-_WORDS = {kind: (one, many) for kind, one, many in (*_TOTALS.values(), *_PER_LANE.values())}
+_WORDS = {kind: (one, many) for kind, one, many in (*_COUNTERS.values(), *_PER_LANE.values())}
 #: Lanes of which any GPU has fewer.
 _MOST_LANES = 36
 
@@ -103,16 +103,22 @@ def _errors(now: Now, one: GpuLinks, grown: Growth) -> list[Finding]:
 
 
 def _read(gpu: GpuAnswers) -> GpuLinks:
+    mig = gpu.ask("nvmlDeviceGetMigMode")
+    if mig and mig[0]:  # the driver takes lanes down while a GPU is divided
+        return GpuLinks(gpu.pci)
     lanes = {}
     for lane in range(min(getattr(gpu.nvml, "NVML_NVLINK_MAX_LINKS", 18), _MOST_LANES)):
         state = gpu.ask("nvmlDeviceGetNvLinkState", lane)
         if state is not None:
             lanes[lane] = bool(state)
-    if not lanes:
-        return GpuLinks(gpu.pci)
-    wanted = [(name, 0) for name in _TOTALS] + [(name, lane) for name in _PER_LANE for lane in lanes]
     counts: dict[str, int] = {}
-    for (name, _), value in gpu.fields(wanted).items():
-        kind = {**_TOTALS, **_PER_LANE}[name][0]
+    for number, (kind, *_) in _COUNTERS.items():
+        for lane in lanes:
+            value = gpu.ask("nvmlDeviceGetNvLinkErrorCounter", lane, number)
+            if value is None:
+                break  # what one lane does not have, none has
+            counts[kind] = counts.get(kind, 0) + int(value)
+    for (name, _), value in gpu.fields([(name, lane) for name in _PER_LANE for lane in lanes]).items():
+        kind = _PER_LANE[name][0]
         counts[kind] = counts.get(kind, 0) + value
     return GpuLinks(gpu.pci, lanes, counts)
