@@ -213,7 +213,8 @@ def test_replays_a_minute(count: int, expected: list[tuple[str, str, bool]]) -> 
 @pytest.mark.parametrize(
     ("key", "expected"),
     [
-        (f"{A} fatal DLP", [("g0.link", "FAIL", True)]),
+        (f"{A} fatal MalfTLP", [("g0.link", "FAIL", True)]),
+        (f"{A} fatal DLP", [("g0.link", "DEGRADED", False)]),
         (f"{A} fatal SDES", [("g0.link", "DEGRADED", False)]),
         (f"{A} nonfatal UnsupReq", [("g0.link", "DEGRADED", False)]),
         (f"{A} correctable BadTLP", []),
@@ -239,7 +240,7 @@ def test_pcie_of_a_tree_of_files(tmp_path: Path) -> None:
     device, bridge = (tmp_path / "sys/bus/pci/devices" / name for name in (A, "0000:00:01.0"))
     device.mkdir(parents=True)
     bridge.mkdir()
-    (device / "aer_dev_fatal").write_text("Undefined 0\nDLP 0\nSDES 0\nTLP 0\nTOTAL_ERR_FATAL 0\n")
+    (device / "aer_dev_fatal").write_text("Undefined 0\nDLP 0\nSDES 0\nMalfTLP 0\nTOTAL_ERR_FATAL 0\n")
     (bridge / "aer_dev_correctable").write_text(
         "RxErr 2\nReplay Timer Timeout 0\nrubbish\n\xff 7x\nTOTAL_ERR_COR 2\n", encoding="latin-1"
     )
@@ -247,12 +248,12 @@ def test_pcie_of_a_tree_of_files(tmp_path: Path) -> None:
     here = {"root": tmp_path, "uplinks": {A: ("0000:00:01.0",)}}
     first = pcie.look(now(**here))
     assert first.said == "AER of 2 devices" and not first.findings
-    (device / "aer_dev_fatal").write_text("DLP 1\nTOTAL_ERR_FATAL 1\n")
+    (device / "aer_dev_fatal").write_text("MalfTLP 1\nTOTAL_ERR_FATAL 1\n")
     (bridge / "aer_dev_correctable").unlink()
     seen = pcie.look(now(past=first, **here))
     assert (
         found(seen) == [("g0.link", "FAIL", True)]
-        and "1 fatal PCIe error (DLP) since the last look" in seen.findings[0].reason
+        and "1 fatal PCIe error (MalfTLP) since the last look" in seen.findings[0].reason
     )
     assert pcie.look(now()).said == "", "a machine that shows none of it"
 

@@ -159,6 +159,8 @@ def test_the_fabric_as_the_driver_answers() -> None:
     nvml.c_nvmlGpuFabricInfo_v2_t, nvml.nvmlGpuFabricInfo_v2 = Info, 7
     assert daemons.look(now(nvml=nvml)).findings == (), "it does not answer"
     nvml.nvmlDeviceGetGpuFabricInfoV = fill
+    assert daemons.look(now(nvml=nvml)).findings == (), "a GPU without a lane that is up needs no fabric"
+    nvml.answers[A]["NvLinkState"] = {(3,): 1}
     assert found(daemons.look(now(nvml=nvml))) == [("g0.fabric", "FAIL", False)]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nearfar.base import Finding
 
+from .nvlink import MOST_LANES
 from .nvml_answers import GpuAnswers, each, unread
 from .source import Now, Seen, gpu_name, item
 
@@ -47,7 +48,8 @@ class Daemon:
 
 @dataclass(frozen=True)
 class Fabric:
-    """The NVLink fabric as a GPU sees it: state, status (0: well) and health mask as NVML has them; None: it has none.
+    """The NVLink fabric as a GPU sees it: state, status (0: well) and health mask as NVML has them; None: it has none, or no lane of
+    it is up (one GPU of a host in a virtual machine).
     ``persistence``: whether the driver keeps it initialised while nobody uses it."""
 
     pci: str
@@ -122,6 +124,11 @@ def _read(gpu: GpuAnswers) -> Fabric:
     info = gpu.filled("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v2_t", "nvmlGpuFabricInfo_v2")
     mode = gpu.ask("nvmlDeviceGetPersistenceMode")
     persistence = None if mode is None else bool(mode)
-    if info is None or not info.state:
+    if info is None or not info.state or not _linked(gpu):
         return Fabric(gpu.pci, persistence=persistence)
     return Fabric(gpu.pci, int(info.state), int(info.status), int(info.healthMask), persistence)
+
+
+def _linked(gpu: GpuAnswers) -> bool:
+    """Whether any lane of its NVLink is up."""
+    return any(gpu.ask("nvmlDeviceGetNvLinkState", lane) for lane in range(MOST_LANES))

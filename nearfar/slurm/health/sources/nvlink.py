@@ -31,7 +31,7 @@ _PER_LANE = {
 }
 _WORDS = {kind: (one, many) for kind, one, many in (*_COUNTERS.values(), *_PER_LANE.values())}
 #: Lanes of which any GPU has fewer.
-_MOST_LANES = 36
+MOST_LANES = 36
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _read(gpu: GpuAnswers) -> GpuLinks:
     if mig and mig[0]:  # the driver takes lanes down while a GPU is divided
         return GpuLinks(gpu.pci)
     lanes = {}
-    for lane in range(min(getattr(gpu.nvml, "NVML_NVLINK_MAX_LINKS", 18), _MOST_LANES)):
+    for lane in range(min(getattr(gpu.nvml, "NVML_NVLINK_MAX_LINKS", 18), MOST_LANES)):
         state = gpu.ask("nvmlDeviceGetNvLinkState", lane)
         if state is not None:
             lanes[lane] = bool(state)

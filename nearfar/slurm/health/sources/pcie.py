@@ -16,8 +16,8 @@ from .source import Now, Seen, counted, gpu_name, item
 MOST_REPLAYS = 8.0
 #: The kernel's files of a device (Documentation/ABI/testing/sysfs-bus-pci-devices-aer), by the class of their errors.
 _AER = {"correctable": "aer_dev_correctable", "nonfatal": "aer_dev_nonfatal", "fatal": "aer_dev_fatal"}
-#: The fatal error that a reset of the device below makes as well: the link went down by surprise.
-_SURPRISE = "SDES"
+#: Fatal errors that a reset of the device below can make as well: its link went down by surprise, or in the middle of a packet.
+_OF_A_RESET = ("SDES", "DLP")
 #: Fields of NVML that count the same where the kernel does not show AER (virtual machines).
 _FIELDS = {
     "PCIE_COUNT_CORRECTABLE_ERRORS": "correctable",
@@ -108,7 +108,7 @@ def _aer(now: Now, one: PcieErrors, key: str, grown: Growth) -> list[Finding]:
         unusual = f"aer {key}" in grown.unusual
         words = f"{name}: {_unusual(grown, f'aer {key}', 'correctable PCIe error')} ({error})" if unusual else ""
         return [Finding(what, "DEGRADED", words)] if unusual else []
-    broken = kind == "fatal" and error != _SURPRISE
+    broken = kind == "fatal" and error not in _OF_A_RESET
     remedy = "reboot, and look at slot, riser and board if it comes back" if broken else "look at the kernel's log"
     words = f"{name}: {counted(count, f'{_CLASS[kind]} PCIe error')} ({error}) since the last look: {remedy}"
     return [Finding(what, "FAIL" if broken else "DEGRADED", words, broken)]
