@@ -223,10 +223,12 @@ def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
 
         from . import kept_looks
         from .look import look
+        from .sources import SHARE
 
         try:
             past = kept_looks.read_past(options.output, node)
-            seen = look(node, options.system, options.partition, options.results, say, past)
+            share = min(SHARE, options.limit / 4)
+            seen = look(node, options.system, options.partition, options.results, say, past, share)
             found = [{"what": f.item, "verdict": f.verdict, "hard": f.hard, "words": f.reason} for f in seen.findings]
             answer = {**asdict(seen), "findings": found}
         except Exception as error:  # a fault of ours must not leave an older finding in place

@@ -56,9 +56,10 @@ def look(
     results: Path | None,
     report: Report,
     past: Mapping[str, Any] | None = None,
+    share: float = sources.SHARE,
 ) -> Look:
     """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open. ``past``: what
-    the last look kept, as ``Look.past``.
+    the last look kept, as ``Look.past``; ``share``: seconds that each source of evidence may take.
 
     Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
     """
@@ -79,7 +80,7 @@ def look(
         findings, ports = [Finding("node", "INDETERMINATE", str(error))], None
         gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
     report("the kernel's log and the counters are read")
-    seen = _evidence(gpus, node, nvml, ports, past or {})
+    seen = _evidence(gpus, node, nvml, ports, past or {}, share)
     findings += seen.findings
     return Look(
         system,
@@ -112,7 +113,7 @@ ROOT = Path("/")
 
 
 def _evidence(
-    gpus: Mapping[str, Gpu], node: str, nvml: Any, ports: tuple[str, ...] | None, past: Mapping[str, Any]
+    gpus: Mapping[str, Gpu], node: str, nvml: Any, ports: tuple[str, ...] | None, past: Mapping[str, Any], share: float
 ) -> sources.SourcesSeen:
     """What the sources see; nothing where a file describes another machine than this."""
     from nearfar.topology.inventory import describes_another_machine
@@ -129,7 +130,7 @@ def _evidence(
         ports=ports,
         node=node,
     )
-    return sources.look(now, past)
+    return sources.look(now, past, share)
 
 
 def _boot(root: Path) -> str | None:
