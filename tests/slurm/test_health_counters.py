@@ -69,6 +69,14 @@ def test_a_past_that_is_rubbish(past: Mapping[str, Any]) -> None:
     assert counters.growth(replace(now(), past={**past, "boot": "b"}), {"x": 5}).grown == {}
 
 
+def test_time_that_goes_back_makes_no_rate() -> None:
+    """A virtual machine that was set back to an earlier state of the same boot."""
+    first = counters.growth(now(), {"x": 5})
+    kept = {**first.past, "boot": "b", "at": 9e9, "rates": {"x": [0.0, 2 * DAY]}}
+    growth = counters.growth(replace(now(), past=kept), {"x": 500})
+    assert (growth.seconds, growth.grown, growth.unusual) == (0.0, {"x": 495}, {})
+
+
 def looks(increments: list[int]) -> counters.Growth:
     """Looks each hour of a day and a half and more, with these increments at the last of them."""
     value, at, growth = 0, 0.0, counters.growth(now(0.0), {"x": 0})

@@ -20,6 +20,8 @@ from nearfar.slurm.health.sources import Now, every_source
 from nearfar.slurm.health.sources.source import Seen
 from nearfar.topology import inventory
 from tests.slurm.test_slurm_health import SYSTEM, findings, hardware
+from tests.support.counting_nvml import CountingNvml
+from tests.support.fake_nvml import NVMLError
 
 NOW = Now(gpus={}, boot="b", at=100.0)
 
@@ -125,6 +127,19 @@ def test_an_xid_between_two_looks_reaches_act(node: Path, capsys: pytest.Capture
         assert not gathered.refused
         hard = [(f.what, f.hard) for run in gathered.runs for f in run.failures]
         assert hard == [("g2.xid79", True)], "it is kept until act has read it"
+
+
+def test_what_the_driver_counts_reaches_the_look(
+    node: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {f"0000:00:0{bus}.0": {"TotalEccErrors": 0, "RemappedRows": [0, 0, 0, 0]} for bus in (6, 7, 8, 9)}
+    told["0000:00:07.0"] = {"TotalEccErrors": 1, "RemappedRows": [0, 1, 1, 0]}
+    told["0000:00:09.0"] = {"TotalEccErrors": NVMLError(999, "Unknown Error")}
+    monkeypatch.setattr(health_look, "_nvml", lambda: CountingNvml(told))
+    found = looked(node, capsys)
+    assert findings(found) == [("g1.memory", "FAIL", True), ("g1.memory", "DEGRADED", False)]
+    assert found["unread"] == ["memory errors of GPU 3: nvmlDeviceGetTotalEccErrors: Unknown Error"]
+    assert found["sources"]["memory"]["said"] == "3 GPUs count memory errors"
 
 
 def test_notes_and_what_could_not_be_read_in_words(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
