@@ -21,9 +21,6 @@ from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.gathering import TimeRange, gather
 from nearfar.slurm.health import check
-from nearfar.slurm.health import look as health_look
-from nearfar.topology.inventory.memory_errors import GpuMemory
-from tests.support.fake_nvml import FakeGpu, FakeNvml
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, missing
 
@@ -132,23 +129,6 @@ def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.Monk
     found = looked(site, "--results", str(site / "results"))
     assert findings(found) == [("g1.uuid", "DEGRADED", False)]
     assert "since run 0000000a" in found["findings"][0]["words"]
-
-
-def test_memory_that_the_driver_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar.topology import inventory, parse_hwloc_xml
-    from nearfar.topology.inventory import memory_errors
-
-    assert memory_errors.read_gpu_memory(["0000:00:06.0"], FakeNvml([FakeGpu("0000:00:06.0")])) == [
-        GpuMemory("0000:00:06.0")
-    ]
-    counts = {"06": (0, False, False), "07": (3, False, True), "08": (0, True, False), "09": (0, False, True)}
-    told = [GpuMemory(f"0000:00:{bus}.0", *each) for bus, each in counts.items()]
-    monkeypatch.setattr(inventory, "read_gpu_memory", lambda known: told)
-    assert inventory is not None
-    found = health_look._memory(parse_hwloc_xml(NODE.read_text()))
-    assert [(f.item, f.verdict, f.hard) for f in found] == [
-        ("g1.memory", "FAIL", True), ("g1.memory", "DEGRADED", False), ("g2.memory", "FAIL", True), ("g3.memory", "DEGRADED", False),
-    ]  # fmt: skip
 
 
 def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:

@@ -206,6 +206,14 @@ def machine(root: Path) -> Path:
     return root
 
 
+def test_gpus_without_hwloc(tmp_path: Path) -> None:
+    driver = FakeNvml([FakeGpu("0000:41:00.0"), FakeGpu("0000:01:00.0")])
+    assert inventory.gpus_without_hwloc(driver, machine(tmp_path)) == inventory.gpu_pci_devices(tmp_path)
+    sandbox = inventory.gpus_without_hwloc(driver, tmp_path / "nothing")
+    assert [(gpu.index, gpu.pci) for gpu in sandbox] == [(0, "0000:01:00.0"), (1, "0000:41:00.0")]
+    assert inventory.gpus_without_hwloc(None, tmp_path / "nothing") == ()
+
+
 def test_gpus_from_sysfs_alone(tmp_path: Path) -> None:
     gpus = inventory.gpu_pci_devices(machine(tmp_path))
     assert [(gpu.index, gpu.pci, gpu.numa_node) for gpu in gpus] == [(0, "0000:03:00.0", 1), (1, "0000:04:00.0", None)]

@@ -12,6 +12,7 @@ _EPILOG = """examples:
   nearfar slurm health                                      what slurmd runs: the finding goes to /var/lib/nearfar/health
   nearfar slurm health --output /shared/nearfar-health      where `nearfar slurm act` finds those of all nodes
   nearfar slurm health --output /tmp/mine                   by hand, not as root
+  nearfar slurm health --output /tmp/mine --json            with what every source said, and how long it took
 
 It drains nothing, and never calls slurmctld. docs/guide/slurm-act.md has the lines for slurm.conf.
 A look that found a FAIL is kept below DIR/kept as well, until `nearfar slurm act` has read it.
@@ -45,11 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"hard limit (default: {check.LIMIT:g}, at most 30)",
     )
 
+    parser.add_argument("--json", action="store_true", help="print the whole finding, with what every source said")
+
 
 def run(args: argparse.Namespace) -> int:
-    """Look, and say what was seen in one line."""
+    """Look, and say what was seen."""
     if not 0 < args.limit <= 30:
         raise NearfarError(f"--limit: {args.limit:g}: more than 0 and at most 30 seconds")
     return check.program(
-        check.HealthOptions(args.output, args.system, args.partition, args.results, args.limit, args.tools)
+        check.HealthOptions(args.output, args.system, args.partition, args.results, args.limit, args.tools),
+        args.json,
     )

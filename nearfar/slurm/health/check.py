@@ -91,6 +91,7 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
 
     began = time.monotonic()
     seen = _within(options, node)
+    past = seen.pop("past", None)
     finding = {
         "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(),
         "time": utc_text(), "boot": _boot(),
@@ -102,17 +103,29 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
     except NearfarError:
         print(_headline(finding))  # for slurmd's log: it is nowhere else
         raise
+    if past is not None:  # after the findings: what is found twice is better than lost
+        kept_looks.store_past(options.output, node, past, _ELSEWHERE)
     return finding
 
 
-def program(options: HealthOptions) -> int:
-    """What a script for ``HealthCheckProgram`` calls: run, say it in a line, and return the exit code."""
+def program(options: HealthOptions, as_json: bool = False) -> int:
+    """What a script for ``HealthCheckProgram`` calls: run, say it in a line and further ones for notes and what could not be read (or
+    all of it as JSON), and return the exit code."""
     try:
         finding = run(options)
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code
-    print("another look is under way; its finding will be there" if finding is None else _headline(finding))
+    if finding is None:
+        print("another look is under way; its finding will be there", file=sys.stderr if as_json else sys.stdout)
+    elif as_json:
+        print(json.dumps(finding, indent=1, ensure_ascii=False))
+    else:
+        print(_headline(finding))
+        for words in finding.get("notes", ()):
+            print(f"  note: {words}")
+        for words in finding.get("unread", ()):
+            print(f"  not read: {words}")
     return EXIT_GOOD
 
 
@@ -208,10 +221,14 @@ def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
             tell.write(words + "\n")
             tell.flush()
 
+        from . import kept_looks
         from .look import look
+        from .sources import SHARE
 
         try:
-            seen = look(node, options.system, options.partition, options.results, say)
+            past = kept_looks.read_past(options.output, node)
+            share = min(SHARE, options.limit / 4)
+            seen = look(node, options.system, options.partition, options.results, say, past, share)
             found = [{"what": f.item, "verdict": f.verdict, "hard": f.hard, "words": f.reason} for f in seen.findings]
             answer = {**asdict(seen), "findings": found}
         except Exception as error:  # a fault of ours must not leave an older finding in place

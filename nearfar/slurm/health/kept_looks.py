@@ -19,6 +19,8 @@ from nearfar.base import files
 KEPT = "kept"
 #: So many are kept of a node; beyond, the oldest of those whose FAILs a later one has too make room.
 MOST = 500
+#: The schema of what looks keep for the next.
+PAST = "nearfar-health-past/1"
 _NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}\.json")
 
 
@@ -43,6 +45,28 @@ def store(output: Path, finding: Mapping[str, Any], elsewhere: str, most: int = 
         finding = {**finding, "kept": True}
         _keep(folder, finding, elsewhere, most)
     files.write_atomically(newest, _text(finding), elsewhere)
+
+
+def store_past(output: Path, node: str, past: Mapping[str, Any], elsewhere: str) -> None:
+    """Write what the sources of evidence want to find at the next look: places in logs, counters. Raises ``CouldNotJudge`` where it
+    cannot be written; the next look then finds the same again."""
+    text = json.dumps({"schema": PAST, "sources": dict(past)}, ensure_ascii=False) + "\n"
+    files.write_atomically(_past_file(output, node), text, elsewhere)
+
+
+def read_past(output: Path, node: str) -> dict[str, Any]:
+    """What the last look kept of each source; empty where there was none, or it is torn: then everything begins anew."""
+    try:
+        found = json.loads(_past_file(output, node).read_text(encoding="utf-8"))
+        sources = found["sources"] if found["schema"] == PAST else {}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+    return {name: one for name, one in sources.items() if isinstance(one, dict)} if isinstance(sources, dict) else {}
+
+
+def _past_file(output: Path, node: str) -> Path:
+    # It begins with a dot: it is no look.
+    return output / f".{node}.past.json"
 
 
 def forget(paths: Iterable[Path]) -> None:

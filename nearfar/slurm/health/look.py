@@ -1,15 +1,21 @@
-"""One look at this node for the health check: its parts and links against the site's file and the last run."""
+"""One look at this node for the health check: its parts and links against the site's file and the last run, and the evidence that
+needs no measuring."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
-from nearfar.topology import Node
+from nearfar.topology import Gpu, Node
+
+from . import sources
 
 #: Called with what is being done now, so that a look that hangs can say where.
 Report = Callable[[str], None]
@@ -19,12 +25,17 @@ _SWEEPS = 30
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen. ``last``: the last run's name, end and verdict."""
+    """What was seen. ``last``: the last run's name, end and verdict. ``notes``, ``unread``, ``sources`` and ``past`` as
+    ``sources.SourcesSeen`` has them."""
 
     system: str | None
     partition: str | None
     findings: tuple[Finding, ...]
     last: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    past: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -38,8 +49,17 @@ class _Last:
     node: Node | None
 
 
-def look(node: str, system: str | None, partition: str | None, results: Path | None, report: Report) -> Look:
-    """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open.
+def look(
+    node: str,
+    system: str | None,
+    partition: str | None,
+    results: Path | None,
+    report: Report,
+    past: Mapping[str, Any] | None = None,
+    share: float = sources.SHARE,
+) -> Look:
+    """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open. ``past``: what
+    the last look kept, as ``Look.past``; ``share``: seconds that each source of evidence may take.
 
     Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
     """
@@ -49,20 +69,81 @@ def look(node: str, system: str | None, partition: str | None, results: Path | N
     report("the node's parts are read")
     from nearfar.topology import inventory
 
+    nvml = _nvml()
     try:
         observed = inventory.observe()
-    except NearfarError as error:
-        return Look(system, partition, (Finding("node", "INDETERMINATE", str(error)),), about)
-    report("the site's files are read")
-    claimed, chosen, findings = _against_site(observed, node, system, partition, last)
-    report("the GPUs' memory is asked about")
-    findings = [*findings, *_memory(observed), *_driver(observed), *_against_last(observed, last)]
-    return Look(claimed, chosen, tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)), about)
+        report("the site's files are read")
+        system, partition, findings, ports = _against_site(observed, node, system, partition, last)
+        findings += [*_driver(observed), *_against_last(observed, last)]
+        gpus = {gpu.pci: gpu for gpu in observed.gpus}
+    except NearfarError as error:  # without hwloc counters and logs can be read all the same
+        findings, ports = [Finding("node", "INDETERMINATE", str(error))], None
+        gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
+    report("the kernel's log and the counters are read")
+    seen = _evidence(gpus, node, nvml, ports, past or {}, share)
+    findings += seen.findings
+    return Look(
+        system,
+        partition,
+        tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)),
+        about,
+        seen.notes,
+        seen.unread,
+        seen.sources,
+        seen.past,
+    )
+
+
+def _nvml() -> Any:
+    """NVML, initialised for the whole look, so that a driver without persistence mode starts its GPUs once; None where it does not
+    answer. It is not shut down: the process ends after the look, and a source that hangs in it would hold that up too."""
+    try:
+        nvml = importlib.import_module("pynvml")
+    except ImportError:
+        return None
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError:
+        return None
+    return nvml
+
+
+#: The tree whose ``/sys``, ``/dev`` and ``/proc`` the sources read.
+ROOT = Path("/")
+
+
+def _evidence(
+    gpus: Mapping[str, Gpu], node: str, nvml: Any, ports: tuple[str, ...] | None, past: Mapping[str, Any], share: float
+) -> sources.SourcesSeen:
+    """What the sources see; nothing where a file describes another machine than this."""
+    from nearfar.topology.inventory import describes_another_machine
+
+    if describes_another_machine(os.environ) and Path("/") == ROOT:
+        return sources.SourcesSeen((), (), (), {}, dict(past))
+    now = sources.Now(
+        gpus={pci: gpu.index for pci, gpu in gpus.items()},
+        boot=_boot(ROOT),
+        at=time.clock_gettime(time.CLOCK_BOOTTIME),
+        uplinks={pci: gpu.uplinks for pci, gpu in gpus.items()},
+        root=ROOT,
+        nvml=nvml,
+        ports=ports,
+        node=node,
+    )
+    return sources.look(now, past, share)
+
+
+def _boot(root: Path) -> str | None:
+    try:
+        return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
 
 
 def _against_site(
     observed: Node, name: str, system: str | None, partition: str | None, last: _Last | None
-) -> tuple[str | None, str | None, list[Finding]]:
+) -> tuple[str | None, str | None, list[Finding], tuple[str, ...] | None]:
+    """The system and the partition that it is of, what differs from them, and the InfiniBand ports that they name."""
     from nearfar.base import site_directories
     from nearfar.site import expectations, systems, topology_diff
 
@@ -75,17 +156,20 @@ def _against_site(
                 None,
                 None,
                 [Finding("site", "INDETERMINATE", "no system file claims this node: name it in its `hosts`")],
+                None,
             )
         where = _partition(described, partition, last)
         node_type = where.load_node_type(directories)
+        named = where.expectation(node_type).get("infiniband")
+        ports = None if named is None else tuple(named)
         why = topology_diff.not_compared(described, where, node_type)
         if why is not None:
-            return described.name, where.name, [Finding("site", "INDETERMINATE", f"not compared: {why}")]
+            return described.name, where.name, [Finding("site", "INDETERMINATE", f"not compared: {why}")], ports
         expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))
         findings = topology_diff.findings(described, where, node_type, expected, observed, None, acceptance=False)
-        return described.name, where.name, findings
+        return described.name, where.name, findings, ports
     except NearfarError as error:
-        return system, partition, [Finding("site", "INDETERMINATE", str(error))]
+        return system, partition, [Finding("site", "INDETERMINATE", str(error))], None
 
 
 def _claimed(name: str, known: Any) -> Any:
@@ -107,24 +191,6 @@ def _partition(described: Any, wanted: str | None, last: _Last | None) -> Any:
     raise NearfarError(
         f"{described.file}: which of its partitions is this node of ({', '.join(real) or 'none is real'})? --partition NAME"
     )
-
-
-def _memory(observed: Node) -> list[Finding]:
-    from nearfar.topology.inventory import read_gpu_memory
-
-    found = []
-    index = {gpu.pci: gpu.index for gpu in observed.gpus}
-    for memory in read_gpu_memory(index):
-        name, item = f"GPU {index[memory.pci]}", f"g{index[memory.pci]}.memory"
-        if memory.uncorrected:
-            more = "s" if memory.uncorrected > 1 else ""
-            words = f"{name}: {memory.uncorrected} uncorrected memory error{more} since its last reset"
-            found.append(Finding(item, "FAIL", words, hard=True))
-        if memory.replacement_failed:
-            found.append(Finding(item, "FAIL", f"{name}: a bad row of its memory could not be replaced", hard=True))
-        elif memory.replacement_waits:
-            found.append(Finding(item, "DEGRADED", f"{name}: a bad row of its memory is replaced at its next reset"))
-    return found
 
 
 def _driver(observed: Node) -> list[Finding]:

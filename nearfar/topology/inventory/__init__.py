@@ -3,16 +3,16 @@
 Needs: base, topology.
 """
 
-from .lstopo import hwloc_version, lstopo_xml
-from .memory_errors import read_gpu_memory
-from .observation import observe, software_stamp
+from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
+from .observation import gpus_without_hwloc, observe, software_stamp
 from .sysfs import gpu_pci_devices
 
 __all__ = [
+    "describes_another_machine",
     "gpu_pci_devices",
+    "gpus_without_hwloc",
     "hwloc_version",
     "lstopo_xml",
     "observe",
-    "read_gpu_memory",
     "software_stamp",
 ]

@@ -49,6 +49,16 @@ def observe(
     return _with_visibility(node, report, env)
 
 
+def gpus_without_hwloc(nvml: Any, root: Path = Path("/")) -> tuple[Gpu, ...]:
+    """The GPUs by sysfs, and where that shows none (a sandbox) by the driver: ``nvml`` is ``pynvml``, or None where it does not
+    answer."""
+    found = sysfs.gpu_pci_devices(root)
+    if found or nvml is None:
+        return found
+    report = read_driver(nvml=nvml)
+    return tuple(Gpu(index=i, pci=pci) for i, pci in enumerate(sorted(report.gpus, key=bus_order)))
+
+
 def software_stamp(*, nvml: Any = None, root: Path = Path("/")) -> dict[str, str]:
     """The versions that a figure depends on: driver, CUDA driver, kernel, operating system, hwloc, GPU firmware.
 

@@ -1,0 +1,78 @@
+"""Clocks that the hardware holds down: for heat, for power, by a brake from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from nearfar.base import Finding
+
+from .counters import growth
+from .nvml_answers import GpuAnswers, each, unread
+from .source import Now, Seen, gpu_name, item
+
+#: Bits of NVML's clocks event reasons, and what they mean.
+_NOW = {
+    0x40: "held down by the hardware for its heat: look at fans, airflow and coolant",
+    0x80: "held down by a power brake from outside: look at the power supplies",
+    0x08: "held down by the hardware: look at cooling and power",
+}
+#: Fields that count the nanoseconds of it, what they mean, and the share of the time since the last look that is too much.
+_COUNTED = {
+    "CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN": ("heat", "held down by the hardware for its heat", 0.01),
+    "CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN": ("brake", "held down by a power brake from outside", 0.01),
+    "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN": ("warm", "held down by the driver for its heat", 0.1),
+}
+_SHARES = {kind: (words, share) for kind, words, share in _COUNTED.values()}
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Why one GPU's clocks are held down now (NVML's bits; None: not told), and nanoseconds by kind since the driver was loaded."""
+
+    pci: str
+    reasons: int | None = None
+    held: Mapping[str, int] = field(default_factory=dict)
+
+
+def look(now: Now) -> Seen:
+    """Ask the driver, and say what the hardware does now and did since the last look."""
+    gpus = list(each(now))
+    return classify(now, [_read(gpu) for gpu in gpus], unread(now, gpus, "why clocks are held down"))
+
+
+def classify(now: Now, told: Iterable[Clocks], not_read: tuple[str, ...] = ()) -> Seen:
+    """DEGRADED while the hardware holds clocks down, and where it did for more than 1 % of the time since the last look (the driver
+    for heat: 10 %)."""
+    told = list(told)
+    grown = growth(now, {f"{one.pci} {kind}": nanoseconds for one in told for kind, nanoseconds in one.held.items()})
+    found = []
+    for one in told:
+        what, name = item(now, one.pci, "clocks"), gpu_name(now, one.pci)
+        words = next((words for bit, words in _NOW.items() if (one.reasons or 0) & bit), None)
+        if words is not None:
+            found.append(Finding(what, "DEGRADED", f"{name}: its clocks are {words}"))
+            continue
+        for kind in one.held:
+            held, (words, most) = grown.grown.get(f"{one.pci} {kind}", 0) / 1e9, _SHARES[kind]
+            if grown.seconds > 0 and held / grown.seconds > most:
+                share = f"{min(held / grown.seconds, 1.0):.0%} of the time since the last look"
+                found.append(
+                    Finding(what, "DEGRADED", f"{name}: its clocks were {words} {share}: look at cooling and power")
+                )
+                break
+    answered = sum(one.reasons is not None for one in told)
+    return Seen(
+        f"{answered} GPUs say why their clocks are held down" if answered else "",
+        tuple(found),
+        unread=not_read,
+        past=grown.past,
+    )
+
+
+def _read(gpu: GpuAnswers) -> Clocks:
+    reasons = gpu.ask("nvmlDeviceGetCurrentClocksEventReasons")
+    if reasons is None:  # its name before R535
+        reasons = gpu.ask("nvmlDeviceGetCurrentClocksThrottleReasons")
+    held = {_COUNTED[name][0]: value for (name, _), value in gpu.fields([(name, 0) for name in _COUNTED]).items()}
+    return Clocks(gpu.pci, None if reasons is None else int(reasons), held)

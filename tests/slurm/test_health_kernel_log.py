@@ -1,0 +1,345 @@
+"""The kernel's log since the last look: forms of lines, classes of Xids, where the last look ended, and what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.slurm.health.sources import kernel_log, log_reader, xids
+from nearfar.slurm.health.sources.log_lines import LogLine, event, events, from_journal, from_kmsg
+from nearfar.slurm.health.sources.source import Now, Seen
+from tests.conftest import CHECKOUT
+from tests.support.counting_nvml import CountingNvml
+
+RECORDED = CHECKOUT / "tests" / "data" / "kernel-log"
+GPU = "0000:01:00.0"
+FALLEN = "NVRM: Xid (PCI:0000:01:00): 79, pid=1, name=python3, GPU has fallen off the bus."
+NOTHING: Mapping[str, Any] = {"boot": "b", "at": 50.0, "sequence": -1, "log_at": 0.0}
+NO_JOURNAL = ["/nonexistent/journalctl"]
+
+
+def now(past: Mapping[str, Any] = NOTHING, root: Path = Path("/nonexistent"), **more: Any) -> Now:
+    return Now(gpus={GPU: 0, "0000:41:00.0": 1}, boot="b", at=100.0, root=root, past=past, **more)
+
+
+def kmsg(root: Path, *messages: str, first: int = 0, facility: int = 0) -> Path:
+    """A ring of the kernel as a file."""
+    (root / "dev").mkdir(exist_ok=True)
+    records = [f"{facility << 3 | 6},{first + i},{(first + i) * 1000000},-;{text}\n" for i, text in enumerate(messages)]
+    (root / "dev" / "kmsg").write_text("".join(records))
+    return root
+
+
+def told(*messages: str, past: Mapping[str, Any] = NOTHING, **more: Any) -> Seen:
+    log = log_reader.KernelLog(tuple(LogLine(60.0 + i, text) for i, text in enumerate(messages)), 9, 99.0, (), "")
+    return kernel_log.classify(now(past, **more), log)
+
+
+def found(seen: Seen) -> list[tuple[str, str, bool]]:
+    return [(one.item, one.verdict, one.hard) for one in seen.findings]
+
+
+@pytest.mark.parametrize(
+    ("file", "numbers"),
+    [
+        ("dmesg.txt", [(13, "cb"), (109, "cb"), (32, "01"), (31, "01"), (12028, "05"), (20034, "00")]),
+        (
+            "journal.txt",
+            [
+                (45, "dc"),
+                (45, "ed"),
+                (149, "01"),
+                (145, "01"),
+                (94, "9b"),
+                (63, "10"),
+                (119, "65"),
+                (79, "01"),
+                (79, "01"),
+                (154, "01"),
+            ],
+        ),
+    ],
+)
+def test_lines_as_others_recorded_them(file: str, numbers: list[tuple[int, str]]) -> None:
+    lines = [LogLine(0.0, text) for text in (RECORDED / file).read_text().splitlines()]
+    assert [(one.number, one.pci.split(":")[1]) for one in events(lines)] == numbers
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "", "<4>", "[12345.678901] ", "<4>[12345.678901] ", "[Fri Aug 30 11:43:09 2024] ", "Oct 15 12:40:10 node7 kernel: ",
+        "2024-01-15T03:00:00,000000+00:00 ", "2026-09-14T20:30:27-0400 node7 kernel: ", "Oct 15 12:40:10 node7 kernel: [ 12.345] ",
+    ],
+)  # fmt: skip
+def test_what_stands_before_a_message(before: str) -> None:
+    one = event(LogLine(0.0, before + FALLEN))
+    assert one is not None and (one.number, one.pci, one.text) == (79, GPU, "GPU has fallen off the bus.")
+
+
+@pytest.mark.parametrize(
+    ("line", "pci", "number"),
+    [
+        ("NVRM: Xid (0000:03:00): 8, Channel 00000001", "0000:03:00.0", 8),
+        ("NVRM: Xid (PCI:0000:41:00 GPU-I:05): 94, pid=7, name=x, Contained", "0000:41:00.0", 94),
+        ("NVRM: Xid (PCI:00000000:41:00.0): 79", "0000:41:00.0", 79),
+        ("NVRM: Xid (PCI:0000:00:1e): 31", "0000:00:1e.0", 31),
+        ("NVRM: Xid (PCI:0000:66:00): abc, pid=2280636", None, 0),
+        ("NVRM: Xid (PCI:zz:66:00): 79", None, 0),
+        ("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.71.05", None, 0),
+        ("x[7]: segfault at 0 NVRM: Xid (PCI:0000:01:00): 79, x", None, 0),
+        ("audit: comm=kernel: NVRM: Xid (PCI:0000:01:00): 79, x", None, 0),
+    ],
+)
+def test_forms_of_the_driver(line: str, pci: str | None, number: int) -> None:
+    one = event(LogLine(0.0, line))
+    assert (one.pci, one.number) == (pci, number) if one is not None else pci is None
+
+
+def test_only_the_kernels_own_lines_count() -> None:
+    """Whoever can write to /dev/kmsg does so under another facility; a program cannot name itself into an error."""
+    forged = f"12,5,5000000,-;{FALLEN}\n".encode()
+    assert events(from_kmsg(forged)) == []
+    entry = {"__MONOTONIC_TIMESTAMP": "5", "SYSLOG_FACILITY": "3", "MESSAGE": FALLEN}
+    assert from_journal(json.dumps(entry).encode()) is None
+    quoted = event(LogLine(0.0, "NVRM: Xid (PCI:0000:01:00): 31, pid=1, name=): 79, fallen, Ch 00000003"))
+    assert quoted is not None and quoted.number == 31
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [b"\xff\xfe\x00\x01\n" * 100, b"6,x,y,-;NVRM: Xid\n", b"6,1;NVRM\n", b";;;\n,,,;\n", b"", b" KEY=value\n"],
+)
+def test_rubbish_in_a_ring(rubbish: bytes) -> None:
+    assert events(from_kmsg(rubbish)) == []
+    good = f"4,7,7000000,-;{FALLEN}\n SUBSYSTEM=pci\n".encode()
+    assert [one.number for one in events(from_kmsg(rubbish + b"\n" + good + rubbish))] == [79]
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b'"x"', b'{"MESSAGE": "x"}', b'{"__MONOTONIC_TIMESTAMP": "x"}'])
+def test_rubbish_in_a_journal(rubbish: bytes) -> None:
+    assert from_journal(rubbish) is None
+
+
+def test_an_entry_that_is_no_text() -> None:
+    message = list(FALLEN.encode() + b"\xff\x00\n")
+    line = from_journal(json.dumps({"__MONOTONIC_TIMESTAMP": "5000000", "MESSAGE": message}).encode())
+    assert line is not None and line.at == 5.0
+    one = event(line)
+    assert one is not None and one.number == 79 and one.text.isprintable()
+
+
+@pytest.mark.parametrize("number", [48, 62, 64, 74, 79, 94, 95, 110, 119, 120, 136, 140, 143, 158, 171, 172])
+def test_hard_evidence(number: int) -> None:
+    seen = told(f"NVRM: Xid (PCI:0000:01:00): {number}, pid=1, name=a, words")
+    assert found(seen) == [(f"g0.xid{number}", "FAIL", True)]
+    words = seen.findings[0].reason
+    assert words.startswith(f"GPU 0: Xid {number}, ") and "('words')" in words and ": re" in words, words
+
+
+@pytest.mark.parametrize("number", [8, 13, 31, 32, 43, 45, 68, 69, 96, 126, 137])
+def test_an_applications_xid_is_told_and_nothing_more(number: int) -> None:
+    seen = told(f"NVRM: Xid (PCI:0000:01:00): {number}, pid=1, name=a, words")
+    assert found(seen) == [] and len(seen.notes) == 1 and "an application's" in seen.notes[0]
+
+
+@pytest.mark.parametrize("number", [1, 12, 999, 65535])
+def test_an_unknown_xid_is_told_and_drains_nothing(number: int) -> None:
+    seen = told(f"NVRM: Xid (PCI:0000:01:00): {number}, words")
+    assert found(seen) == [(f"g0.xid{number}", "DEGRADED", False)] and "does not know" in seen.findings[0].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "hard"),
+    [
+        ("149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x0)", "FAIL", True),
+        ("145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0)", "DEGRADED", False),
+        ("154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)", "FAIL", True),
+        ("154, GPU recovery action changed from 0x0 (None) to 0x2 (OS Reboot)", "FAIL", True),
+        ("154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)", "DEGRADED", False),
+        ("154, GPU recovery action changed from 0x0 (None) to 0x63 (Something New)", "DEGRADED", False),
+    ],
+)
+def test_what_the_line_itself_decides(text: str, verdict: str, hard: bool) -> None:
+    seen = told(f"NVRM: Xid (PCI:0000:01:00): {text}")
+    assert [(one.verdict, one.hard) for one in seen.findings] == [(verdict, hard)]
+
+
+def test_a_recovery_action_that_is_withdrawn() -> None:
+    seen = told(
+        "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
+    )
+    assert found(seen) == [] and len(seen.notes) == 1
+
+
+def test_switches() -> None:
+    seen = told(*(RECORDED / "dmesg.txt").read_text().splitlines()[-2:])
+    assert found(seen) == [("nvswitch3.sxid12028", "DEGRADED", False), ("nvswitch0.sxid20034", "FAIL", True)]
+
+
+def test_the_same_many_times_is_one_finding() -> None:
+    seen = told(*[FALLEN] * 500, "NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.")
+    assert found(seen) == [("g0.xid79", "FAIL", True)] and ", 501 times" in seen.findings[0].reason
+
+
+def test_a_gpu_that_is_none_of_the_nodes() -> None:
+    seen = told("NVRM: Xid (PCI:0000:77:00): 79, GPU has fallen off the bus.")
+    assert found(seen) == [("0000:77:00.0.xid79", "FAIL", True)]
+    assert "the device at 0000:77:00.0, which is none of this node's GPUs now" in seen.findings[0].reason
+
+
+def test_what_was_logged_before_the_first_look_accuses_nobody() -> None:
+    """It may have been mended since: a fleet is not drained by an installation."""
+    seen = told(FALLEN, past={})
+    assert found(seen) == [("g0.xid79", "DEGRADED", False)] and "before the first look" in seen.findings[0].reason
+
+
+RESET = "NVRM: Xid (PCI:0000:01:00): 63, pid=1896, Row Remapper: New row marked for remapping, reset gpu to activate."
+
+
+def test_what_wants_a_reset_is_told_until_a_reboot() -> None:
+    seen = told(RESET)
+    assert found(seen) == [("g0.xid63", "DEGRADED", False)]
+    past = {**(seen.past or {}), "boot": "b", "at": 100.0}
+    again = told(past=json.loads(json.dumps(past)))
+    assert found(again) == [("g0.xid63", "DEGRADED", False)] and "nobody has rebooted since" in again.findings[0].reason
+    assert found(told(past={**past, "boot": "another"})) == []
+
+
+def test_what_wants_a_reset_until_the_driver_says_that_it_has_had_one() -> None:
+    past = {**(told(RESET).past or {}), "boot": "b", "at": 100.0}
+    log = log_reader.KernelLog((), 9, 99.0)
+    for action, left in ((0, 0), (1, 1)):
+        nvml = CountingNvml({}, {GPU: {"GET_GPU_RECOVERY_ACTION": action}})
+        seen = kernel_log.classify(now(past, nvml=nvml), log, kernel_log._wants_nothing)
+        assert len(seen.findings) == left
+
+
+def test_since_the_last_look(tmp_path: Path) -> None:
+    first = log_reader.read(now(root=kmsg(tmp_path, "up", FALLEN)), NO_JOURNAL)
+    assert len(first.lines) == 1 and (first.sequence, first.at) == (1, 1.0) and not first.unread
+    past = {"boot": "b", "at": 2.0, "sequence": first.sequence, "log_at": first.at}
+    again = log_reader.read(now(past, root=tmp_path), NO_JOURNAL)
+    assert again.lines == () and again.sequence == 1
+    more = log_reader.read(now(past, root=kmsg(tmp_path, "up", FALLEN, "x", FALLEN)), NO_JOURNAL)
+    assert [line.sequence for line in more.lines] == [3]
+
+
+def test_a_new_boot_begins_anew(tmp_path: Path) -> None:
+    past = {"boot": "before", "at": 2.0, "sequence": 9000, "log_at": 9.0}
+    log = log_reader.read(now(past, root=kmsg(tmp_path, "up", FALLEN)), NO_JOURNAL)
+    assert len(log.lines) == 1
+    assert log.unread == (
+        "the kernel's log between the last look and this boot; the journal: journalctl does not start: No such file or directory",
+    )
+
+
+def journal(
+    tmp_path: Path, *entries: tuple[float, str], boots: Mapping[str, tuple[tuple[float, str], ...]] | None = None
+) -> list[str]:
+    """A journalctl that has these entries, newest first as it is asked."""
+    held = {"b": entries, **(boots or {})}
+    (tmp_path / "entries.json").write_text(json.dumps(held))
+    (tmp_path / "journalctl.py").write_text(
+        "import json, sys, pathlib\n"
+        "held = json.loads((pathlib.Path(__file__).parent / 'entries.json').read_text())\n"
+        "boot = next(a for a in sys.argv if a.startswith('_BOOT_ID=')).partition('=')[2]\n"
+        "assert '--reverse' in sys.argv and '_TRANSPORT=kernel' in sys.argv\n"
+        "for at, text in reversed(held.get(boot, [])):\n"
+        "    print(json.dumps({'_SOURCE_MONOTONIC_TIMESTAMP': str(int(at * 1e6)), '__MONOTONIC_TIMESTAMP': '1', 'MESSAGE': text}))\n"
+    )
+    return [sys.executable, "-I", "-S", str(tmp_path / "journalctl.py")]
+
+
+def test_what_the_ring_has_lost_comes_from_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_reader, "JOURNAL", 20.0)
+    past = {"boot": "b", "at": 2.0, "sequence": 4, "log_at": 4.0}
+    kmsg(tmp_path, "much else", first=50)
+    program = journal(tmp_path, (3.0, FALLEN), (7.0, RESET), (8.0, "else"), (60.0, FALLEN))
+    log = log_reader.read(now(past, root=tmp_path), program)
+    assert [line.at for line in log.lines] == [7.0] and not log.unread and log.sequence == 50
+    log = log_reader.read(now(past, root=tmp_path), NO_JOURNAL)
+    assert "45 lines since the last look are gone from /dev/kmsg" in log.unread[0]
+
+
+def test_without_a_ring_the_journal_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_reader, "JOURNAL", 20.0)
+    past = {"boot": "b", "at": 2.0, "sequence": 4, "log_at": 4.0}
+    program = journal(tmp_path, (3.0, FALLEN), (7.0, RESET), (8.0, "else"))
+    log = log_reader.read(now(past, root=tmp_path), program)
+    assert [line.at for line in log.lines] == [7.0] and not log.unread and log.read == "journal"
+    assert log.at == 7.0 and log.sequence == 4
+
+
+def test_a_gpu_that_fell_off_before_the_reboot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_reader, "JOURNAL", 20.0)
+    past = {"boot": "be-fo-re", "at": 9.0, "sequence": 9000, "log_at": 9.0}
+    program = journal(tmp_path, boots={"before": ((8.0, FALLEN), (10.0, FALLEN))})
+    log = log_reader.read(now(past, root=kmsg(tmp_path, "up")), program)
+    assert [line.at for line in log.lines] == [10.0] and not log.unread
+    assert found(kernel_log.classify(now(past), log)) == [("g0.xid79", "FAIL", True)]
+
+
+def test_neither_can_be_read(tmp_path: Path) -> None:
+    """One line says so; it is no evidence against the node."""
+    program = tmp_path / "journalctl"
+    program.write_text("#!/bin/sh\necho 'No journal files were opened due to insufficient permissions.' >&2; exit 1\n")
+    program.chmod(0o755)
+    log = log_reader.read(now(root=tmp_path), [str(program)])
+    assert log.unread == (
+        "the kernel's log: /dev/kmsg cannot be read: No such file or directory; "
+        "the journal: No journal files were opened due to insufficient permissions.",
+    )
+    assert kernel_log.classify(now(), log).findings == ()
+
+
+def test_a_journal_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_reader, "JOURNAL", 0.2)
+    program = tmp_path / "journalctl"
+    program.write_text(
+        '#!/bin/sh\nexec yes \'{"__MONOTONIC_TIMESTAMP": "99000000", "MESSAGE": "a line of the kernel"}\'\n'
+    )
+    program.chmod(0o755)
+    began = time.monotonic()
+    log = log_reader.read(now(root=tmp_path), [str(program)])
+    assert time.monotonic() - began < 10
+    assert "there is more than can be read" in log.unread[0]
+
+
+def test_ten_megabytes_of_lines() -> None:
+    """Lines that are not the driver's cost next to nothing."""
+    filler = b"".join(b"6,%d,%d,-;%s\n" % (i, i, b"x" * 1000) for i in range(10_000))
+    last = f"4,10000,10000,-;{FALLEN}\n".encode()
+    began = time.process_time()
+    lines = [line for line in from_kmsg(filler + last) if line.text]
+    assert len(lines) == 1 and time.process_time() - began < 5
+
+
+def test_the_ring_of_this_machine() -> None:
+    """As the kernel gives it, where this user may read it."""
+    if not os.access("/dev/kmsg", os.R_OK):
+        pytest.skip("this user may not read /dev/kmsg")
+    try:
+        os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        pytest.skip("/dev/kmsg cannot be opened here")
+    log = log_reader.read(replace(now(), root=Path("/")), NO_JOURNAL)
+    assert log.read == "/dev/kmsg" and log.sequence >= 0
+
+
+def test_the_table() -> None:
+    assert len(xids.XIDS) == len(xids._TABLE), "a number twice"
+    for xid in xids.XIDS.values():
+        assert xid.kind == xids.APPLICATION or xid.kind == xids.ACTION or xid.remedy, xid
+    page = (CHECKOUT / "docs" / "reference" / "health.md").read_text()
+    for kind, row in ((xids.HARD, "hard evidence"), (xids.RESET, "wants a reset"), (xids.LOOK, "worth a look")):
+        numbers = [xid.number for xid in xids.XIDS.values() if xid.kind == kind]
+        assert f"| {row} | {', '.join(map(str, numbers))} |" in page
