@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nearfar.base import EXIT_GOOD, NearfarError, short_host_name, utc_text, worst
-from nearfar.slurm.results import root_safe
+from nearfar.slurm.trust import root_safe
 
 #: Where findings go, unless the caller names a directory.
 OUTPUT = Path("/var/lib/nearfar/health")

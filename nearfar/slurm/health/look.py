@@ -158,7 +158,8 @@ def _of_run(sentence: str) -> str:
 
 def _last(results: Path, node: str) -> _Last | None:
     """The last believed result of this node; None where there is none or none can be read."""
-    from nearfar.slurm.results import Trust, result
+    from nearfar.slurm.results import result
+    from nearfar.slurm.trust import Trust
 
     try:
         sweeps = sorted(
