@@ -10,14 +10,16 @@ from __future__ import annotations
 from . import check, kept_looks
 
 # Scripts that sites have installed call `program` with `Order`.
-from .check import LIMIT, OUTPUT, HealthOptions, program
+from .check import FOUND, LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions, program
 
 #: As scripts that were installed before have it.
 Order = HealthOptions
 
 __all__ = [
+    "FOUND",
     "LIMIT",
     "OUTPUT",
+    "QUICK_LIMIT",
     "HealthOptions",
     "Order",
     "check",

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +29,10 @@ from nearfar.slurm.trust import root_safe
 OUTPUT = Path("/var/lib/nearfar/health")
 #: Seconds that a look may take; Slurm ends a health check at 60.
 LIMIT = 8.0
+#: Seconds that a quick look may take, for which a job waits.
+QUICK_LIMIT = 3.0
+#: The exit code of a quick look that found hard evidence: no other end of it is mistaken for that.
+FOUND = 9
 #: slurmd gives no PATH; root takes no other.
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ELSEWHERE = "name another --output DIR"
@@ -39,7 +43,8 @@ _SCHEMA = "nearfar-health/1"
 class HealthOptions:
     """What is looked at and where the finding goes. ``system`` and ``partition`` None: those that the site's files claim the
     node for. ``results``: where sweeps leave results, for the last one of this node. ``tools``: directories of hwloc's programs,
-    before the system's own."""
+    before the system's own. ``quick``: the look before or after a job, at the node's parts, links and memory alone; only a FAIL
+    is written, so that the newest whole look stays."""
 
     output: Path = OUTPUT
     system: str | None = None
@@ -47,6 +52,7 @@ class HealthOptions:
     results: Path | None = None
     limit: float = LIMIT
     tools: str = ""
+    quick: bool = False
 
     def __post_init__(self) -> None:
         """Paths may be given as text."""
@@ -90,6 +96,8 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
     from . import kept_looks
 
     began = time.monotonic()
+    if options.quick:
+        options = replace(options, results=None, partition=options.partition or kept_looks.partition(options.output, node))
     seen = _within(options, node)
     finding = {
         "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(),
@@ -97,6 +105,8 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began, 3),
         "verdict": worst(["PASS", *(finding["verdict"] for finding in seen["findings"])]), **seen,
     }  # fmt: skip
+    if options.quick and finding["verdict"] != "FAIL":
+        return finding
     try:
         kept_looks.store(options.output, finding, _ELSEWHERE)
     except NearfarError:
@@ -106,14 +116,16 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
 
 
 def program(options: HealthOptions) -> int:
-    """What a script for ``HealthCheckProgram`` calls: run, say it in a line, and return the exit code."""
+    """What a script for ``HealthCheckProgram`` calls: run, say it in a line, and return the exit code. After a quick look that is
+    ``FOUND`` where there is hard evidence."""
     try:
         finding = run(options)
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code
     print("another look is under way; its finding will be there" if finding is None else _headline(finding))
-    return EXIT_GOOD
+    hard = finding is not None and any(f["hard"] and f["verdict"] == "FAIL" for f in finding["findings"])
+    return FOUND if hard and options.quick else EXIT_GOOD
 
 
 def _headline(finding: dict[str, Any]) -> str:
