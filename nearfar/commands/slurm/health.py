@@ -45,7 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"hard limit (default: {check.LIMIT:g}, with --quick {check.QUICK_LIMIT:g}; at most 30)",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="what a prolog or epilog runs: no last run is read, and only a FAIL is written"
+        "--quick",
+        action="store_true",
+        help="what a prolog or epilog runs: no last run is read, and only a FAIL is written",
     )
 
 

@@ -97,7 +97,9 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
 
     began = time.monotonic()
     if options.quick:
-        options = replace(options, results=None, partition=options.partition or kept_looks.partition(options.output, node))
+        options = replace(
+            options, results=None, partition=options.partition or kept_looks.partition(options.output, node)
+        )
     seen = _within(options, node)
     finding = {
         "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(),
