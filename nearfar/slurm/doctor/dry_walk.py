@@ -93,9 +93,12 @@ def _nodes(site: InstalledSite) -> tuple[dict[str, NodeState], str]:
     """All nodes with one of them idle and unsuspected, and its name; a pretended one where Slurm does not answer."""
     try:
         nodes = dict(site.nodes)
-        busy = {each.node for each in site.seen.decisions.nodes}
     except NearfarError:
         return {"n1": NodeState("n1", "IDLE", partitions=(site.options.partition,))}, "n1"
+    try:
+        busy = {each.node for each in site.seen.decisions.nodes if each.evidence or each.waits or each.drained}
+    except NearfarError:
+        busy = set()
     free = [name for name in nodes if name not in busy] or list(nodes)
     node = next((name for name in free if nodes[name].idle), free[0])
     nodes[node] = replace(nodes[node], base="IDLE", flags=frozenset(), reason=None, comment=None)

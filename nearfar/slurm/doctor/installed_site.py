@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from nearfar.base import NearfarError
 from nearfar.site import Policy
@@ -15,7 +16,9 @@ from nearfar.slurm.controller import NodeState, Slurm
 from nearfar.slurm.install import InstallManifest, InstallOptions
 
 #: Seconds that Slurm has for an answer.
-_PATIENCE = 15.0
+_PATIENCE = 10.0
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,30 @@ class InstalledSite:
         environ = {**os.environ, "PATH": self.options.path, **({"SLURM_CONF": conf} if conf else {})}
         return Slurm(environ, _PATIENCE)
 
-    @cached_property
+    @property
+    def version(self) -> tuple[int, int]:
+        """Slurm's. Raises ``NearfarError``."""
+        return _value(self._version)
+
+    @property
     def nodes(self) -> Mapping[str, NodeState]:
         """All nodes. Raises ``NearfarError``."""
-        return self.slurm.nodes()
+        return _value(self._nodes)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
         """Slurm's settings. Raises ``NearfarError``."""
+        _value(self._nodes)
         return self.slurm.settings()
+
+    # A Slurm that does not answer is waited for once.
+    @cached_property
+    def _version(self) -> tuple[int, int] | NearfarError:
+        return _or_error(lambda: self.slurm.version())
+
+    @cached_property
+    def _nodes(self) -> dict[str, NodeState] | NearfarError:
+        return _or_error(lambda: (_value(self._version), self.slurm.nodes())[1])
 
     @cached_property
     def policy(self) -> Policy:
@@ -67,8 +85,22 @@ class InstalledSite:
     @cached_property
     def seen(self) -> view.ActView:
         """What ``act`` sees now. Raises ``NearfarError``."""
+        _value(self._nodes)
         results, findings = Path(self.options.results), Path(self.options.findings)
         return view.look(self.act_options(results, findings if findings.is_dir() else None), self.slurm, self.now)
+
+
+def _or_error(call: Callable[[], Found]) -> Found | NearfarError:
+    try:
+        return call()
+    except NearfarError as error:
+        return error
+
+
+def _value(found: Found | NearfarError) -> Found:
+    if isinstance(found, NearfarError):
+        raise found
+    return found
 
 
 def first_line(error: NearfarError) -> str:

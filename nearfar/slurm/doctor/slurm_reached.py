@@ -15,7 +15,7 @@ _REMEDY = "is slurmctld up (scontrol ping)? else nearfar slurm install --slurm-b
 def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     """Its version, its nodes, and the rights of who runs ``act``."""
     try:
-        version = site.slurm.version()
+        version = site.version
         made_for = site.options.version
         if version != made_for:
             yield problem(

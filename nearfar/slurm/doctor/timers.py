@@ -26,6 +26,8 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
             yield _of_cron(part)
     if "act" in site.parts:
         yield _last_act(site)
+        if site.options.collect is not None:
+            yield _collector()
 
 
 def _of_systemd(part: str) -> DoctorAnswer:
@@ -81,6 +83,14 @@ def _of_cron(part: str) -> DoctorAnswer:
     return problem(
         f"timer of {part}", "there is no cron on this machine", "install it, or install with --timer systemd"
     )
+
+
+def _collector() -> DoctorAnswer:
+    lacking = [name for name in ("rsync", "ssh", "flock", "xargs") if find_program(name) is None]
+    if lacking:
+        return problem("collector", f"not on this machine: {', '.join(lacking)}", "install it, or let nodes write to a directory that "
+                       "all share: nearfar slurm install --health-output DIR … --apply")  # fmt: skip
+    return ok("collector", "has the programs that it needs")
 
 
 def _last_act(site: InstalledSite) -> DoctorAnswer:

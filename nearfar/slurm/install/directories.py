@@ -23,7 +23,7 @@ def wanted(options: InstallOptions) -> dict[str, str]:
 
 
 def make(options: InstallOptions) -> list[str]:
-    """Make the directories that are missing, below those that are there; a line for each that is not as it should be, with what
+    """Make the directories that are missing, with those above them; a line for each that is not as it should be, with what
     to do. One that is there is left as it is."""
     lines = []
     for path, user in wanted(options).items():
