@@ -17,7 +17,7 @@ from nearfar.slurm.controller import Slurm
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, missing
 
-SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact:\n  trusted: [root]\n  default: drain\npartitions:\n  - name: gpu\n    node_type: h200-x4-vm\n'
+SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact:\n  trusted: [root]\n  default: drain\npartitions:\n  - name: gpu\n'
 NODE = """\
 NodeName={name} Arch=x86_64 CoresPerSocket=1
    CPUAlloc=0 CPUEfctv=1 CPUTot=1 CPULoad=0.00
@@ -128,6 +128,8 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     # What stands on this machine stands below the root in these tests.
     monkeypatch.setattr("nearfar.slurm.doctor.directories_kept.denied", lambda user, wants: [])
+    # The published files are looked at by other tests.
+    monkeypatch.setattr("nearfar.slurm.doctor.site_files_clean.site_directories", lambda: [tmp_path / "site"])
     made = Site(tmp_path, capsys)
     made.result("n1", "aaaa0001", at=time.time() - 60)
     return made
