@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -318,6 +319,8 @@ def test_with_a_real_slurm(site: Site, capsys: pytest.CaptureFixture[str], monke
         assert main(["slurm", "install", "--partition=all", f"--results={site.results}", "--user=root", f"--state={site.state}",
                      f"--collect={site.collected}", f"--root={site.root}", "--timer=cron", "--apply",
                      "--what", "act", "health", "prolog", "epilog"]) == 0  # fmt: skip
+        act = subprocess.run([site.root / "etc/nearfar/act", "--dry-run"], env={}, capture_output=True, text=True)
+        assert (act.returncode, act.stdout) == (0, "vm: nothing to do\n"), act
         before = {name: node.words for name, node in Slurm(private.environment).nodes().items()}
         code, found = site.doctor()
         assert code == 1 and set(found) == {"slurm.conf"}, found
