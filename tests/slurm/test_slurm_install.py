@@ -147,6 +147,24 @@ def test_what_was_there_before_is_not_taken_over(tmp_path: Path, install: Instal
     assert (tmp_path / "etc/nearfar/prolog").read_text() == "theirs\n"
 
 
+def test_bytes_that_are_no_text(tmp_path: Path, install: Install) -> None:
+    install("--apply")
+    (tmp_path / "etc/nearfar/epilog").write_bytes(b"#!/bin/sh\n\xff\xfe\n")
+    code, said = install("--apply")
+    assert code == 0 and "epilog: kept: edited" in said
+    assert (tmp_path / "etc/nearfar/epilog").read_bytes() == b"#!/bin/sh\n\xff\xfe\n"
+
+
+def test_an_umask_that_lets_a_group_write(tmp_path: Path, install: Install) -> None:
+    before = os.umask(0o002)
+    try:
+        install("--apply")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "etc/nearfar").stat().st_mode & 0o777 == 0o755
+    assert listing(tmp_path) == ALL
+
+
 def test_parts_come_and_go_by_themselves(tmp_path: Path, install: Install) -> None:
     install("--apply", "--what", "timer")
     assert set(listing(tmp_path)) == {path for path in ALL if "nightly" in path or "installed" in path}

@@ -1,6 +1,6 @@
 """What a site installs: nightly runs, ``act``, the health check, prolog and epilog; their files, timers and directories.
 
-Needs: base, slurm.controller, slurm.health.
+Needs: base, slurm.controller, slurm.health, slurm.results.
 """
 
 from __future__ import annotations

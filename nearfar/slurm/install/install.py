@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nearfar import __version__
 from nearfar.base import NearfarError, cannot_write, write_atomically
+from nearfar.slurm.results import make_for_all
 
 from .manifest import ELSEWHERE, InstalledPart, InstallManifest
 from .options import InstallOptions
@@ -38,15 +39,18 @@ class Change:
         old, new = ("/dev/null" if text is None else name for text in (self.before, self.after))
         before, after = (text or "" for text in (self.before, self.after))
         found = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="")
-        return list(found) or [f"{name}: mode {self.mode:04o}"]
+        # What is there may hold anything.
+        lines = [line.encode("utf-8", "replace").decode() for line in found]
+        return lines or [f"{name}: mode {self.mode:04o}"]
 
     def carry_out(self) -> None:
         """Write or remove the file. Raises ``CouldNotJudge`` with the remedy."""
-        if self.after is not None:
-            write_atomically(self.place, self.after, ELSEWHERE, mode=self.mode)
-            return
         try:
-            self.place.unlink(missing_ok=True)
+            if self.after is not None:
+                make_for_all(self.place.parent)
+                write_atomically(self.place, self.after, ELSEWHERE, mode=self.mode)
+            else:
+                self.place.unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(self.place, error, ELSEWHERE) from None
 
