@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from nearfar.base import NearfarError
 from nearfar.slurm.install import ON_NODES
 from nearfar.slurm.trust import root_safe
 
-from .answer import DoctorAnswer, ok, problem
+from .answer import DoctorAnswer, not_looked, ok, problem
 from .installed_site import InstalledSite, first_line
 
 _ROOT = frozenset({0})
@@ -21,6 +22,9 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
         return
     options = site.options
     about = "health check as root"
+    if os.geteuid() != 0:
+        yield not_looked(about, "only root sees all that it relies on", "as root: nearfar slurm doctor")
+        return
     try:
         root_safe.refuse([Path(options.python)], _ROOT, "Python")
         root_safe.refuse_tree(Path(options.checkout) / "nearfar", _ROOT, "nearfar")
