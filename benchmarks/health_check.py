@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""How long the health check takes as slurmd starts it: python benchmarks/health_check.py [RUNS]
+"""How long the health check takes as slurmd starts it, and the prolog: python benchmarks/health_check.py [RUNS]
 
-Each run is a new process with slurmd's bare environment, on this machine. Prints wall seconds of the whole process, and of
-the look alone as the finding has it.
+Each run is a new process with slurmd's bare environment, on this machine. Prints wall seconds of the health check's process, with
+those of CPU in brackets, of the look alone as the finding has it, and of the prolog, for which a job waits.
+``HWLOC_XMLFILE`` and ``NEARFAR_SITE`` are handed on.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.controller import templates
+from nearfar.slurm.health import QUICK_LIMIT
 
 
 def main() -> None:
@@ -29,19 +31,29 @@ def main() -> None:
         values = {
             "python": sys.executable,
             "checkout": str(CHECKOUT),
-            "environment": {},
+            "environment": {name: os.environ[name] for name in ("HWLOC_XMLFILE", "NEARFAR_SITE") if name in os.environ},
             "options": {"output": str(output)},
-        }
-        script.write_text(templates.render("health", values))
-        script.chmod(0o755)
-        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seconds: whole process, look alone")
+            "folder": place, "quick_limit": int(QUICK_LIMIT), "prolog": "note",
+        }  # fmt: skip
+        prolog = Path(place) / "prolog"
+        for path, template in ((script, "health"), (prolog, "prolog")):
+            path.write_text(templates.render(template, values))
+            path.chmod(0o755)
+        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seconds: health check (CPU), its look, prolog")
         for _ in range(runs):
-            began = time.monotonic()
-            subprocess.run(
-                [str(script)], env={"SLURMD_NODENAME": "n1", "PWD": "/", "SHLVL": "1"}, check=True, capture_output=True
-            )
-            whole = time.monotonic() - began
-            print(f"{whole:.2f}  {json.loads((output / 'n1.json').read_text())['seconds']:.2f}")
+            whole, cpu = _timed(script)
+            look = json.loads((output / "n1.json").read_text())["seconds"]
+            print(f"{whole:.2f} ({cpu:.2f})  {look:.2f}  {_timed(prolog)[0]:.2f}")
+
+
+def _timed(script: Path) -> tuple[float, float]:
+    """Wall seconds of a program, and seconds of CPU of all that it has waited for."""
+    began, before = time.monotonic(), os.times()
+    environment = {"SLURMD_NODENAME": "n1", "PWD": "/", "SHLVL": "1"}
+    subprocess.run([str(script)], env=environment, check=True, capture_output=True)
+    wall, after = time.monotonic() - began, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return wall, cpu
 
 
 if __name__ == "__main__":

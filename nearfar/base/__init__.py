@@ -24,8 +24,8 @@ from .files import (
 from .host_names import short_host_name
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
-from .schema_check import conforms
-from .site_file import SiteFile, SiteFileError, Step, did_you_mean, schema, site_directories, site_files, validator
+from .schema_check import conforms, schema
+from .site_file import SiteFile, SiteFileError, Step, did_you_mean, site_directories, site_files, validator
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from nearfar.base import site_file
+from nearfar.base import schema
 
 #: What a user asks for, and the schema's file.
 SCHEMAS = {
@@ -36,5 +36,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    print(json.dumps(site_file.schema(SCHEMAS[args.name]), indent=2, ensure_ascii=False))
+    print(json.dumps(schema(SCHEMAS[args.name]), indent=2, ensure_ascii=False))
     return 0

@@ -1,13 +1,14 @@
 """A site's files: its systems and what their nodes should be, environments, drain policy; ReFrame's configuration made of them.
 
-Gives ``systems.site()`` and what follows from it; ``lint`` looks at all files.
+Gives ``systems.site()`` and what follows from it; ``lint`` looks at all files. ``must_exist`` needs the judge, and is imported by those
+who ask for it.
 
 Needs: base, topology, topology.inventory, cells, measurement, model.prediction, mpi.osu, verdict, verdict.references.
 """
 
 from __future__ import annotations
 
-from . import drain_policy, environments, expectations, gpu_count, must_exist, reframe_settings, systems, topology_diff
+from . import drain_policy, environments, expectations, gpu_count, reframe_settings, systems, topology_diff
 from .drain_policy import HEALTH, MPI_PAIRS, Policy
 from .environments import SYSTEM, Environment
 from .expectations import filled

@@ -155,7 +155,7 @@ def test_slurmctld_is_never_asked(site: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True
     )
-    assert done.stdout.strip() == "['nearfar.slurm.health', 'nearfar.slurm.results']", done.stderr
+    assert done.stdout.strip() == "['nearfar.slurm.health', 'nearfar.slurm.trust']", done.stderr
 
 
 def test_a_second_look_ends_at_once(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from nearfar.base.errors import CouldNotJudge
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
 from nearfar.slurm.health import finding, kept_looks
-from nearfar.slurm.results.trust import Trust
+from nearfar.slurm.trust import Trust
 
 NOW = float(int(time.time()))
 ABSENT = ("g2", "FAIL", True, "GPU 2 is missing")

@@ -15,7 +15,7 @@ from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.results.trust import own
+from nearfar.slurm.trust import own
 from tests.data.runs import synthetic
 
 HOST = "gpu-0417"

@@ -15,7 +15,8 @@ from nearfar import report
 from nearfar.base import NearfarError, conforms, site_file
 from nearfar.history import record
 from nearfar.history.store import History, RowFilter
-from nearfar.slurm.results import RunInfo, Trust, publish_result, result
+from nearfar.slurm.results import RunInfo, publish_result, result
+from nearfar.slurm.trust import Trust
 from nearfar.verdict import FigureLook, verdict_file
 from tests.data.runs import small, synthetic
 

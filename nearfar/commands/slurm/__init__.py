@@ -1,6 +1,6 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, slurm.act, slurm.controller, slurm.health, slurm.install, slurm.results, slurm.sweep, commands.
+Needs: base, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.results, slurm.sweep, commands.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 COMMANDS = {
     "sweep": "measure many nodes, one job each, and judge them together",
     "nightly": "measure idle nodes, and make way for everybody",
-    "install": "the timer and scripts for nightly runs and health checks, shown as a diff first",
+    "install": "scripts and timers for nightly runs, act and health checks, shown as a diff first",
+    "doctor": "what is wrong with an installed site",
     "node": "what a sweep's job runs on its node",
     "act": "drain, comment or resume nodes for what was found, as the site's file allows",
     "health": "a look at this node, for HealthCheckProgram",

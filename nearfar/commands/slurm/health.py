@@ -13,11 +13,12 @@ _EPILOG = """examples:
   nearfar slurm health --output /shared/nearfar-health      where `nearfar slurm act` finds those of all nodes
   nearfar slurm health --output /tmp/mine                   by hand, not as root
   nearfar slurm health --output /tmp/mine --json            with what every source said, and how long it took
+  nearfar slurm health --quick --output /tmp/mine           what a prolog runs
 
 It drains nothing, and never calls slurmctld. docs/guide/slurm-act.md has the lines for slurm.conf.
 A look that found a FAIL is kept below DIR/kept as well, until `nearfar slurm act` has read it.
 exit codes: 0 a finding was written, whatever it says, or another look was under way; 2 refused: nothing was written;
-3 it could not be written. slurmd does nothing about any but log the latter two.
+3 it could not be written. slurmd does nothing about any but log the latter two. With --quick, 9: hard evidence was found.
 """
 
 
@@ -42,8 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--limit",
         metavar="SECONDS",
         type=float,
-        default=check.LIMIT,
-        help=f"hard limit (default: {check.LIMIT:g}, at most 30)",
+        help=f"hard limit (default: {check.LIMIT:g}, with --quick {check.QUICK_LIMIT:g}; at most 30)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="what a prolog or epilog runs: no last run is read, and only a FAIL is written",
     )
 
     parser.add_argument("--json", action="store_true", help="print the whole finding, with what every source said")
@@ -51,9 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, and say what was seen."""
-    if not 0 < args.limit <= 30:
-        raise NearfarError(f"--limit: {args.limit:g}: more than 0 and at most 30 seconds")
+    limit = args.limit if args.limit is not None else check.QUICK_LIMIT if args.quick else check.LIMIT
+    if not 0 < limit <= 30:
+        raise NearfarError(f"--limit: {limit:g}: more than 0 and at most 30 seconds")
     return check.program(
-        check.HealthOptions(args.output, args.system, args.partition, args.results, args.limit, args.tools),
+        check.HealthOptions(args.output, args.system, args.partition, args.results, limit, args.tools, args.quick),
         args.json,
     )

@@ -1,52 +1,95 @@
-"""``nearfar slurm install``: the timer and scripts for nightly runs and health checks, shown as a diff first."""
+"""``nearfar slurm install``: scripts, timers and directories for nightly runs, act and health checks, shown as a diff first."""
 
 from __future__ import annotations
 
 import argparse
 import getpass
+import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.commands import refuse_outside
+from nearfar.slurm.act import STATE
 from nearfar.slurm.controller import OLDEST, Slurm, node_names
 from nearfar.slurm.health import OUTPUT
-from nearfar.slurm.install import install
+from nearfar.slurm.install import (
+    COLLECTED,
+    FAIL,
+    NOTE,
+    PARTS,
+    TIMERS,
+    InstallManifest,
+    InstallOptions,
+    directories,
+    install,
+    manifest,
+    next_steps,
+    search_path,
+    slurm_directory,
+    surroundings,
+)
 
 from . import renamed
 
 _EPILOG = """examples:
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar            what would change, as a diff
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --apply    and write it
-  nearfar slurm install --partition gpu --results /shared/nearfar --timer cron --at 01:00 --what timer
-  nearfar slurm install --partition gpu --results /shared/nearfar --root ./image --slurm-version 23.11 --apply
-  nearfar slurm install --partition gpu --results /shared/nearfar --nightly=--sbatch=--qos=preemptible
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --prolog fail --every 2 --apply
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --health-output /shared/nearfar-health
+  nearfar slurm install --partition gpu --results /shared/nearfar --what health prolog epilog --apply      on a node
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --timer cron --at 01:00 --what nightly
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --root ./image --slurm-version 23.11 --apply
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --nightly=--sbatch=--qos=preemptible
+  nearfar slurm install --remove --apply                                                    all that was installed
 
-From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first.
-slurm.conf is not touched: the lines for it are written beside the scripts.
+From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. The scripts get PATH and
+SLURM_CONF of this machine and this shell. A file that was edited since is kept (--force replaces it). slurm.conf is not touched:
+what it lacks is said, with the present values. `nearfar slurm doctor` looks whether all is well. docs/guide/slurm.md
+exit codes: 0 done, or shown; 2 wrong use; 3 it could not be written
 """
+#: Seconds that Slurm has to say its version and its settings.
+_PATIENCE = 10.0
+#: An earlier name of a part.
+_EARLIER = {"timer": "nightly"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = (
-        "Render the timer of nightly runs, the health check and an epilog, show what changes, and install it."
-    )
+    parser.description = "Render the timers of nightly runs and of act, the health check, prolog and epilog; show what changes; install it."
     parser.epilog = _EPILOG
-    parser.add_argument("--partition", "-p", metavar="P", required=True, help="Slurm's partition for nightly runs")
-    parser.add_argument("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
-    parser.add_argument("--what", choices=install.WHAT, nargs="+", default=list(install.WHAT), help="(default: both)")
+    parser.add_argument("--partition", "-p", metavar="P", help="Slurm's partition for nightly runs")
+    parser.add_argument("--results", metavar="DIR", type=Path, help="the shared results directory")
+    parser.add_argument(
+        "--what", choices=PARTS, type=lambda word: _EARLIER.get(word, word), nargs="+", help="(default: all of them)"
+    )
     parser.add_argument("--user", metavar="NAME", help="who runs and submits nightly runs (default: you; not root)")
     parser.add_argument(
-        "--timer", choices=install.TIMERS, default="systemd", help="what starts them (default: systemd)"
+        "--act-user", metavar="NAME", help="who runs act, with Slurm's operator rights (default: --user)"
     )
-    parser.add_argument("--at", metavar="HH:MM", default="02:30", help="when (default: 02:30)")
+    parser.add_argument("--timer", choices=TIMERS, default="systemd", help="what starts them (default: systemd)")
+    parser.add_argument("--at", metavar="HH:MM", default="02:30", help="when nights begin (default: 02:30)")
     parser.add_argument("--deadline", metavar="HOURS", type=float, default=5.0, help="how long a night is (default: 5)")
+    parser.add_argument(
+        "--every", metavar="MINUTES", type=int, default=5, help="between two act (default: 5; at most 59)"
+    )
+    parser.add_argument(
+        "--prolog", choices=(NOTE, FAIL), default=NOTE,
+        help="what hard evidence before a job does: it is noted, or the job does not start here and Slurm drains the node "
+        "(default: note)",
+    )  # fmt: skip
     parser.add_argument(
         "--nightly", metavar="OPTION", action="append", default=[], help="a further option of nearfar slurm nightly"
     )
-    parser.add_argument("--health-output", metavar="DIR", type=Path, default=OUTPUT,
-                        help=f"where health findings go (default: {OUTPUT})")  # fmt: skip
+    parser.add_argument(
+        "--act", metavar="OPTION", action="append", default=[], help="a further option of nearfar slurm act"
+    )
+    parser.add_argument("--state", metavar="DIR", type=Path, default=STATE, help=f"act's log (default: {STATE})")
+    parser.add_argument("--health-output", metavar="DIR", type=Path,
+                        help=f"where nodes write findings: a directory that all share (default: {OUTPUT}, each its own)")  # fmt: skip
+    parser.add_argument("--collect", metavar="DIR", type=Path,
+                        help=f"where findings that nodes keep are brought together (default: {COLLECTED})")  # fmt: skip
     parser.add_argument(
         "--folder",
         metavar="DIR",
@@ -54,48 +97,137 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=Path("/etc/nearfar"),
         help="of the scripts (default: /etc/nearfar)",
     )
+    parser.add_argument("--slurm-bin", metavar="DIR", type=Path, help="Slurm's commands (default: as on the PATH here)")
+    parser.add_argument("--slurm-conf", metavar="FILE", type=Path, help="(default: SLURM_CONF, if it is set)")
+    parser.add_argument("--slurm-version", metavar="YY.MM", help="(default: that of the scontrol here)")
     parser.add_argument(
         "--root", metavar="DIR", type=Path, default=Path("/"), help="a directory that stands for / (default: /)"
     )
-    parser.add_argument("--slurm-version", metavar="YY.MM", help="(default: that of the scontrol here)")
     parser.add_argument("--diff", action="store_true", help="show what would change, and write nothing (the default)")
     parser.add_argument("--apply", action="store_true", help="write it")
+    parser.add_argument(
+        "--force", action="store_true", help="also files that were edited by hand, or were there before"
+    )
+    parser.add_argument("--remove", action="store_true", help="remove what was installed, and nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the diff; write where that was asked for."""
     if args.diff and args.apply:
         raise NearfarError("--diff shows, --apply writes: choose one")
+    known = manifest.read(str(args.folder), args.root.absolute())
+    if args.remove:
+        return _remove(args, known)
+    options = _options(args)
+    wanted, kept = _sorted(install.changes(options, known), args.force)
+    if args.apply:
+        install.write(wanted, options, known)
+        told = _settings(args) if args.root == Path("/") else None
+        here = args.root == Path("/")
+        problems = directories.make(options) if here else directories.to_make(options)
+        print(f"{_many(wanted)} written" if wanted else "nothing to change")
+        _told_kept(kept)
+        print("left to do:", *(f"  {step}" for step in next_steps.after_writing(options, told, problems)), sep="\n")
+    elif wanted:
+        print(f"{_many(wanted)} would be written: --apply writes {'it' if len(wanted) == 1 else 'them'}")
+        _told_kept(kept)
+    else:
+        print("nothing to change")
+        _told_kept(kept)
+    return EXIT_GOOD
+
+
+def _remove(args: argparse.Namespace, known: InstallManifest) -> int:
+    if not known.parts:
+        raise NearfarError(f"{known.path}: nothing that is known was installed here; --folder DIR, --root DIR?")
+    what = tuple(args.what or PARTS)
+    wanted, kept = _sorted(install.removal(known, what), args.force)
+    if args.apply:
+        parts = [name for name in known.parts if name in what]
+        install.remove(wanted, known, what)
+        print(f"{_many(wanted)} removed")
+        _told_kept(kept)
+        for step in next_steps.after_removal(parts, str(args.folder)):
+            print(f"  {step}")
+        return EXIT_GOOD
+    print(f"{_many(wanted)} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
+    _told_kept(kept)
+    return EXIT_GOOD
+
+
+def _sorted(found: Sequence[install.Change], force: bool) -> tuple[list[install.Change], list[install.Change]]:
+    """What is to be done, and what is kept because somebody has edited it; all of it is shown."""
+    for change in found:
+        print("\n".join(change.diff()))
+    return [c for c in found if force or not c.edited], [c for c in found if c.edited and not force]
+
+
+def _told_kept(kept: Sequence[install.Change]) -> None:
+    for change in kept:
+        print(f"{change.place}: kept: edited since it was installed, or there before; --force takes no heed of that")
+
+
+def _many(changes: Sequence[install.Change]) -> str:
+    return f"{len(changes)} file{'' if len(changes) == 1 else 's'}"
+
+
+def _options(args: argparse.Namespace) -> InstallOptions:
+    for option in ("partition", "results"):
+        if getattr(args, option) is None:
+            raise NearfarError(f"--{option}: is needed; nearfar slurm install --help has examples")
     if not node_names.NAME.fullmatch(args.partition):
         raise NearfarError(f"--partition {args.partition}: not the name of a partition")
     refuse_outside("--deadline", args.deadline, 0.0, 8784.0, "hours")
+    refuse_outside("--every", args.every, 1, 59, "minutes")
+    what = tuple(part for part in PARTS if part in (args.what or PARTS) or (part == "health" and _looks(args.what)))
     user = args.user or getpass.getuser()
-    if user == "root" and "timer" in args.what:
+    if user == "root" and "nightly" in what:
         raise NearfarError("--user: nightly runs submit jobs, for which nobody needs root; name a user of their own")
-    options = install.InstallOptions(
-        partition=args.partition, results=args.results.absolute(), user=user, version=_version(args),
-        what=tuple(args.what), at=args.at, timer=args.timer, hours=args.deadline, folder=args.folder,
-        root=args.root.absolute(), health_output=args.health_output, words=tuple(map(renamed.today, args.nightly)),
+    collect = args.collect or (Path(COLLECTED) if args.health_output is None else None)
+    slurm_bin = str(args.slurm_bin.absolute()) if args.slurm_bin else slurm_directory()
+    if args.slurm_conf is not None and args.root == Path("/") and not args.slurm_conf.exists():
+        raise NearfarError(f"--slurm-conf {args.slurm_conf}: no such file that this user can see")
+    return InstallOptions(
+        partition=args.partition, results=str(args.results.absolute()), user=user, act_user=args.act_user or user,
+        version=_version(args), what=what, at=args.at, timer=args.timer, hours=args.deadline, every=args.every,
+        prolog=args.prolog, folder=str(args.folder), state=str(args.state.absolute()),
+        health_output=str((args.health_output or OUTPUT).absolute()),
+        collect=None if collect is None else str(collect.absolute()),
+        words=tuple(map(renamed.today, args.nightly)), act_words=tuple(map(renamed.today, args.act)),
+        path=search_path(slurm_bin),
+        environment=surroundings(None if args.slurm_conf is None else str(args.slurm_conf.absolute())),
     )  # fmt: skip
-    files = install.rendered(options)
-    changed = [file for file in files if file.diff()]
-    for file in changed:
-        print("\n".join(file.diff()))
-    many = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
-    if not changed:
-        print("nothing to change")
-    elif args.apply:
-        for file in changed:
-            file.write()
-        print("\n".join([f"{many} written", *install.next_steps(options)]))
-    else:
-        print(f"{many} would be written: --apply writes {'it' if len(changed) == 1 else 'them'}")
-    return EXIT_GOOD
+
+
+def _looks(what: Sequence[str] | None) -> bool:
+    """Whether a prolog or an epilog is among the parts: they call the health check."""
+    return bool({"prolog", "epilog"} & set(what or ()))
+
+
+def _slurm(args: argparse.Namespace) -> Slurm:
+    environ = dict(os.environ)
+    if args.slurm_bin is not None:
+        environ["PATH"] = f"{args.slurm_bin.absolute()}:{environ.get('PATH', '')}"
+    if args.slurm_conf is not None:
+        environ["SLURM_CONF"] = str(args.slurm_conf.absolute())
+    return Slurm(environ, _PATIENCE)
+
+
+def _settings(args: argparse.Namespace) -> dict[str, str] | None:
+    try:
+        return _slurm(args).settings()
+    except NearfarError:
+        return None
 
 
 def _version(args: argparse.Namespace) -> tuple[int, int]:
     if args.slurm_version is None:
-        return Slurm().version()
+        try:
+            return _slurm(args).version()
+        except NearfarError as error:
+            raise type(error)(
+                f"{error}; or say where they are (--slurm-bin DIR), or Slurm's version (--slurm-version 23.11)"
+            ) from None
     match = re.fullmatch(r"(\d\d)\.(\d\d)(?:\..*)?", args.slurm_version)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         raise NearfarError(f"--slurm-version {args.slurm_version}: expected a version from 22.05 on, as 23.11")

@@ -13,8 +13,8 @@ from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, reconciled, summarize
-from nearfar.slurm.results import Trust
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing
+from nearfar.slurm.trust import Trust
 
 from . import quarantine
 from .options import ActOptions

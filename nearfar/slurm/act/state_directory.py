@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError, files
-from nearfar.slurm.results import Trust
+from nearfar.slurm.trust import Trust
 
 #: Seconds to wait for another ``act``.
 _PATIENCE = 10.0

@@ -99,6 +99,18 @@ class Slurm:
         except ValueError:
             return None
 
+    def settings(self) -> dict[str, str]:
+        """Slurm's settings by name, as text (``(null)``: not set). Of one that may be set several times (Prolog from Slurm 24.11
+        on) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
+        found: dict[str, str] = {}
+        for line in self.call("scontrol", "show", "config").splitlines():
+            match = re.fullmatch(r"(\w+)(?:\[\d+\])?\s*=\s?(.*)", line)
+            if match is not None:
+                found[match[1]] = f"{found[match[1]]},{match[2].strip()}" if match[1] in found else match[2].strip()
+        if "SlurmctldPort" not in found and "ClusterName" not in found:
+            raise CouldNotJudge("scontrol show config: no settings in the answer; nothing is concluded from that")
+        return found
+
     def nodes(self) -> dict[str, NodeState]:
         """All nodes, those of hidden partitions too, in one query."""
         found = parse_nodes(self.call("scontrol", "--all", "show", "nodes"))

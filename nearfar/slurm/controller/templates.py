@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,28 @@ def render(name: str, values: Mapping[str, Any], directories: Sequence[Path] | N
     Raises ``NearfarError`` that names file and line of a template that is wrong.
     """
     import jinja2
-    import jinja2.sandbox
 
-    folders = [str(folder / TEMPLATES) for folder in (site_directories() if directories is None else directories)]
-    environment = jinja2.sandbox.SandboxedEnvironment(
-        loader=jinja2.FileSystemLoader(folders), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
-    environment.filters["quote"] = lambda value: shlex.quote(str(value))
+    folders = tuple(str(folder / TEMPLATES) for folder in (site_directories() if directories is None else directories))
     try:
-        return environment.get_template(f"{name}.j2").render(dict(values))
+        text: str = _environment(folders).get_template(f"{name}.j2").render(dict(values))
+        return text
     except jinja2.TemplateSyntaxError as error:
         raise NearfarError(f"{error.filename}:{error.lineno}: template: {error.message}") from None
     except jinja2.TemplateNotFound as error:
         raise NearfarError(f"template {error.name} is in none of {', '.join(folders)}") from None
     except Exception as error:  # whatever a site's template does
         raise NearfarError(f"template {name}.j2: {error}") from None
+
+
+@cache
+def _environment(folders: tuple[str, ...]) -> Any:
+    """Jinja2's, which compiles each template once, and again where its file has changed."""
+    import jinja2
+    import jinja2.sandbox
+
+    environment = jinja2.sandbox.SandboxedEnvironment(
+        loader=jinja2.FileSystemLoader(folders), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters["quote"] = lambda value: shlex.quote(str(value))
+    return environment

@@ -1,6 +1,7 @@
 """What is known of each node: findings that are believed, which of them are confirmed, and what the log of ``act`` says.
 
-Needs: base, cells, mpi, mpi.osu, site, slurm.controller, slurm.health, slurm.results, slurm.sweep.
+Needs: base, cells, mpi, mpi.osu, site, slurm.controller, slurm.health, slurm.results, slurm.sweep,
+slurm.trust.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from pathlib import Path
 from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
-from nearfar.slurm.results import Trust, result
+from nearfar.slurm.results import result
 from nearfar.slurm.sweep import pairing
+from nearfar.slurm.trust import Trust
 
 from . import pair_runs
 from .check_run import RUN, CheckRun, seconds

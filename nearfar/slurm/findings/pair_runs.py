@@ -15,8 +15,9 @@ from nearfar.base import CouldNotJudge, NearfarError, good, worst
 from nearfar.mpi import contention
 from nearfar.mpi.osu import subjects
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import NodeResult, Pair, ResultFinding, Trust, result
+from nearfar.slurm.results import NodeResult, Pair, ResultFinding, result
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
+from nearfar.slurm.trust import Trust
 
 from .check_run import CheckRun, seconds
 

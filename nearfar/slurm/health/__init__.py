@@ -1,23 +1,25 @@
 """The look at one node for Slurm's ``HealthCheckProgram``, what it leaves behind, and how that is believed.
 
-``look`` imports much and is imported only by the child that looks.
+``look`` and ``finding`` import much: the former is imported only by the child that looks, the latter by those who read what it left.
 
-Needs: base, topology, topology.inventory, site, slurm.controller, slurm.results.
+Needs: base, topology, topology.inventory, site, slurm.controller, slurm.results, slurm.trust.
 """
 
 from __future__ import annotations
 
-from . import check, finding, kept_looks
+from . import check, kept_looks
 
 # Scripts that sites have installed call `program` with `Order`.
-from .check import LIMIT, OUTPUT, HealthOptions, program
+from .check import FOUND, LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions, program
 
 #: As scripts that were installed before have it.
 Order = HealthOptions
 
 __all__ = [
+    "FOUND",
     "LIMIT",
     "OUTPUT",
+    "QUICK_LIMIT",
     "HealthOptions",
     "Order",
     "check",

@@ -18,17 +18,21 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from nearfar.base import EXIT_GOOD, NearfarError, short_host_name, utc_text, worst
-from nearfar.slurm.results import root_safe
+from nearfar.slurm.trust import root_safe
 
 #: Where findings go, unless the caller names a directory.
 OUTPUT = Path("/var/lib/nearfar/health")
 #: Seconds that a look may take; Slurm ends a health check at 60.
 LIMIT = 8.0
+#: Seconds that a quick look may take, for which a job waits.
+QUICK_LIMIT = 3.0
+#: The exit code of a quick look that found hard evidence: no other end of it is mistaken for that.
+FOUND = 9
 #: slurmd gives no PATH; root takes no other.
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ELSEWHERE = "name another --output DIR"
@@ -39,7 +43,8 @@ _SCHEMA = "nearfar-health/1"
 class HealthOptions:
     """What is looked at and where the finding goes. ``system`` and ``partition`` None: those that the site's files claim the
     node for. ``results``: where sweeps leave results, for the last one of this node. ``tools``: directories of hwloc's programs,
-    before the system's own."""
+    before the system's own. ``quick``: the look before or after a job, at the node's parts, links and memory alone; only a FAIL
+    is written, so that the newest whole look stays."""
 
     output: Path = OUTPUT
     system: str | None = None
@@ -47,6 +52,7 @@ class HealthOptions:
     results: Path | None = None
     limit: float = LIMIT
     tools: str = ""
+    quick: bool = False
 
     def __post_init__(self) -> None:
         """Paths may be given as text."""
@@ -90,6 +96,10 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
     from . import kept_looks
 
     began = time.monotonic()
+    if options.quick:
+        options = replace(
+            options, results=None, partition=options.partition or kept_looks.partition(options.output, node)
+        )
     seen = _within(options, node)
     past = seen.pop("past", None)
     finding = {
@@ -98,19 +108,21 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began, 3),
         "verdict": worst(["PASS", *(finding["verdict"] for finding in seen["findings"])]), **seen,
     }  # fmt: skip
+    if options.quick and finding["verdict"] != "FAIL":
+        return finding
     try:
         kept_looks.store(options.output, finding, _ELSEWHERE)
     except NearfarError:
         print(_headline(finding))  # for slurmd's log: it is nowhere else
         raise
-    if past is not None:  # after the findings: what is found twice is better than lost
+    if past is not None and not options.quick:  # after the findings: what is found twice is better than lost
         kept_looks.store_past(options.output, node, past, _ELSEWHERE)
     return finding
 
 
 def program(options: HealthOptions, as_json: bool = False) -> int:
     """What a script for ``HealthCheckProgram`` calls: run, say it in a line and further ones for notes and what could not be read (or
-    all of it as JSON), and return the exit code."""
+    all of it as JSON), and return the exit code. After a quick look that is ``FOUND`` where there is hard evidence."""
     try:
         finding = run(options)
     except NearfarError as error:
@@ -126,7 +138,8 @@ def program(options: HealthOptions, as_json: bool = False) -> int:
             print(f"  note: {words}")
         for words in finding.get("unread", ()):
             print(f"  not read: {words}")
-    return EXIT_GOOD
+    hard = finding is not None and any(f["hard"] and f["verdict"] == "FAIL" for f in finding["findings"])
+    return FOUND if hard and options.quick else EXIT_GOOD
 
 
 def _headline(finding: dict[str, Any]) -> str:
@@ -223,12 +236,13 @@ def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
 
         from . import kept_looks
         from .look import look
-        from .sources import SHARE
+        from .sources import QUICK, SHARE
 
         try:
-            past = kept_looks.read_past(options.output, node)
+            past = {} if options.quick else kept_looks.read_past(options.output, node)
             share = min(SHARE, options.limit / 4)
-            seen = look(node, options.system, options.partition, options.results, say, past, share)
+            asked = QUICK if options.quick else None
+            seen = look(node, options.system, options.partition, options.results, say, past, share, asked)
             found = [{"what": f.item, "verdict": f.verdict, "hard": f.hard, "words": f.reason} for f in seen.findings]
             answer = {**asdict(seen), "findings": found}
         except Exception as error:  # a fault of ours must not leave an older finding in place

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge
-from nearfar.slurm.results import ResultFinding, Trust
+from nearfar.slurm.results import ResultFinding
+from nearfar.slurm.trust import Trust
 
 from . import kept_looks
 

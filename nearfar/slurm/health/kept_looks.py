@@ -69,6 +69,12 @@ def _past_file(output: Path, node: str) -> Path:
     return output / f".{node}.past.json"
 
 
+def partition(output: Path, node: str) -> str | None:
+    """The site's partition that a node's newest look took it to be of; None where there is none."""
+    found = _read(output / f"{node}.json").get("partition")
+    return found if isinstance(found, str) else None
+
+
 def forget(paths: Iterable[Path]) -> None:
     """Remove kept looks that ``act`` has read and written down in its own log.
 

@@ -7,7 +7,7 @@ import importlib
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,9 +57,10 @@ def look(
     report: Report,
     past: Mapping[str, Any] | None = None,
     share: float = sources.SHARE,
+    asked: Collection[str] | None = None,
 ) -> Look:
     """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open. ``past``: what
-    the last look kept, as ``Look.past``; ``share``: seconds that each source of evidence may take.
+    the last look kept, as ``Look.past``; ``share``: seconds that each source of evidence may take; ``asked``: these sources alone.
 
     Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
     """
@@ -80,7 +81,7 @@ def look(
         findings, ports = [Finding("node", "INDETERMINATE", str(error))], None
         gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
     report("the kernel's log and the counters are read")
-    seen = _evidence(gpus, node, nvml, ports, past or {}, share)
+    seen = _evidence(gpus, node, nvml, ports, past or {}, share, asked)
     findings += seen.findings
     return Look(
         system,
@@ -113,7 +114,13 @@ ROOT = Path("/")
 
 
 def _evidence(
-    gpus: Mapping[str, Gpu], node: str, nvml: Any, ports: tuple[str, ...] | None, past: Mapping[str, Any], share: float
+    gpus: Mapping[str, Gpu],
+    node: str,
+    nvml: Any,
+    ports: tuple[str, ...] | None,
+    past: Mapping[str, Any],
+    share: float,
+    asked: Collection[str] | None,
 ) -> sources.SourcesSeen:
     """What the sources see; nothing where a file describes another machine than this."""
     from nearfar.topology.inventory import describes_another_machine
@@ -130,7 +137,8 @@ def _evidence(
         ports=ports,
         node=node,
     )
-    return sources.look(now, past, share)
+    chosen = {name: each for name, each in sources.SOURCES.items() if asked is None or name in asked}
+    return sources.look(now, past, share, chosen)
 
 
 def _boot(root: Path) -> str | None:
@@ -224,7 +232,8 @@ def _of_run(sentence: str) -> str:
 
 def _last(results: Path, node: str) -> _Last | None:
     """The last believed result of this node; None where there is none or none can be read."""
-    from nearfar.slurm.results import Trust, result
+    from nearfar.slurm.results import result
+    from nearfar.slurm.trust import Trust
 
     try:
         sweeps = sorted(

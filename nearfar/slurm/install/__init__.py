@@ -1,12 +1,45 @@
-"""What a site installs for nightly runs and health checks.
+"""What a site installs: nightly runs, ``act``, the health check, prolog and epilog; their files, timers and directories.
 
-Needs: base, slurm.controller, slurm.health.
+Needs: base, slurm.controller, slurm.health, slurm.results.
 """
 
 from __future__ import annotations
 
-from . import install
+from . import directories, install, manifest, next_steps, slurm_conf
+from .manifest import InstalledPart, InstallManifest
+from .options import (
+    COLLECTED,
+    FAIL,
+    NOTE,
+    ON_NODES,
+    PARTS,
+    TIMERS,
+    InstallOptions,
+    search_path,
+    slurm_directory,
+    surroundings,
+)
+from .rendering import InstalledFile, digest, rendered
 
 __all__ = [
+    "COLLECTED",
+    "FAIL",
+    "NOTE",
+    "ON_NODES",
+    "PARTS",
+    "TIMERS",
+    "InstallManifest",
+    "InstallOptions",
+    "InstalledFile",
+    "InstalledPart",
+    "digest",
+    "directories",
     "install",
+    "manifest",
+    "next_steps",
+    "rendered",
+    "search_path",
+    "slurm_conf",
+    "slurm_directory",
+    "surroundings",
 ]

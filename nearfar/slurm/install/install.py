@@ -1,143 +1,138 @@
-"""What a site installs for nightly runs and health checks: rendered from templates, shown as a diff, then written."""
+"""What an installation changes, and doing it: shown as a diff, then written; files that somebody has edited are kept."""
 
 from __future__ import annotations
 
 import difflib
 import os
-import re
-import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from nearfar.base import NearfarError, files
-from nearfar.slurm.controller import templates
-from nearfar.slurm.health import LIMIT, OUTPUT
+from nearfar import __version__
+from nearfar.base import NearfarError, cannot_write, write_atomically
+from nearfar.slurm.results import make_for_all
 
-TIMERS = ("systemd", "cron")
-WHAT = ("timer", "health")
-_USER = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
-_AT = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-#: A path that systemd, cron and slurm.conf take as it is.
-_PLAIN = re.compile(r"/[A-Za-z0-9._/+-]+")
-#: Variables of the installer's environment that nightly runs and health checks need too.
-_KEPT = ("NEARFAR_SITE", "NEARFAR_STATE", "NEARFAR_PROGRAMS", "NEARFAR_HISTORY")
-_UNITS = "etc/systemd/system"
+from .manifest import ELSEWHERE, InstalledPart, InstallManifest
+from .options import InstallOptions
+from .rendering import digest, rendered
+
+_ENABLED = "etc/systemd/system/timers.target.wants"
 
 
 @dataclass(frozen=True)
-class InstallOptions:
-    """What is to be installed. ``folder`` is where the scripts go, ``root`` a directory that stands for ``/`` (a package, an
-    image); ``version`` is Slurm's; ``words`` are the further arguments of ``nearfar slurm nightly``."""
+class Change:
+    """A file that is not as it should be. ``after`` None: it is to go. ``edited``: by hand since it was installed, or there before;
+    such a one is kept unless the caller insists."""
 
-    partition: str
-    results: Path
-    user: str
-    version: tuple[int, int]
-    what: tuple[str, ...] = WHAT
-    at: str = "02:30"
-    timer: str = "systemd"
-    hours: float = 5.0
-    folder: Path = Path("/etc/nearfar")
-    root: Path = Path("/")
-    health_output: Path = OUTPUT
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class InstalledFile:
-    """A file as it should be, where it goes, and its mode."""
-
-    path: Path
-    text: str
+    part: str
+    path: str
+    place: Path
+    before: str | None
+    after: str | None
     mode: int
-
-    def present(self) -> str | None:
-        """What is there now; None where nothing is."""
-        try:
-            return self.path.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise NearfarError(f"{self.path}: cannot be read: {error.strerror}") from None
+    edited: bool
 
     def diff(self) -> list[str]:
-        """The lines of a unified diff from what is there; none where nothing changes."""
-        now = self.present()
-        name = str(self.path)
-        before = "/dev/null" if now is None else name
-        return list(difflib.unified_diff((now or "").splitlines(), self.text.splitlines(), before, name, lineterm=""))
+        """The lines of a unified diff."""
+        name = str(self.place)
+        old, new = ("/dev/null" if text is None else name for text in (self.before, self.after))
+        before, after = (text or "" for text in (self.before, self.after))
+        found = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="")
+        # What is there may hold anything.
+        lines = [line.encode("utf-8", "replace").decode() for line in found]
+        return lines or [f"{name}: mode {self.mode:04o}"]
 
-    def write(self) -> None:
-        """Put it there. Raises ``CouldNotJudge`` with the remedy."""
-        files.write_atomically(self.path, self.text, "run this as root, or stage it: --root DIR, a directory")
-        self.path.chmod(self.mode)
+    def carry_out(self) -> None:
+        """Write or remove the file. Raises ``CouldNotJudge`` with the remedy."""
+        try:
+            if self.after is not None:
+                make_for_all(self.place.parent)
+                write_atomically(self.place, self.after, ELSEWHERE, mode=self.mode)
+            else:
+                self.place.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(self.place, error, ELSEWHERE) from None
 
 
-def rendered(options: InstallOptions) -> list[InstalledFile]:
-    """The files of an installation. Raises ``NearfarError`` for words that systemd, cron or Slurm would take otherwise."""
-    _check(options)
-    values = _values(options)
+def changes(options: InstallOptions, known: InstallManifest) -> list[Change]:
+    """What is to be written and removed. Raises what ``rendered`` does, and for a file that cannot be read."""
     found = []
-    if "timer" in options.what:
-        found.append(_script(options, "nightly", "nightly", values))
-        units = ("nearfar-nightly.service", "nearfar-nightly.timer")
-        places = [(unit, f"{_UNITS}/{unit}") for unit in units]
-        if options.timer == "cron":
-            places = [("nearfar-nightly.cron", "etc/cron.d/nearfar-nightly")]
-        found += [InstalledFile(options.root / place, templates.render(name, values), 0o644) for name, place in places]
-    if "health" in options.what:
-        # Its modules come from the checkout alone, whatever the environment says.
-        bare = {name: value for name, value in values["environment"].items() if name == "NEARFAR_SITE"}
-        found.append(_script(options, "health", "health-check", {**values, "environment": bare}))
-        found.append(_script(options, "epilog.example", "epilog.example", values))
-    conf = options.root / str(options.folder).lstrip("/") / "slurm.conf.example"
-    return [*found, InstalledFile(conf, templates.render("slurm.conf.example", values), 0o644)]
+    files = rendered(options)
+    for file in files:
+        place = known.place(file.path)
+        now = _present(place)
+        if now == file.text and place.stat().st_mode & 0o7777 == file.mode:
+            continue
+        edited = now not in (None, file.text) and digest(now or "") != known.digest(file.path)
+        found.append(Change(file.part, file.path, place, now, file.text, file.mode, edited))
+    present = {file.path for file in files}
+    return [*found, *(gone for gone in _gone(known, options.what) if gone.path not in present)]
 
 
-def _script(options: InstallOptions, template: str, name: str, values: Mapping[str, Any]) -> InstalledFile:
-    place = options.root / str(options.folder).lstrip("/") / name
-    return InstalledFile(place, templates.render(template, values), 0o755)
+def removal(known: InstallManifest, what: Sequence[str]) -> list[Change]:
+    """What goes with some parts. Raises ``NearfarError`` where a timer is still enabled."""
+    found = _gone(known, what)
+    timers = [Path(change.path).name for change in found if change.path.endswith(".timer")]
+    enabled = [name for name in timers if (known.root / _ENABLED / name).is_symlink()]
+    if enabled:
+        raise NearfarError(f"{', '.join(enabled)}: still enabled; first: systemctl disable --now {' '.join(enabled)}")
+    return found
 
 
-def _check(options: InstallOptions) -> None:
-    if not _USER.fullmatch(options.user):
-        raise NearfarError(f"--user {options.user}: not the name of a user")
-    if not _AT.fullmatch(options.at):
-        raise NearfarError(f"--at {options.at}: expected HH:MM, as 02:30")
-    for what, path in (("--folder", options.folder), ("the Python of this checkout", Path(sys.executable))):
-        if not _PLAIN.fullmatch(str(path)):
-            raise NearfarError(
-                f"{what}: {path}: an absolute path of letters, digits and ._/+- alone, for systemd and cron"
-            )
+def _gone(known: InstallManifest, what: Sequence[str]) -> list[Change]:
+    """The removal of every file of some parts that is there."""
+    found = []
+    for name, part in known.parts.items():
+        for path, sha in part.files.items() if name in what else ():
+            now = _present(known.place(path))
+            if now is not None:
+                found.append(Change(name, path, known.place(path), now, None, 0, digest(now) != sha))
+    return found
 
 
-def _values(options: InstallOptions) -> dict[str, Any]:
-    """What the templates know."""
-    kept = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
-    words = [
-        f"--partition={options.partition}",
-        f"--results={options.results}",
-        f"--deadline={options.hours:g}",
-        *options.words,
-    ]
-    health = {"output": str(options.health_output), "results": str(options.results)}
-    return {
-        "partition": options.partition, "user": options.user, "timer": options.timer, "at": options.at, "hours": options.hours,
-        "folder": str(options.folder), "python": sys.executable, "checkout": str(files.CHECKOUT), "words": words,
-        "environment": {**kept, "PYTHONPATH": str(files.CHECKOUT)}, "options": health,
-        "order": health,  # as sites' own templates may still call it
-        "limit": int(LIMIT),
-        "timeout": options.version >= (26, 5), "version": "{}.{:02}".format(*options.version),
-    }  # fmt: skip
+def write(wanted: Sequence[Change], options: InstallOptions, known: InstallManifest) -> None:
+    """Make the changes, and note what is installed now, also where one fails. Raises ``CouldNotJudge`` with the remedy."""
+    for name in options.what:
+        before = known.parts[name].files if name in known.parts else {}
+        known.parts[name] = InstalledPart(options, __version__, {**before})
+    for file in rendered(options):
+        if _present(known.place(file.path)) == file.text:
+            known.parts[file.part].files[file.path] = file.digest
+    try:
+        for change in wanted:
+            change.carry_out()
+            files = known.parts[change.part].files
+            files.pop(change.path, None)
+            if change.after is not None:
+                files[change.path] = digest(change.after)
+    finally:
+        known.write()
 
 
-def next_steps(options: InstallOptions) -> list[str]:
-    """What is left to do by hand."""
-    steps = []
-    if "timer" in options.what and options.timer == "systemd":
-        steps.append("systemctl daemon-reload && systemctl enable --now nearfar-nightly.timer")
-    if "health" in options.what:
-        steps.append(f"{options.folder}/slurm.conf.example has the lines for slurm.conf")
-    return steps
+def remove(wanted: Sequence[Change], known: InstallManifest, what: Sequence[str]) -> None:
+    """Remove files, and forget them and those that are not there; then the directory, where nothing is left in it."""
+    for change in wanted:
+        change.carry_out()
+    for name in [name for name in known.parts if name in what]:
+        files = known.parts[name].files
+        for path in [path for path in files if not known.place(path).exists()]:
+            del files[path]
+        if not files:
+            del known.parts[name]
+    if known.parts:
+        known.write()
+        return
+    known.path.unlink(missing_ok=True)
+    with suppress(OSError):
+        os.rmdir(known.path.parent)
+
+
+def _present(place: Path) -> str | None:
+    """What is there now; None where nothing is."""
+    try:
+        return place.read_bytes().decode("utf-8", "surrogateescape")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise NearfarError(f"{place}: cannot be read: {error.strerror}") from None

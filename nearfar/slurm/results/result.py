@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, worst
+from nearfar.slurm.trust import Trust
 from nearfar.verdict import JudgedMetric, Verdict, verdict_file
 from nearfar.verdict.references import WIDENED
 
 from .pair import joined, parted
-from .trust import Trust
 
 SCHEMA = "nearfar-node-result/1"
 RESULT = "result.json"

@@ -1,6 +1,7 @@
 """A sweep: one exclusive job per node, few questions to slurmctld, one verdict per node and one page.
 
-Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller, slurm.results.
+Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller, slurm.results,
+slurm.trust.
 """
 
 from . import begin_or_resume, job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, sweep_file

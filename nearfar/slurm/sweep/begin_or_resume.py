@@ -13,7 +13,8 @@ from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError, files, utc_text
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.results import make_for_all, own, result
+from nearfar.slurm.results import make_for_all, result
+from nearfar.slurm.trust import own
 
 from . import job_script, sweep_file
 from .sweep_file import Sweep, SweepJob

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nearfar.base import ORDER, NearfarError, worst
-from nearfar.slurm.results import NodeResult, own, result
+from nearfar.slurm.results import NodeResult, result
+from nearfar.slurm.trust import own
 from nearfar.verdict import Verdict
 
 from . import job_script

@@ -8,7 +8,7 @@ Needs: base, topology.
 
 from __future__ import annotations
 
-from .every_source import SHARE, SourcesSeen, look
+from .every_source import QUICK, SHARE, SOURCES, SourcesSeen, look
 from .source import Now
 
-__all__ = ["SHARE", "Now", "SourcesSeen", "look"]
+__all__ = ["QUICK", "SHARE", "SOURCES", "Now", "SourcesSeen", "look"]

@@ -26,6 +26,8 @@ SOURCES: Mapping[str, Callable[[Now], Seen]] = {
     "infiniband": infiniband.look,
     "daemons": daemons.look,
 }
+#: Those that say something without what the last look kept: a quick look keeps nothing.
+QUICK = ("recovery", "memory")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,20 @@
+"""``nearfar slurm doctor``: what is wrong with an installed site, each with what to do about it; nothing is written.
+
+Needs: base, verdict, site, site.lint, slurm.act, slurm.controller, slurm.health, slurm.install, slurm.trust.
+"""
+
+from __future__ import annotations
+
+from .answer import NOT_LOOKED, OK, PROBLEM, DoctorAnswer, exit_code
+from .doctor import ask_all
+from .installed_site import InstalledSite
+
+__all__ = [
+    "NOT_LOOKED",
+    "OK",
+    "PROBLEM",
+    "DoctorAnswer",
+    "InstalledSite",
+    "ask_all",
+    "exit_code",
+]

@@ -1,0 +1,42 @@
+"""All questions, in the order in which one mends what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from nearfar.base import NearfarError
+
+from . import (
+    directories_kept,
+    dry_walk,
+    installed_files,
+    results_read,
+    root_alone,
+    site_files_clean,
+    slurm_reached,
+    slurm_settings,
+    timers,
+)
+from .answer import DoctorAnswer, not_looked
+from .installed_site import InstalledSite, first_line
+
+_QUESTIONS: tuple[tuple[str, Callable[[InstalledSite], Iterator[DoctorAnswer]]], ...] = (
+    ("files", installed_files.ask),
+    ("timers", timers.ask),
+    ("directories", directories_kept.ask),
+    ("health check as root", root_alone.ask),
+    ("Slurm", slurm_reached.ask),
+    ("slurm.conf", slurm_settings.ask),
+    ("site's files", site_files_clean.ask),
+    ("results", results_read.ask),
+    ("dry walk", dry_walk.ask),
+)
+
+
+def ask_all(site: InstalledSite) -> Iterator[DoctorAnswer]:
+    """The answers as they come; a question that ends in an error is one that could not be looked at."""
+    for about, question in _QUESTIONS:
+        try:
+            yield from question(site)
+        except NearfarError as error:
+            yield not_looked(about, first_line(error))

@@ -1,0 +1,62 @@
+"""The quick test of a schema says yes only where jsonschema does, and says it of the files that ship."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.base import SiteFile, conforms, validator
+from tests.conftest import CHECKOUT
+
+SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1"}
+FILES = [path for kind in SCHEMAS for path in sorted((CHECKOUT / "site" / kind).glob("*.yaml"))]
+WRONG = (None, True, -1, 0, 1.0, 2.5, "", "x", [], [None], {}, {"x": 1})
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """A document with one thing of it taken out, put in, or replaced by what hardly fits."""
+    yield from WRONG
+    for key in list(value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+        for other in changed(value[key]) if isinstance(value[key], (dict, list)) else WRONG:
+            copied = copy.copy(value)
+            copied[key] = other
+            yield copied
+        copied = copy.copy(value)
+        del copied[key]
+        yield copied
+    if isinstance(value, dict):
+        yield {**value, "unknown": 1}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_shipped_files_need_no_second_look(path: Path) -> None:
+    assert conforms(SCHEMAS[path.parent.name])(SiteFile(path).data)
+
+
+@pytest.mark.parametrize(
+    "kind, name", [("systems", "keeneland"), ("nodes", "pop-a100"), ("gpus", "a10"), ("references", "titan")]
+)
+def test_never_yes_where_jsonschema_says_no(kind: str, name: str) -> None:
+    data = SiteFile(CHECKOUT / "site" / kind / f"{name}.yaml").data
+    quick, whole = conforms(SCHEMAS[kind]), validator(SCHEMAS[kind])
+    answers = [(quick(one), whole.is_valid(one)) for one in changed(data)]
+    assert (True, False) not in answers
+    assert answers.count((False, False)) > 50 and (True, True) in answers
+
+
+def test_a_look_at_a_node_does_without_the_judge_and_without_jsonschema() -> None:
+    """What a prolog has to import is what a job waits for."""
+    program = (
+        "import sys\n"
+        "from nearfar.slurm.health import check, look\n"
+        "look.look('n1', 'titan', None, None, lambda words: None)\n"
+        "print(*[name for name in ('nearfar.verdict', 'jsonschema', 'jinja2') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=CHECKOUT)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

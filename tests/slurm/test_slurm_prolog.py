@@ -1,0 +1,117 @@
+"""Prolog and epilog as installed: what they note, when they stop a job, and that their own faults never do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nearfar.cli import main
+from nearfar.slurm.controller import Slurm
+from nearfar.slurm.health import QUICK_LIMIT
+from tests.slurm.test_slurm_health import SYSTEM, hardware
+from tests.support.private_slurm import PrivateSlurm, missing
+
+
+def install(folder: Path, health: Path, *words: str) -> Path:
+    """Prolog, epilog and health check in ``folder``, which no PATH of Slurm's is needed for."""
+    wanted = ["slurm", "install", "--partition=all", "--results=/nowhere", "--user=nobody", "--slurm-version=22.05", f"--folder={folder}",
+              f"--health-output={health}", "--what", "health", "prolog", "epilog", "--apply", "--force", *words]  # fmt: skip
+    assert main(wanted) == 0
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "site" / "systems").mkdir(parents=True)
+    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    return tmp_path
+
+
+def topology_of(folder: Path, xml: Path) -> None:
+    """Let the installed health check see another machine than this one."""
+    script = folder / "health-check"
+    text = script.read_text().replace("\nfrom nearfar", f'\nos.environ["HWLOC_XMLFILE"] = "{xml}"\nfrom nearfar', 1)
+    script.write_text(text)
+
+
+def called(script: Path) -> int:
+    return subprocess.run([script], env={"SLURMD_NODENAME": "n1", "SLURM_JOB_ID": "7"}).returncode
+
+
+@pytest.mark.parametrize("choice, code", [("note", 0), ("fail", 1)])
+def test_a_gpu_that_is_gone_before_a_job(site: Path, choice: str, code: int) -> None:
+    folder = install(site / "etc", site / "health", f"--prolog={choice}")
+    hardware(site / "n1.xml", without="08")
+    topology_of(folder, site / "n1.xml")
+    assert called(folder / "prolog") == code
+    assert called(folder / "epilog") == 0
+    found = json.loads((site / "health" / "n1.json").read_text())
+    assert found["verdict"] == "FAIL" and list((site / "health" / "kept" / "n1").iterdir())
+
+
+def test_a_node_that_is_well_leaves_the_newest_whole_look_in_place(site: Path) -> None:
+    folder = install(site / "etc", site / "health", "--prolog=fail")
+    hardware(site / "n1.xml")
+    topology_of(folder, site / "n1.xml")
+    assert called(folder / "prolog") == 0 and not (site / "health" / "n1.json").exists()
+    assert called(folder / "health-check") == 0
+    before = (site / "health" / "n1.json").read_text()
+    assert called(folder / "prolog") == 0 and (site / "health" / "n1.json").read_text() == before
+
+
+@pytest.mark.parametrize("fault", ["exec sleep 60", "kill -9 $$", "echo 'exit 9'; exit 1", "exit 2", ""])
+def test_its_own_faults_never_stop_a_job(site: Path, fault: str) -> None:
+    """It hangs, dies, prints what another would end with, is refused, is not there."""
+    folder = install(site / "etc", site / "health", "--prolog=fail")
+    prolog = folder / "prolog"
+    prolog.write_text(prolog.read_text().replace(f"-t {int(QUICK_LIMIT) + 2}", "-t 0.5"))
+    (folder / "health-check").unlink()
+    if fault:
+        (folder / "health-check").write_text(f"#!/bin/bash\n{fault}\n")
+        (folder / "health-check").chmod(0o755)
+    began = time.monotonic()
+    assert called(prolog) == 0 and called(folder / "epilog") == 0
+    assert time.monotonic() - began < 30
+
+
+@pytest.fixture
+def private(site: Path) -> Iterator[PrivateSlurm]:
+    absent = missing()
+    if absent or os.geteuid() != 0:
+        pytest.skip(absent or "only root gives each node files of its own")
+    scripts = install(site / "etc", site / "health")
+    settings = {"Prolog": f"{scripts}/prolog", "PrologFlags": "Alloc", "Epilog": f"{scripts}/epilog"}
+    with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as private:
+        yield private
+
+
+@pytest.mark.slurm
+def test_under_a_real_slurm(site: Path, private: PrivateSlurm) -> None:
+    """Noted, a job runs on a broken node; else Slurm drains that node by itself, and the job is put back."""
+    slurm = Slurm(private.environment)
+    for name in private.names:
+        hardware(private.own(name) / "topo.xml", without="08" if name == "n2" else None)
+    folder = install(site / "etc", site / "health", "--prolog=note")
+    topology_of(folder, private.node / "topo.xml")
+    assert private.run(["srun", "-N2", "hostname"]).stdout.split() in (["n1", "n2"], ["n2", "n1"])
+    assert sorted(path.name for path in (site / "health").glob("*.json")) == ["n2.json"]
+    slurm.wait("n2", lambda node: node.idle, 30)
+    install(site / "etc", site / "health", "--prolog=fail")
+    topology_of(folder, private.node / "topo.xml")
+    assert private.run(["srun", "-w", "n1", "hostname"]).stdout == "n1\n"
+    private.run(["sbatch", "-w", "n2", "--wrap", "hostname"])
+    node = slurm.wait("n2", lambda node: node.drain, 30)
+    assert node.reason == "Prolog error"
+    end = time.monotonic() + 30
+    while "PD" not in (job := private.run(["squeue", "--noheader", "--format=%t %r"]).stdout):
+        assert time.monotonic() < end, job
+        time.sleep(0.2)
+    assert "held" in job, job
+    assert not slurm.node("n1").drain
