@@ -28,7 +28,7 @@ from .schema_check import conforms, schema
 from .site_file import SiteFile, SiteFileError, Step, did_you_mean, site_directories, site_files, validator
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
-from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
+from .verdicts import NOT_JUDGED, ORDER, STALE_DAYS, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
     "CHECKOUT",
@@ -38,6 +38,7 @@ __all__ = [
     "EXIT_WRONG_USE",
     "NOT_JUDGED",
     "ORDER",
+    "STALE_DAYS",
     "VERDICTS",
     "CouldNotJudge",
     "Finding",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 #: In place of a verdict: a figure that nothing was held against, a note, and whatever consists of such alone.
 NOT_JUDGED = "not judged"
+#: Days from the first run with other software on, after which a row judges as any other again.
+STALE_DAYS = 30
 #: Worst first.
 VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 #: All words, those that count least last.

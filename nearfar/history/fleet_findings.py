@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 
-from nearfar.base import NOT_JUDGED, Finding, site_directories
+from nearfar.base import NOT_JUDGED, STALE_DAYS, Finding, site_directories
 from nearfar.site import systems
 from nearfar.verdict.references import (
     SOFTWARE,
-    STALE_DAYS,
     ReferenceFile,
     ReferenceRow,
     RowPlace,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
-from nearfar.base import NearfarError
-from nearfar.verdict.references import SOFTWARE, STALE_DAYS, Upgrade
+from nearfar.base import STALE_DAYS, NearfarError
+from nearfar.verdict.references import SOFTWARE, Upgrade
 
 from . import fleet_shift
 from .lazy_polars import pl

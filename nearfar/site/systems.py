@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import (
+    STALE_DAYS,
     NearfarError,
     NodeListError,
     SiteFile,
@@ -28,7 +29,6 @@ from nearfar.base import (
 )
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.topology import Node
-from nearfar.verdict.references import STALE_DAYS
 
 from . import environments
 from .environments import SPACK, SYSTEM, WAYS, Environment

@@ -9,7 +9,7 @@ from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
-from .software_changes import SOFTWARE, STALE_DAYS, Shift, Upgrade
+from .software_changes import SOFTWARE, Shift, Upgrade
 from .stale_rows import MOVED, WIDENED
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "MOVED",
     "PROVENANCE",
     "SOFTWARE",
-    "STALE_DAYS",
     "WIDENED",
     "ModelRanges",
     "Reference",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
-#: Days from the first run with other software on, after which a row judges as any other again.
-STALE_DAYS = 30
+from nearfar.base import STALE_DAYS
+
 #: The software of a node that a row's stamp may name.
 SOFTWARE = ("driver", "cuda", "mps", "mpi")
 _NAMES = {"cuda": "CUDA", "mps": "MPS", "mpi": "MPI"}
