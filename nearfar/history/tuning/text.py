@@ -91,8 +91,8 @@ def _kinds(limits: Sequence[TunedLimit]) -> list[str]:
         )
     if described:
         lines.append(
-            f"{counted(described, 'row')} too noisy to tell a fault from a bad day, however many hosts: FAIL only where something is "
-            "certainly broken, and else described with what is usual"
+            f"{counted(described, 'row')} too noisy in these runs to tell a fault from a bad day, and more hosts would not help: FAIL only "
+            "where something is certainly broken, and else described with what is usual"
         )
     return lines
 
