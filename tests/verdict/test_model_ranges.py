@@ -12,7 +12,7 @@ from nearfar.site import lint
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 from nearfar.verdict import judge
 from nearfar.verdict.document_findings import CaseInfo
-from nearfar.verdict.references import Reference, model_ranges, resolve
+from nearfar.verdict.references import Reference, ReferenceFile, known_checks, model_ranges, resolve
 from tests.verdict.test_references import metric
 
 GEN5 = Link("pcie", 1, 16, 5, 16)
@@ -157,3 +157,32 @@ def test_a_sites_own_ranges_come_first(tmp_path: Path) -> None:
     both = model_ranges.read([tmp_path, CHECKOUT / "site"])["NVIDIA H200"]
     assert sum(each.machines for each in both["sole.h2d"]) == 3 and both["sole.h2d"][0].low == 55.0
     assert "NV18.read" in both
+
+
+@pytest.mark.parametrize(
+    "tuned, lower, least",
+    [
+        # From few hosts the row's own bound is far away, and the model's is nearer.
+        (55.5, -0.4, 54.0 * 0.95),
+        # A site whose machines are slower than those of the model is judged by itself,
+        (50.0, -0.4, 50.0 * 0.92),
+        # and so is one whose own bound is nearer.
+        (55.5, -0.02, None),
+    ],
+)
+def test_a_tuned_row_knows_no_less_than_its_model(
+    tmp_path: Path, tuned: float, lower: float, least: float | None
+) -> None:
+    about = "degraded: -0.08, provisional: true" if lower < -0.08 else "provisional: false"
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "provenance:\n  tuned:\n    date: 2026-11-20\n    n: 1\n    stamp: {}\n    runs: [one]\n    command: nearfar tune\n    rows:\n"
+        f"      host_device_check/Some GPU/sole.h2d: {{{about}, n: 1, spread: 0.005}}\n"
+        f"host_device_check:\n  $index: [$dev.gpu.model]\n  Some GPU:\n    sole.h2d: [{tuned}, {lower}, null, GB/s]\n"
+    )
+    measured = metric("n0:g0", 55.0, "sole")
+    files = [ReferenceFile(path, known_checks())]
+    found = resolve([measured], SUBJECT.check, files, NODE, ranges=ranges(tmp_path))[measured.name]
+    assert found is not None and found.origin == "tuned"
+    assert found.degraded_below == (None if least is None else pytest.approx(least))
+    assert found.lowest == pytest.approx(tuned * (1 + lower))

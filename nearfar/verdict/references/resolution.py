@@ -104,7 +104,8 @@ def resolve(
         reference = _from_files(metric, check, files, node, kind, software, upgrade or Upgrade())
         if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
-            reference = reference or _from_model(metric, node, ranges or {}) or _from_link(metric, node)
+            model = _from_model(metric, node, ranges or {})
+            reference = _as_good_as(reference, model) or model or _from_link(metric, node)
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
             reference = _stricter(reference, siblings)
         found[metric.name] = reference
@@ -169,6 +170,15 @@ def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | 
     words = f"at least {with_unit(degraded, metric.unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
     return Reference(middle, lower, None, metric.unit, "model", note, degraded, words)
+
+
+def _as_good_as(tuned: Reference | None, model: Reference | None) -> Reference | None:
+    """A tuned reference with the DEGRADED bound of its GPUs' model where that is nearer, and the tuned value as good as healthy ones: a
+    row from one host knows less than what is known of the model."""
+    if tuned is None or model is None or tuned.origin != "tuned" or tuned.stale:
+        return tuned
+    least = (model.degraded_below or 0) / (1 - model_ranges.MARGIN)
+    return _stricter(tuned, model) if tuned.value >= least else tuned
 
 
 def _from_link(metric: Metric, node: Node) -> Reference | None:
