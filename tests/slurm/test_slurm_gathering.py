@@ -174,7 +174,7 @@ def test_a_check_that_fails_by_a_disturbed_host_alone_could_not_be_judged_and_sa
     words = "FAIL of near.c0_n0_triad: host_device_check of the same run found that paths that share only the memory of NUMA node 0"
     assert run.words == f"{words} fell together: no evidence against the node"
     node = {"n1": NodeState("n1", "IDLE", partitions=("gpu",))}
-    (decision,) = decide([run], node, Policy("vm"), LogSummary(), NOW).nodes
+    (decision,) = decide(runs, node, Policy("vm"), LogSummary(), NOW).nodes
     assert decision.why.endswith(run.words)
 
 
