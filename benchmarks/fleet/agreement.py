@@ -21,7 +21,17 @@ from nearfar.slurm.act.decision import DRAIN
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import CheckRun, LogSummary
 from nearfar.slurm.results import ResultFinding, result
-from nearfar.verdict import Baseline, CaseInfo, LaterLook, Verdict, baseline, figure_verdict, judge, references
+from nearfar.verdict import (
+    Baseline,
+    CaseInfo,
+    LaterLook,
+    Verdict,
+    baseline,
+    disturbances,
+    figure_verdict,
+    judge,
+    references,
+)
 from nearfar.verdict.references import ReferenceFile
 
 from . import draining, twin
@@ -78,7 +88,8 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
                 for which, look in enumerate(looks):
                     if each.figures[0] in look.figures:
                         later[which, number, at] = look.figures[each.figures[0]].value / each.nominal
-        runs.append(tuple(_run(name, number, verdict) for verdict in verdicts))
+        excused = disturbances.of_other_checks([(verdict.check, verdict.metrics) for verdict in verdicts])
+        runs.append(tuple(_run(name, number, *each) for each in zip(verdicts, excused)))
     return RealNights(values, medians, later, words.astype(np.int8), tuple(runs))
 
 
@@ -123,14 +134,14 @@ def _judged(
     return verdict, {each.name: each for each in metrics}, looks
 
 
-def _run(name: str, night: int, verdict: Verdict) -> CheckRun:
+def _run(name: str, night: int, verdict: Verdict, excused: Mapping[str, str]) -> CheckRun:
     """What ``act`` reads of a check."""
     failures = tuple(
         ResultFinding(m.name, "FAIL", False, m.reason or "", None, m.subject, m.class_in_name, m.value, None, m.unit)
         for m in verdict.metrics
-        if m.verdict == "FAIL"
+        if m.verdict == "FAIL" and m.name not in excused
     )
-    passed, intermittent = result.within_bounds(verdict.metrics), result.intermittent(verdict.metrics)
+    passed, intermittent = result.within_bounds(verdict.metrics), result.intermittent(verdict.metrics, excused)
     ended = (night + 1) * _DAY
     return CheckRun(
         name,

@@ -27,9 +27,24 @@ class Drained:
     drained: np.ndarray
 
 
+def counted(words: np.ndarray, intermittent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The words and intermittent nights that count: not those of host memory beside lone copies that fell together in another check
+    of the run."""
+    told = np.zeros(words.shape, dtype=bool)
+    checks = np.array([each.path.check for each in columns()])
+    kinds = np.array([each.path.kind for each in columns()])
+    for kind, flow in (("h2d", "n0:g"), ("d2h", ":n0")):
+        crosses = (kinds == "stream") | np.array([flow in each.path.cell for each in columns()])
+        for check in dict.fromkeys(checks[kinds == kind]):
+            # Only paths that fell together make the twin's figures INDETERMINATE.
+            fell = (words[:, :, (checks == check) & (kinds == kind)] == INDETERMINATE).any(axis=2)
+            told |= fell[:, :, None] & crosses & (checks != check)
+    return np.where(told & (words == FAIL), INDETERMINATE, words), intermittent & ~told
+
+
 def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np.ndarray:
-    """The columns whose FAIL stands: by the night's and that of the night before it that was judged, or by so many of the last nights
-    on which the figure was beyond its bound, in some looks at least."""
+    """The columns whose FAIL stands, of words that are ``counted``: by the night's and that of the night before it that was judged, or
+    by so many of the last nights on which the figure was beyond its bound, in some looks at least."""
     nodes, nights, count = words.shape
     found = np.zeros(words.shape, dtype=bool)
     before = np.zeros((nodes, count), dtype=bool)
@@ -52,6 +67,7 @@ def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np
 def drains(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> Drained:
     """What ``act`` does night by night. A drained node is back the next night, and a person lifts a reached cap then."""
     nodes, nights, _ = words.shape
+    words, intermittent = counted(words, intermittent)
     standing = confirmed(words, intermittent, policy) & ~_everybodys(words, policy)
     candidates = standing.any(axis=2)
     most = min(policy.per_day.nodes, policy.per_day.of(nodes))

@@ -215,7 +215,9 @@ def _found(
     told = np.isin(worst(since), [judging.WORDS.index(word) for word in fault.words]) & there
     noticed = np.isin(worst(since), [DEGRADED, FAIL]) & there
     node, begun = np.arange(len(told)), there.argmax(axis=1)
-    drained = (draining.confirmed(all_of.words, all_of.intermittent, POLICY) & lacks)[:, ONSET:].any(axis=2)
+    drained = (draining.confirmed(*draining.counted(all_of.words, all_of.intermittent), POLICY) & lacks)[:, ONSET:].any(
+        axis=2
+    )
     below = {rule: ((seen.values < low) & lacks).any(axis=2)[node, ONSET + begun] for rule, low in lows.items()}
     five, thirty, sixty = (shares.of_nodes(told[:, :nights].any(axis=1)) for nights in (5, 30, 60))
     return Found(

@@ -91,6 +91,31 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     return [*said, *one_by_one]
 
 
+def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> list[dict[str, str]]:
+    """For each check of one run on one node, of the names of its slow figures those that are no evidence against the node, with why.
+
+    They cross a NUMA node's memory whose lone copies fell together in another of the ``checks`` (name, judged figures). Latencies, and
+    what lies beyond its bound on the good side, stand; a sum that fell evenly explains nothing of other checks, since a link that is
+    a little slow looks the same in it.
+    """
+    fallen = [(name, _ways_fallen(judged)) for name, judged in checks]
+    found = []
+    for number, (_, judged) in enumerate(checks):
+        others = [(name, ways) for at, (name, ways) in enumerate(fallen) if at != number and ways]
+        told: dict[str, str] = {}
+        for metric in judged:
+            if not _bad(metric) or _too_good(metric) or metric.value is None or metric.quantity.startswith("latency."):
+                continue
+            for name, ways in others:
+                if metric.cell is not None and any(_crosses(flow, ways) for flow in metric.cell.flows):
+                    told[metric.name] = (
+                        f"{name} of the same run found that {_fell_together(min(ways)[0])}: no evidence against the node"
+                    )
+                    break
+        found.append(told)
+    return found
+
+
 def seen(documents: Sequence[Document]) -> list[Disturbance]:
     """What the documents' ``machine`` says of others, in at least half of them."""
     of_each = [_of_document(document) for document in documents]
@@ -124,7 +149,7 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
         parts, sizes = {part for part, _ in falls.values()}, [fall for _, fall in falls.values()]
         if len(parts) > 1 and max(sizes) >= LEAST_FALL and min(sizes) >= TOGETHER * max(sizes):
             named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, (_, fall) in list(falls.items())[:4])
-            words = f"paths that share only the memory of NUMA node {memory} fell together ({named})"
+            words = f"{_fell_together(memory)} ({named})"
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([(memory, way)])))
     for total in judged:
         if _bad(total) and total.flow is None and (shares := _even_shares(total, judged, groups)):
@@ -132,6 +157,25 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
             words = f"its flows share only the memory of NUMA node {_memory(total.cell.flows[0])}, and fell evenly ({moved})"  # type: ignore[union-attr]
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([total.subject])))
     return found
+
+
+def _fell_together(memory: int) -> str:
+    return f"paths that share only the memory of NUMA node {memory} fell together"
+
+
+def _ways_fallen(judged: Sequence[JudgedMetric]) -> frozenset[tuple[int, str]]:
+    """NUMA nodes and directions whose lone copies a judged check found to have fallen together."""
+    lone = [m for m in judged if m.disturbance == HOST and _lone_host(m)]
+    return frozenset(_way(m) for m in lone) if any(map(_is_explained, lone)) else frozenset()
+
+
+def _crosses(flow: Flow, ways: frozenset[tuple[int, str]]) -> bool:
+    """Whether a flow crosses memory that fell; through which memory a staged copy goes is not known."""
+    if flow.staged:
+        return True
+    if flow.kind == "stream":
+        return any(memory == _memory(flow) for memory, _ in ways)
+    return flow.kind == "host" and (flow.numa_node, flow.direction) in ways
 
 
 def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetric:

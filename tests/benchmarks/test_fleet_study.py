@@ -40,6 +40,27 @@ def test_the_twin_has_the_judges_words_and_drains(host: str, monkeypatch: pytest
     assert found.same == found.figures
 
 
+def beside_a_neighbour(nodes: int, nights: int, source: np.random.Generator) -> np.ndarray:
+    """H2D, STREAM and sums with H2D lose a fifth on two nights in a row."""
+    found = np.ones((1, nights, len(columns())))
+    h2d = np.array(["n0:g" in each.path.cell or each.path.kind == "stream" for each in columns()])
+    found[:, 3:5, h2d] = 0.8
+    return found
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_two_nights_beside_a_neighbour_drain_nobody_on_a_shared_host(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "AGREEING_NIGHTS", NIGHTS)
+    monkeypatch.setattr(trials, "FLEET_FAULTS", {"neighbour": faults.FleetFault(beside_a_neighbour)})
+    nodes = [trials.real_node(case(host, 0), number) for number in range(4)]
+    found = trials.agreement_of(case(host, 0), nodes)
+    assert found.words[judging.FAIL] == 4, "two nodes, two nights: by STREAM and the sum of both directions"
+    assert (found.same_word, found.same_drain) == (found.nights, found.nights)
+    assert (found.drains > 0) == (host == "own")
+
+
 @cache
 def whole_past(host: str, name: str) -> tuple[object, object]:
     own = case(host, 10, ONSET + 60)

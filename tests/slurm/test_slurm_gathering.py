@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import pytest
 from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import NightRule, Policy
 from nearfar.slurm.act import view
+from nearfar.slurm.act.decide import decide
 from nearfar.slurm.act.options import ActOptions
-from nearfar.slurm.findings import LogSummary, gathering
+from nearfar.slurm.controller import NodeState
+from nearfar.slurm.findings import CheckRun, LogSummary, confirmation, gathering
 from nearfar.slurm.findings.gathering import TimeRange, gather
+from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, Verdict
 from tests.support.node_results import leave
+from tests.support.verdicts import TIME, judged, judged_metric
 
 NOW = float(int(time.time()))
 DAY = 86400.0
@@ -107,6 +112,80 @@ def test_a_night_on_which_it_was_slow_now_and_then_is_read(results: Path, stale:
     (run,) = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs
     assert (run.verdict, run.failures) == ("DEGRADED", ())
     assert run.intermittent == (frozenset(["sole.g2_n0"]) if counted else frozenset())
+
+
+STREAM = judged_metric(
+    name="near.c0_n0_triad", quantity="stream", subject="c0:n0/triad", gpus=(), value=200.0, verdict="FAIL", reason="STREAM: 200 GB/s",
+    reference=JudgedReference(260.0, 245.0, None, "GB/s", "tuned", "", False),
+)  # fmt: skip
+LANE = replace(STREAM, name="NV18.g0_g1", quantity="copy", subject="g0:g1", gpus=(0, 1), reason="NVLink: 200 GB/s")
+LOOKS = tuple(FigureLook(value, TIME, value < 245) for value in (200.0, 260.0, 260.0))
+NOW_AND_THEN = replace(STREAM, verdict="DEGRADED", looks=LOOKS)
+
+
+def disturbed(word: str | None = "host") -> Verdict:
+    """H2D of two GPUs that fell together."""
+    copies = [
+        judged_metric(
+            subject=f"n0:g{g}", gpus=(g,), value=44.0, verdict="INDETERMINATE", reason="fell", disturbance=word
+        )
+        for g in (0, 1)
+    ]
+    return judged("host_device_check", *copies, verdict="INDETERMINATE")
+
+
+def night(results: Path, run: str, days_ago: float, *figures: JudgedMetric, beside: Verdict, **more: Any) -> None:
+    """A run whose ``host_memory_check`` has these figures beside D2H of GPU 2, and ``beside`` as its ``host_device_check``."""
+    word = next((w for w in ("FAIL", "DEGRADED") if any(f.verdict == w for f in figures)), "PASS")
+    others = [beside, judged("peer_check", *figures, verdict=word)]
+    place = leave(results, "n1", run, at=NOW - days_ago * DAY, check="host_memory_check", beside=others, **more)
+    os.utime(place, (NOW - days_ago * DAY,) * 2)
+
+
+def standing(results: Path) -> tuple[list[tuple[str, str, bool]], list[CheckRun]]:
+    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs
+    evidence = confirmation.fails(found, Policy("vm"), 0.0, NOW)
+    return [(e.found_by.check, e.finding.what, e.stands) for e in evidence], list(found)
+
+
+@pytest.mark.parametrize(("word", "stands"), [("host", False), ("cpus", True), (None, True)])
+def test_host_memory_beside_a_host_that_another_check_found_disturbed_is_no_evidence(
+    results: Path, word: str | None, stands: bool
+) -> None:
+    for run, days in (("00000001", 0.1), ("00000002", 1), ("00000003", 9)):
+        night(results, run, days, STREAM, LANE, beside=disturbed(word), speed=27.0)
+    found, runs = standing(results)
+    assert ("peer_check", "near.c0_n0_triad", True) in found if stands else "near.c0_n0_triad" not in str(found)
+    assert ("peer_check", "NV18.g0_g1", True) in found, "what does not cross the host's memory stands"
+    assert ("host_memory_check", "sole.g2_n0", True) in found, "and the direction that did not fall"
+    assert {run.verdict for run in runs if run.check == "peer_check"} == {"FAIL"}
+
+
+def test_wrong_data_stands_beside_a_disturbed_host(results: Path) -> None:
+    night(results, "00000001", 0.1, STREAM, beside=disturbed(), wrong="wrong data")
+    assert standing(results)[0] == [("host_memory_check", "g2:n0", True)]
+
+
+def test_a_check_that_fails_by_a_disturbed_host_alone_could_not_be_judged_and_says_why(results: Path) -> None:
+    night(results, "00000001", 0.1, STREAM, beside=disturbed())
+    found, runs = standing(results)
+    run = next(run for run in runs if run.check == "peer_check")
+    assert (found, run.verdict, run.failures) == ([], "INDETERMINATE", ())
+    words = "FAIL of near.c0_n0_triad: host_device_check of the same run found that paths that share only the memory of NUMA node 0"
+    assert run.words == f"{words} fell together: no evidence against the node"
+    node = {"n1": NodeState("n1", "IDLE", partitions=("gpu",))}
+    (decision,) = decide(runs, node, Policy("vm"), LogSummary(), NOW).nodes
+    assert decision.why.endswith(run.words)
+
+
+def test_a_night_with_a_disturbed_host_is_none_of_those_on_which_it_was_slow(results: Path) -> None:
+    night(results, "00000001", 0.1, STREAM, beside=disturbed(None))
+    for run, days in (("00000002", 9), ("00000003", 19)):
+        night(results, run, days, NOW_AND_THEN, beside=disturbed())
+    assert standing(results)[0] == [("peer_check", "near.c0_n0_triad", False)]
+    for run, days in (("00000004", 8), ("00000005", 18)):
+        night(results, run, days, NOW_AND_THEN, beside=disturbed(None))
+    assert standing(results)[0] == [("peer_check", "near.c0_n0_triad", True)]
 
 
 @pytest.mark.parametrize(("rule", "days"), [(NightRule(), 31.5), (NightRule(2, 10), 11.5), (None, 8.5)])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nearfar.base import Finding
 from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, verdict_file
+from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, Verdict, verdict_file
 from tests.support.verdicts import TIME, judged, judged_metric
 
 SYSTEM = "vm"
@@ -25,24 +27,26 @@ def leave(
     results: Path, node: str, run: str, *, at: float, check: str = "host_device_check", speed: float | None = 55.0,
     wrong: str | None = None, indeterminate: str | None = None, kind: str = "measured", system: str = SYSTEM, sweep: str = "",
     job: int | None = 1, code: str = "wrong_data", took: float = 30.0, level: str = "nightly", stale: str | None = "",
-    looks: tuple[float, ...] = (),
+    looks: tuple[float, ...] = (), beside: Sequence[Verdict] = (),
 ) -> Path:  # fmt: skip
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
     wrong. ``stale``: how a reference tuned with other software judged (empty: it is fresh, None: a file of before); ``looks`` are all
-    times that it was measured. Returns its place."""
+    times that it was measured; ``beside``: verdicts of other checks of the run. Returns its place."""
     metrics = [] if speed is None else [_metric(speed, stale, looks)]
     findings = [Finding("g2:n0", "FAIL", wrong, True)] if wrong else []
     findings += [Finding("g2:n0", "INDETERMINATE", indeterminate)] if indeterminate else []
     found = [entry.verdict for entry in (*metrics, *findings)]
     verdict = next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if word in found), "PASS")
     folder = results.parent / f"run-{node}-{run}"
-    (folder / node / check).mkdir(parents=True)
-    (folder / node / check / "document.json").write_text("{}")
     whole = judged(
         check, *metrics, system=system, node=node, kind=kind, time=utc(at), verdict=verdict, findings=tuple(findings),
         failed=(Unmeasured("g2:n0", wrong, code),) if wrong else (),
     )  # fmt: skip
-    (folder / node / check / "verdict.json").write_text(verdict_file.dump(whole))
+    for each in (whole, *(replace(other, system=system, node=node, time=utc(at)) for other in beside)):
+        own = folder / node / each.check
+        own.mkdir(parents=True)
+        (own / "document.json").write_text("{}")
+        (own / "verdict.json").write_text(verdict_file.dump(each))
     (folder / "run.json").write_text(json.dumps({"system": system, "missing_cases": [], "interrupted": False}))
     about = RunInfo(
         nodes=(node,), hostname=node, level=level, sweep=sweep or f"s-{run}", started=utc(at - took), ended=utc(at),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -215,6 +216,50 @@ def test_nor_is_it_where_paths_between_gpus_fell_too() -> None:
 @pytest.mark.parametrize("shares, verdict", [([45.0, 46.0], "INDETERMINATE"), ([36.0, 55.0], "FAIL")])
 def test_a_sum_that_falls_evenly_is_the_hosts(shares: list[float], verdict: str) -> None:
     assert judged(document([together("n0:g0+n0:g1", shares)]), host="shared").verdict == verdict
+
+
+CHANNEL, NVLINK = lone("c0:n0/triad", 140.0, "stream"), lone("g0:g1", 300.0)
+SHARE = together("g0:n0+g1:n0", [30.0, 55.0])
+
+
+@pytest.mark.parametrize(
+    ("slow", "excused"),
+    [
+        (CHANNEL, {"c0:n0/triad"}),
+        (together("n0:g0+g1:n0", [30.0, 55.0]), {"n0:g0+g1:n0"}),
+        (lone("g0:g1/staged", 20.0), {"g0:g1/staged"}),
+        (SHARE, set()),
+        (lone("g0:n0", 30.0), set()),
+        (NVLINK, set()),
+        (lone("c1:n1/triad", 140.0, "stream"), set()),
+        (lone("n1:g0", 30.0), set()),
+    ],
+)
+def test_a_check_that_finds_the_host_disturbed_excuses_its_memory_in_the_others(
+    slow: dict[str, Any], excused: set[str]
+) -> None:
+    other = judged(document([slow]), host="shared")
+    assert other.verdict == "FAIL", "by itself"
+    for host, told in (("shared", excused), ("own", set())):
+        beside = judged(fallen(), host=host)
+        of_beside, found = disturbances.of_other_checks([("a_check", beside.metrics), ("b_check", other.metrics)])
+        assert ({m.subject for m in other.metrics if m.name in found}, of_beside) == (told, {})
+        assert all(why.startswith("a_check of the same run found that paths that share") for why in found.values())
+
+
+def test_other_checks_explain_no_latency_and_nothing_of_their_own() -> None:
+    found = judged(document([lone("n0:g0", 40.0), lone("n0:g1", 40.0), lone("g0:n0", 30.0)]), host="shared")
+    assert [word(found, cell) for cell in ("n0:g0", "g0:n0")] == ["INDETERMINATE", "FAIL"]
+    slow = [replace(m, quantity="latency.copy", verdict="FAIL") for m in judged(fallen(), host="own").metrics]
+    assert disturbances.of_other_checks([("a_check", found.metrics), ("b_check", slow)]) == [{}, {}]
+
+
+def test_a_sum_that_falls_evenly_explains_nothing_of_other_checks() -> None:
+    """A link that is a little slow looks the same in it."""
+    total = judged(document([together("n0:g0+n0:g1", [45.0, 46.0])]), host="shared")
+    link = judged(document([lone("n0:g0", 45.0), lone("n0:g1", 55.4)]), host="shared")
+    assert (total.verdict, link.verdict) == ("INDETERMINATE", "FAIL")
+    assert disturbances.of_other_checks([("a_check", total.metrics), ("b_check", link.metrics)]) == [{}, {}]
 
 
 def test_a_modelled_or_missing_document_is_not_disturbed() -> None:

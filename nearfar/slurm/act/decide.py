@@ -161,7 +161,9 @@ def _node(
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
         what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"
-        return Decision(name, NOTHING, f"{what} (run {unclear.run}): that never acts")
+        of_run = (run.words for run in runs if run.run == unclear.run and run.verdict == "INDETERMINATE")
+        why = "".join(f"; {words}" for words in of_run if words)
+        return Decision(name, NOTHING, f"{what} (run {unclear.run}): that never acts{why}")
     return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
 
 

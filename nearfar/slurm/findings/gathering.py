@@ -210,9 +210,10 @@ def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
         yield of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder))
     for check in one.checks:
         yield of_run(
-            check=check.check, verdict=check.verdict, failures=result.failures(check),
+            check=check.check, verdict=check.counted, failures=result.failures(check),
             passed=result.within_bounds(check.whole.metrics), cells=result.cells(check.whole.metrics),
-            intermittent=result.intermittent(check.whole.metrics), parts=one.blamed, source=str(check.folder),
+            intermittent=result.intermittent(check.whole.metrics, check.excused), parts=one.blamed, source=str(check.folder),
+            words=check.excuse,
         )  # fmt: skip
 
 

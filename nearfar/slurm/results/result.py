@@ -8,14 +8,14 @@ user, and says no other than its verdict files.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import JudgedMetric, Verdict, verdict_file
+from nearfar.verdict import JudgedMetric, Verdict, disturbances, verdict_file
 from nearfar.verdict.references import WIDENED
 
 from .pair import joined, parted
@@ -47,13 +47,29 @@ class ResultFinding:
 @dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``;
-    ``whole`` is the former."""
+    ``whole`` is the former. ``excused``: the slow figures that are no evidence against the node because another check of the run found
+    its host disturbed, with why."""
 
     check: str
     verdict: str
     findings: tuple[ResultFinding, ...]
     folder: Path
     whole: Verdict
+    excused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> str:
+        """Its verdict, where FAIL by excused figures alone is INDETERMINATE."""
+        fails = [f for f in self.findings if f.verdict == "FAIL"]
+        excused = bool(fails) and all(not f.hard and f.what in self.excused for f in fails)
+        return "INDETERMINATE" if self.verdict == "FAIL" and excused else self.verdict
+
+    @property
+    def excuse(self) -> str:
+        """A sentence about its FAILs that are excused; empty where none is."""
+        names = [f.what for f in self.findings if f.verdict == "FAIL" and not f.hard and f.what in self.excused]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return f"FAIL of {names[0]}{more}: {self.excused[names[0]]}" if names else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +130,15 @@ def within_bounds(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
     )
 
 
-def intermittent(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The names of the figures that were beyond their bound in some looks alone."""
-    return _once(m.name for m in metrics if m.verdict == "DEGRADED" and m.intermittent and _counts(m))
+def intermittent(metrics: Iterable[JudgedMetric], excused: Collection[str] = ()) -> frozenset[str]:
+    """The names of the figures that were beyond their bound in some looks alone, without those that are ``excused``."""
+    low = (m for m in metrics if m.verdict == "DEGRADED" and m.intermittent and _counts(m))
+    return _once(m.name for m in low if m.name not in excused)
 
 
 def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
     """The FAILs of a check that count."""
-    uncounted = {metric.name for metric in check.whole.metrics if not _counts(metric)}
+    uncounted = {metric.name for metric in check.whole.metrics if not _counts(metric)} | check.excused.keys()
     return tuple(f for f in check.findings if f.verdict == "FAIL" and (f.hard or f.what not in uncounted))
 
 
@@ -175,7 +192,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
-    checks = tuple(_check(folder, raw, entry, trust) for entry in raw["checks"])
+    checks = _excused([_check(folder, raw, entry, trust) for entry in raw["checks"]])
     nodes = parted(raw["node"])
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
@@ -185,6 +202,11 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
                                      "interrupted")},
     )  # fmt: skip
+
+
+def _excused(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    found = disturbances.of_other_checks([(check.check, check.whole.metrics) for check in checks])
+    return tuple(replace(check, excused=excused) for check, excused in zip(checks, found))
 
 
 def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
