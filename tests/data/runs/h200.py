@@ -25,9 +25,8 @@ DATA = Path(__file__).parents[1]
 #: The documents of single runs, by system.
 RUNS = {
     "h200-vm": (DATA / "h200-x4-earlier" / "d347bcb8", DATA / "h200-x4-earlier" / "744da397", DATA / "h200-x4"),
-    "h200-x2-vm": (DATA / "h200-x2",),
 }
-#: The rows of repeated runs: one node with one GPU, two with two.
+#: The rows of repeated runs: two nodes with one GPU, five with two.
 ROWS = DATA / "h200-history"
 
 
