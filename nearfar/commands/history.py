@@ -31,7 +31,7 @@ examples:
   nearfar history --node gpu001 --metric near.n0_g0       one figure of a node, run by run
   nearfar history --metric near.h2d --since 30d           one figure across nodes, the worst first
   nearfar history --metric near.h2d --json
-  nearfar history --record 'reports/redwood/*'            keep the figures of runs that are not kept yet
+  nearfar history --record reports/redwood/2*             keep the figures of runs that are not kept yet
   nearfar history --shifts --system redwood               what new software did to the fleet's figures; kept for the judge
   nearfar history --node gpu001 --anew                    its own past begins anew (it was repaired, or is meant to be so)
   nearfar history --compact                               merge the small files of many nights

@@ -109,7 +109,7 @@ def against(found: RunComparison, at_most: float) -> str:
     blind = sum(change.seen_from is not None and change.seen_from > at_most for change in found.tested)
     said = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
     said += f" by more than {at_most * 100:g} %"
-    told = [f"{plural(blind, 'figure')} would show greater changes alone"] if blind else []
+    told = [f"{plural(blind, 'figure')} would show only greater changes"] if blind else []
     told += [f"{plural(len(found.doubtful), 'figure')} cannot tell"] if found.doubtful else []
     return f"{said}; {', '.join(told)}" if told else said
 

@@ -47,7 +47,7 @@ _EPILOG = """examples:
 From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. The scripts get PATH and
 SLURM_CONF of this machine and this shell. A file that was edited since is kept (--force replaces it). slurm.conf is not touched:
 what it lacks is said, with the present values. `nearfar slurm doctor` looks whether all is well. docs/guide/slurm.md
-exit codes: 0 done, or shown; 2 wrong use; 3 it could not be written
+exit codes: 0 done, or shown; 2 wrong use; 3 it could not be written, or Slurm's version could not be read
 """
 #: Seconds that Slurm has to say its version and its settings.
 _PATIENCE = 10.0
@@ -226,7 +226,8 @@ def _version(args: argparse.Namespace) -> tuple[int, int]:
             return _slurm(args).version()
         except NearfarError as error:
             raise type(error)(
-                f"{error}; or say where they are (--slurm-bin DIR), or Slurm's version (--slurm-version 23.11)"
+                f"{error}; run it where Slurm answers, or name the directory of its commands (--slurm-bin DIR) "
+                "or Slurm's version (--slurm-version 23.11)"
             ) from None
     match = re.fullmatch(r"(\d\d)\.(\d\d)(?:\..*)?", args.slurm_version)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:

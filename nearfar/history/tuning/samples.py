@@ -286,7 +286,7 @@ def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
         return "of a check that there is no more"
     unit = str(figure["unit"])
     if unit not in RATES and unit not in LESS_IS_BETTER and not str(figure["class"]).endswith(_OF_A_RATIO):
-        return "made of others, which are tuned instead"
+        return "made of other figures, and those are tuned"
     if "+" in str(figure["gpu_model"] or ""):
         return "of GPUs of two models"
     return "of another MPI" if figure["mpi"] not in (None, mpi) else None
