@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from nearfar import history
@@ -22,6 +21,8 @@ from nearfar.base import (
     utc_text,
 )
 from nearfar.history import History, RowFilter, Series, fleet_findings, pl, series, text
+
+from .run_names import run_directories
 
 _EPILOG = """\
 examples:
@@ -116,12 +117,13 @@ def _say(words: str) -> None:
 
 
 def _record(runs: Sequence[str]) -> int:
-    for name in runs:
-        folder = Path(name)
+    folders = [folder for name in runs for folder in run_directories(name)]
+    for folder in folders:
         if not (folder / "run.json").is_file():
             raise NearfarError(f"{folder}: no run directory (run.json is not there)")
+    for folder in folders:
         kept = history.record(folder, say=_say)
-    print(f"{len(runs)} run{'s' if len(runs) > 1 else ''} kept in {kept}")
+    print(f"{len(folders)} run{'s' if len(folders) > 1 else ''} kept in {kept}")
     return EXIT_GOOD
 
 

@@ -92,6 +92,8 @@ def of_figure(
 ) -> FigureChange:
     """The change of one figure of one node (or from one node to another)."""
     sides = [_used(before), _used(after)]
+    if min(len(used) for used, _ in sides) < SETTLED_BY_RUNS:
+        sides = [(_converged(used), doubts) for used, doubts in sides]
     values = [[_log(figure) for figure in used] for used, _ in sides]
     shown = [_side(used, len(all_of_them), doubts) for (used, doubts), all_of_them in zip(sides, (before, after))]
     metric = after[-1].metric
@@ -145,6 +147,11 @@ def _used(figures: Sequence[RunFigure]) -> tuple[list[RunFigure], tuple[str, ...
     if good:
         return good, ()
     return list(figures), tuple(dict.fromkeys(words for figure in figures for words in figure.doubts))
+
+
+def _converged(figures: list[RunFigure]) -> list[RunFigure]:
+    """Those that converged; all where none did."""
+    return [figure for figure in figures if figure.metric.converged] or figures
 
 
 def _side(used: Sequence[RunFigure], runs: int, doubts: tuple[str, ...]) -> SideValue:

@@ -95,6 +95,15 @@ def test_what_did_not_converge_counts_from_three_runs_a_side_on() -> None:
     assert changes.decided([changes.of_figure(NODES, "c", firm, loose)])[0].significant
 
 
+def test_a_run_that_did_not_converge_hides_nothing_that_the_others_show() -> None:
+    before = runs(
+        copy("near.n0_g0", 44.0, converged=False), *(copy("near.n0_g0", value) for value in (50.0, 50.1, 49.9))
+    )
+    found = changes.of_figure(NODES, "c", before, runs(copy("near.n0_g0", 48.0)))
+    assert found.change == pytest.approx(-0.04, abs=1e-3) and found.before.left_out == 1
+    assert changes.decided([found])[0].significant
+
+
 def test_one_budget_is_shared() -> None:
     near = change([50.0], [49.4])  # by itself 1.2 % is beyond its interval
     assert changes.decided([near])[0].significant

@@ -25,6 +25,8 @@ from .reference_files import ReferenceFile, fastest_links
 from .reference_row import ReferenceRow
 from .software_changes import Upgrade
 
+#: A tuned value is as good as that of healthy GPUs of the model within this part: plateaus differ by it from run to run on noisy hosts.
+_AS_GOOD = 0.01
 #: So many siblings beside the one judged are needed before they say anything.
 LEAST_SIBLINGS = 3
 #: How far below its siblings a figure may lie: alone, and in windows; or three deviations, if more.
@@ -178,7 +180,7 @@ def _as_good_as(tuned: Reference | None, model: Reference | None) -> Reference |
     if tuned is None or model is None or tuned.origin != "tuned" or tuned.stale:
         return tuned
     least = (model.degraded_below or 0) / (1 - model_ranges.MARGIN)
-    return _stricter(tuned, model) if tuned.value >= least else tuned
+    return _stricter(tuned, model) if tuned.value >= least * (1 - _AS_GOOD) else tuned
 
 
 def _from_link(metric: Metric, node: Node) -> Reference | None:
