@@ -168,7 +168,6 @@ def _finding(system: str, change: _Change, of: int, why: str | None) -> Finding:
     shown = worse or certain
     named = ", ".join(map(_row_words, shown[:_SHOWN]))
     more = f" and {len(shown) - _SHOWN} more rows" if len(shown) > _SHOWN else ""
-    tune = tune.replace("--apply accepts", "--allow-looser --apply accepts") if worse else tune
     return Finding(FLEET, "DEGRADED" if worse else NOT_JUDGED, f"{what}: {named}{more}; {has}; {time}; {tune}")
 
 
