@@ -80,7 +80,8 @@ def write_atomically(
 ) -> None:
     """Write a file beside its place and rename it there; an interrupted write leaves the old file, or none.
 
-    Makes missing parent directories. What is there and no file (a device, a pipe) stays as it is. ``mode`` None: as the umask has it. ``durable``: it is on the disk when this returns, with
+    Makes missing parent directories. What is there and no file (a device, a pipe) stays as it is.
+    ``mode`` None: as the umask has it. ``durable``: it is on the disk when this returns, with
     its name in its directory. Raises ``CouldNotJudge`` (full disk, read-only, no permission).
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
