@@ -225,3 +225,9 @@ def test_another_users_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.
     fleet_shift.write(tmp_path, "redwood", [SHIFT])
     monkeypatch.setattr(fleet_shift, "trusted", lambda place: frozenset())
     assert fleet_shift.read(tmp_path, "redwood") == ()
+
+
+def test_a_system_without_recent_figures_is_told_so(tmp_path: Path, one_night: pl.DataFrame) -> None:
+    store = fleet(tmp_path, one_night, {"n0": None})
+    found = fleet_shift.of_system(store, "redwood", NOW + timedelta(days=400))
+    assert (found.shifts, found.why) == ((), "no sound figure of redwood since 2027-09-24")
