@@ -162,13 +162,8 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
     nodes = seen["node"].n_unique()
     kept = [each for each in read(store.directory, system) if each.first_seen >= day_text(now - KEPT)]
     if later.is_empty():
-        since = f"since {day_text(now - SPAN)}"
-        why = (
-            f"{_nodes(nodes)} of {system}, each with one software {since}"
-            if nodes
-            else f"no sound figure of {system} {since}"
-        )
-        return SystemShifts(tuple(kept), why)
+        what = f"{_nodes(nodes)} of {system}, each with one software" if nodes else f"no sound figure of {system}"
+        return SystemShifts(tuple(kept), f"{what} since {day_text(now - SPAN)}")
     changed = later.group_by("node").agg(pl.col("first").min(), pl.col("first").max().alias("last")).sort("node")
     # Nodes lie one after another in the history, and the figures of a whole fleet are much at once.
     parts = [_ratios(store, system, part) for part in changed.iter_slices(NODES)]
