@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -83,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complete()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a locale without the character: as on standard error
     try:
         parsed, rest = parser(_chosen(words)).parse_known_args(words)
         if rest:

@@ -80,13 +80,16 @@ def write_atomically(
 ) -> None:
     """Write a file beside its place and rename it there; an interrupted write leaves the old file, or none.
 
-    Makes missing parent directories. ``mode`` None: as the umask has it. ``durable``: it is on the disk when this returns, with
+    Makes missing parent directories. What is there and no file (a device, a pipe) stays as it is.
+    ``mode`` None: as the umask has it. ``durable``: it is on the disk when this returns, with
     its name in its directory. Raises ``CouldNotJudge`` (full disk, read-only, no permission).
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     make_directory(path.parent, elsewhere)
     beside = None
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "is there and is no file")
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

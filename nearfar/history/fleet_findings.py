@@ -100,8 +100,8 @@ def _of_site(system: str) -> tuple[list[ReferenceFile], int]:
 
 def running(store: History, system: str, now: datetime) -> dict[str, dict[str, str]]:
     """By node, the software that each had last."""
-    last = [pl.col(key).sort_by("started").drop_nulls().last() for key in SOFTWARE]
-    nodes = store.aggregated(RowFilter(system, since=now - SPAN), ["node"], *last)
+    seen = store.aggregated(RowFilter(system, since=now - SPAN), ["node", *SOFTWARE], pl.col("started").max())
+    nodes = seen.sort("started").group_by("node", maintain_order=True).agg(pl.col(SOFTWARE).drop_nulls().last())
     return {
         row["node"]: {key: row[key] for key in SOFTWARE if row[key] is not None} for row in nodes.iter_rows(named=True)
     }
@@ -168,7 +168,6 @@ def _finding(system: str, change: _Change, of: int, why: str | None) -> Finding:
     shown = worse or certain
     named = ", ".join(map(_row_words, shown[:_SHOWN]))
     more = f" and {len(shown) - _SHOWN} more rows" if len(shown) > _SHOWN else ""
-    tune = tune.replace("--apply accepts", "--allow-looser --apply accepts") if worse else tune
     return Finding(FLEET, "DEGRADED" if worse else NOT_JUDGED, f"{what}: {named}{more}; {has}; {time}; {tune}")
 
 

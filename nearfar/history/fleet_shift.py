@@ -38,6 +38,10 @@ KEPT = timedelta(days=400)
 #: A node's figures count from so long before the first change on, and of each software so many runs next to the change.
 BEFORE = timedelta(days=21)
 RUNS = 14
+#: What was measured later than so long after the last change says nothing more of it.
+AFTER = timedelta(days=21)
+#: So many nodes are read at a time.
+NODES = 50
 #: And further than this part of the figure.
 LEAST_APART = 0.002
 
@@ -158,18 +162,13 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
     nodes = seen["node"].n_unique()
     kept = [each for each in read(store.directory, system) if each.first_seen >= day_text(now - KEPT)]
     if later.is_empty():
-        return SystemShifts(
-            tuple(kept), f"{_nodes(nodes)} of {system}, each with one software since {day_text(now - SPAN)}"
-        )
-    begin = later["first"].min()
-    assert isinstance(begin, datetime)
-    segments = store.aggregated(
-        RowFilter(system, since=begin - BEFORE), ["check", "metric", "node", "gpu_model", "unit", "program", "boards", *SOFTWARE],
-        pl.col("rows").first().list.last().alias("row"), pl.col("started").min().alias("first"),
-        pl.col("value").sort_by("started").head(RUNS).median().alias("early"),
-        pl.col("value").sort_by("started").tail(RUNS).median().alias("late"), where=_sound(), made=_made(),
-    )  # fmt: skip
-    found, most = _shifts(segments)
+        what = f"{_nodes(nodes)} of {system}, each with one software" if nodes else f"no sound figure of {system}"
+        return SystemShifts(tuple(kept), f"{what} since {day_text(now - SPAN)}")
+    changed = later.group_by("node").agg(pl.col("first").min(), pl.col("first").max().alias("last")).sort("node")
+    # Nodes lie one after another in the history, and the figures of a whole fleet are much at once.
+    parts = [_ratios(store, system, part) for part in changed.iter_slices(NODES)]
+    since = seen.group_by("program", *SOFTWARE).agg(pl.col("first").min().alias("first_seen"))
+    found, most = _shifts(pl.concat(parts), since)
     recent = {_key(each) for each in found}
     whole = (*found, *(each for each in kept if _key(each) not in recent))
     return SystemShifts(whole, None if found else _too_few(system, nodes, most))
@@ -186,18 +185,46 @@ def _nodes(count: int) -> str:
     return f"{count} node{'' if count == 1 else 's'}"
 
 
-def _shifts(segments: pl.DataFrame) -> tuple[list[FleetShift], int]:
-    """The shifts from one segment of a figure to the next, and how many nodes have both of any two."""
-    own = ("check", "metric", "node", "gpu_model", "unit", "program", "boards")
-    pairs = (
+def _ratios(store: History, system: str, changed: pl.DataFrame) -> pl.DataFrame:
+    """What each figure of some nodes changed by from one software to the next; ``first`` and ``last`` are the times of a node's
+    changes. Of each software the first runs count and the last ones."""
+    begin, end = changed["first"].min(), changed["last"].max()
+    assert isinstance(begin, datetime) and isinstance(end, datetime)
+    own = ["check", "metric", "node", "gpu_model", "unit", "program", "boards"]
+    segments = store.aggregated(
+        RowFilter(system, tuple(changed["node"]), since=begin - BEFORE), [*own, *SOFTWARE],
+        pl.col("row").first(), pl.col("started").min().alias("first"),
+        pl.col("value").sort_by("started").head(RUNS).median().alias("early"),
+        pl.col("value").sort_by("started").tail(RUNS).median().alias("late"),
+        where=_sound() & (pl.col("started") <= end + AFTER), made={**_made(), "row": pl.col("rows").list.last()},
+    )  # fmt: skip
+    return (
         segments.filter(pl.col("row").is_not_null())
         .with_columns(software=pl.struct(SOFTWARE))
-        .with_columns(first_seen=pl.col("first").min().over("check", "program", "software"))
         .sort("first")
         .with_columns(before=pl.col("software").shift().over(own), value=pl.col("late").shift().over(own))
         .filter(pl.col("before").is_not_null())
+        .select(
+            "check",
+            "row",
+            "gpu_model",
+            "unit",
+            "program",
+            "before",
+            "software",
+            "node",
+            ratios=pl.col("early") / pl.col("value"),
+        )
+    )
+
+
+def _shifts(ratios: pl.DataFrame, since: pl.DataFrame) -> tuple[list[FleetShift], int]:
+    """The shifts from one software to the next, and how many nodes have both of any two; ``since`` has when each was first seen."""
+    first = since.select("program", "first_seen", software=pl.struct(SOFTWARE))
+    pairs = (
+        ratios.join(first, on=["program", "software"], how="left", nulls_equal=True)
         .group_by("check", "row", "gpu_model", "unit", "before", "software", "node", maintain_order=True)
-        .agg((pl.col("early") / pl.col("value")).alias("ratios"), pl.col("first_seen").min())
+        .agg("ratios", pl.col("first_seen").min())
         .group_by("check", "row", "gpu_model", "unit", "before", "software", maintain_order=True)
         .agg("ratios", pl.col("first_seen").min())
         .sort("check", "row", "gpu_model", "first_seen")

@@ -27,6 +27,14 @@ def test_written_and_replaced(tmp_path: Path) -> None:
     assert target.stat().st_mode & 0o444 == 0o444
 
 
+def test_what_is_no_file_is_not_written_over(tmp_path: Path) -> None:
+    target = tmp_path / "pipe"
+    os.mkfifo(target)
+    with pytest.raises(CouldNotJudge, match="is there and is no file"):
+        files.write_atomically(target, "x")
+    assert target.is_fifo() and os.listdir(tmp_path) == ["pipe"]
+
+
 @pytest.mark.parametrize(
     "number, words", [(errno.ENOSPC, "disk is full"), (errno.EROFS, "read-only"), (errno.EDQUOT, "quota")]
 )

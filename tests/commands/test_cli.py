@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -92,3 +93,12 @@ def test_validate_list_runs_nothing(tmp_path: object) -> None:
     done = nearfar("validate", "--system", "summit", "--list", NEARFAR_STATE=str(tmp_path))
     assert "host_memory_check @summit:gpu+system (modelled)" in done.stdout
     assert os.listdir(str(tmp_path)) == []
+
+
+def test_a_locale_without_the_character_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    with pytest.raises(SystemExit):
+        cli.main(["tune", "--help"])
+    print("−1.5 %", flush=True)
+    assert written.getvalue().endswith(b"\\u22121.5 %\n")

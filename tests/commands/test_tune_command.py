@@ -418,6 +418,26 @@ def test_never_looser_than_today_unless_allowed(world: World) -> None:
     assert "degraded: -0.01}" not in world.file.read_text()
 
 
+def test_looser_by_other_software_needs_no_leave_and_is_told(world: World) -> None:
+    """Rows of another driver are no word against what the new one reaches; how much less that is stands in the output."""
+    world.nights(days=2)
+    world.tune("--apply")
+    world.nights(dict.fromkeys(NODES, 0.97), days=3, change=newer_driver)
+    made = world.proposal()
+    assert made["kept"] == {}
+    ((change, parts),) = made["looser"].items()
+    assert change == "driver 580.159.04 -> 590.1"
+    assert parts[row("sole.h2d")] == pytest.approx(-0.031, abs=0.003)
+    code, _, said = world.tune("--apply")
+    assert code == 0 and re.search(
+        r"\d limits looser than today's, by −\d.* because the software changed \(driver", said
+    ), said
+    # With the same software a limit that is looser needs leave as ever.
+    world.file.write_text(tighter(world.file.read_text()))
+    made = world.proposal()
+    assert list(made["kept"]) == [row("sole.h2d")] and made["looser"] == {}
+
+
 def test_a_file_of_one_bound_gets_two(world: World) -> None:
     """What was the one bound of a row from few nodes is its slack: two bounds are not looser than that."""
     world.nights(days=1)

@@ -6,8 +6,9 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from nearfar.history import History, fleet_shift
 from nearfar.history.carry_over import CarryOver
 from nearfar.history.fleet_shift import FleetShift
 from nearfar.history.schema import row_schema
+from nearfar.history.store import RowFilter
 from tests.data.runs import nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -107,6 +109,29 @@ def fleet(
     folder.mkdir(parents=True)
     pl.concat(rows).select(list(row_schema())).write_parquet(folder / "all=1.parquet")
     return History(place, lambda words: None)
+
+
+def test_a_fleet_is_read_in_parts_and_only_next_to_the_change(
+    tmp_path: Path, one_night: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few nodes at a time, none that has not changed, and no nights long after; all together give what one reading gives."""
+    upgrades = {f"n{n}": 3 + n % 3 if n < 6 else None if n < 9 else 0 for n in range(10)}
+    store = fleet(tmp_path, one_night, upgrades)
+    whole = fleet_shift.of_system(store, "redwood", NOW).shifts
+    assert {each.first_seen for each in whole} == {"2026-11-01"}, "a node that never had another counts for the day"
+    asked: list[tuple[str, ...]] = []
+    ask = store.aggregated
+
+    def watched(question: RowFilter, *words: Any, **more: Any) -> pl.DataFrame:
+        asked.append(question.nodes or ())
+        return ask(question, *words, **more)
+
+    monkeypatch.setattr(store, "aggregated", watched)
+    monkeypatch.setattr(fleet_shift, "NODES", 2)
+    assert fleet_shift.of_system(store, "redwood", NOW).shifts == whole
+    assert asked == [(), ("n0", "n1"), ("n2", "n3"), ("n4", "n5")]
+    monkeypatch.setattr(fleet_shift, "AFTER", timedelta(0))
+    assert {each.nodes for each in fleet_shift.of_system(store, "redwood", NOW).shifts} == {6}
 
 
 def test_a_rolling_upgrade_gives_the_shift_of_those_that_have_both(tmp_path: Path, one_night: pl.DataFrame) -> None:
@@ -200,3 +225,9 @@ def test_another_users_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.
     fleet_shift.write(tmp_path, "redwood", [SHIFT])
     monkeypatch.setattr(fleet_shift, "trusted", lambda place: frozenset())
     assert fleet_shift.read(tmp_path, "redwood") == ()
+
+
+def test_a_system_without_recent_figures_is_told_so(tmp_path: Path, one_night: pl.DataFrame) -> None:
+    store = fleet(tmp_path, one_night, {"n0": None})
+    found = fleet_shift.of_system(store, "redwood", NOW + timedelta(days=400))
+    assert (found.shifts, found.why) == ((), "no sound figure of redwood since 2027-09-24")

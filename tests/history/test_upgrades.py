@@ -98,3 +98,5 @@ def test_a_first_day_that_is_yet_to_come_is_none(tmp_path: Path) -> None:
         ([future], None, None), ([future], date(2026, 11, 20), date(2026, 11, 20)), ([SHIFT], date(2026, 11, 20), date(2026, 11, 13)),
     ):  # fmt: skip
         assert software_changes.first_seen(Upgrade(shifts, own, NOW.date()), then, DRIVER) == expected
+    tuned = date(2099, 1, 1)
+    assert software_changes.first_seen(Upgrade([SHIFT], today=NOW.date()), then, DRIVER, tuned) == date(2026, 11, 13)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from nearfar.base import day_text
-from nearfar.verdict.references import figure, place_key
+from nearfar.verdict.references import figure, place_key, software_changes
 
 from .budget import DEGRADED, FAIL, NODE_NIGHTS
 from .limits import TunedLimit
@@ -41,6 +41,8 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         for why, places in places_by_reason(reasons).items():
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""
             say(f"{word}: {', '.join(places[:3])}{more}: {why}")
+    for words in _looser(made):
+        say(words)
     for place, limit in made.tuned.items():
         say(f"{place_key(place)}: {_bounds(limit)}")
     for words in _kinds(list(made.tuned.values())):
@@ -63,6 +65,21 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(f"{path}: written; review it with your version control")
     else:
         say(f"{path}: not written; review the diff, then say it again with --apply")
+
+
+def _looser(made: Proposal) -> list[str]:
+    """Which limits are looser because the software changed, and by how much."""
+    lines = []
+    for change, rows in made.looser.items():
+        parts = sorted(rows.values(), key=abs)
+        least, most = (software_changes.signed_percent(part) for part in (parts[0], parts[-1]))
+        by = most if least == most else f"{least} to {most}"
+        names = _listed([place_key(place) for place in sorted(rows, key=lambda place: -abs(rows[place]))])
+        lines.append(
+            f"{counted(len(rows), 'limit')} looser than today's, by {by}, because the software changed ({change}): {names}; "
+            "is that what its release notes say?"
+        )
+    return lines
 
 
 def _bounds(limit: TunedLimit) -> str:
@@ -140,5 +157,6 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "tuned": {place_key(place): vars(limit) for place, limit in made.tuned.items()},
         "refused": {place_key(place): why for place, why in made.refused.items()},
         "kept": {place_key(place): why for place, why in made.kept.items()},
+        "looser": {change: {place_key(place): part for place, part in rows.items()} for change, rows in made.looser.items()},
         "budget": vars(made.budget),
     }  # fmt: skip

@@ -137,7 +137,9 @@ def first_seen(
 ) -> date | None:
     """Since when the software is another than that of a row ``tuned`` on a day: the first run with it in the fleet, else of the node
     itself, which may have gone back to what was there before, or never have left it. None where nobody knows. A day that is yet to
-    come is a clock's mistake, and none."""
+    come is a clock's mistake, and none, that of ``tuned`` too."""
+    if tuned is not None and upgrade.today is not None and tuned > upgrade.today:
+        tuned = None
     end = projected(then, now)
     days = []
     for shift in upgrade.shifts:
