@@ -69,9 +69,8 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     """The run directories of both sides."""
     if args.before is None and args.after is None:
         if len(args.runs) != 2:
-            raise NearfarError(
-                f"{len(args.runs)} runs are named: name two, or sets of them with --before RUN … --after RUN …"
-            )
+            named = "1 run is" if len(args.runs) == 1 else f"{len(args.runs)} runs are"
+            raise NearfarError(f"{named} named: name two, or sets of them with --before RUN … --after RUN …")
         return run_directories(args.runs[0]), run_directories(args.runs[1])
     if args.runs or args.before is None or args.after is None:
         raise NearfarError("--before RUN … and --after RUN … go together, without other runs beside them")

@@ -11,6 +11,7 @@ from typing import Any
 
 from nearfar import history
 from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
     EXIT_GOOD,
     CouldNotJudge,
     NearfarError,
@@ -40,7 +41,8 @@ examples:
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
 nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/reference/history.md has the columns.
 
-exit codes: 0 shown, 2 wrong use (a name that nothing has) or no polars, 3 no history of what is asked, or it cannot be read
+exit codes: 0 shown, 2 wrong use (a name that nothing has) or no polars, 3 no history of what is asked, it cannot be read, or a
+document to record was left out
 """
 _HOW_MUCH_HEADS = ("first", "last", "figures that failed")
 #: Lines of a table, unless all are asked for.
@@ -121,10 +123,17 @@ def _record(runs: Sequence[str]) -> int:
     for folder in folders:
         if not (folder / "run.json").is_file():
             raise NearfarError(f"{folder}: no run directory (run.json is not there)")
+    left_out: list[str] = []
+
+    def say(words: str) -> None:
+        left_out.append(words)
+        _say(words)
+
     for folder in folders:
-        kept = history.record(folder, say=_say)
-    print(f"{len(folders)} run{'s' if len(folders) > 1 else ''} kept in {kept}")
-    return EXIT_GOOD
+        kept = history.record(folder, say=say)
+    words = f"{len(folders)} run{'s' if len(folders) > 1 else ''} kept in {kept}"
+    print(f"{words}, but for what was left out (above)" if left_out else words)
+    return EXIT_COULD_NOT_JUDGE if left_out else EXIT_GOOD
 
 
 def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> int:

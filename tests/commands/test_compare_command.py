@@ -92,7 +92,7 @@ def test_what_is_in_doubt_is_never_green(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["s/run1"], 2, "1 runs are named: name two"),
+        (["s/run1"], 2, "1 run is named: name two"),
         (["s/run1", "s/run2", "s/run3"], 2, "3 runs are named"),
         (["--before", "s/run1"], 2, "go together"),
         (["s/run1", "--before", "s/run1", "--after", "s/run2"], 2, "go together"),

@@ -123,6 +123,20 @@ def test_a_figure_that_only_other_nodes_have(
     assert capsys.readouterr().err == "nearfar: no such figure of gpu002; other nodes have it\n"
 
 
+def test_runs_to_record_may_be_a_pattern_and_what_is_left_out_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    for day in (1, 2):
+        run = nightly.run(tmp_path / "reports", {"gpu001": 1.0}, f"2026-11-0{day}")
+    assert cli.main(["history", "--record", str(tmp_path / "reports" / "*")]) == 0
+    assert capsys.readouterr().out.startswith("2 runs kept in ")
+    next(run.glob("*/*/verdict.json")).write_text("{")
+    assert cli.main(["history", "--record", str(run)]) == 3
+    told = capsys.readouterr()
+    assert "but for what was left out" in told.out and "left out: " in told.err
+
+
 def test_several_systems_have_to_be_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
