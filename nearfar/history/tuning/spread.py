@@ -73,8 +73,9 @@ def estimate(figures: Sequence[HostFigure], kind: str) -> Spread:
     variance = sum(part for part, _ in parts)
     freedom = variance**2 / sum(part**2 / free for part, free in parts if free)
     skewness, least = _skewness([run for figure in figures for run in figure.runs], max(0.0, freedom - ASSUMED_WEIGHT))
-    # Of a distribution with a tail so many values tell less of its deviation: its kurtosis is 3 + 1.5 · skewness².
-    freedom /= 1 + 0.75 * least**2
+    # Of a distribution with a tail so many values tell less of its deviation: its kurtosis is 3 + 1.5 · skewness². What is assumed and one
+    # host are never less: few values seldom know their skewness.
+    freedom = max(freedom / (1 + 0.75 * least**2), min(freedom, ASSUMED_WEIGHT + 1))
     return Spread(math.sqrt(variance), freedom, skewness, least, math.sqrt(own_runs))
 
 
