@@ -50,7 +50,11 @@ def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataF
     else:
         found = _counted(history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS))
     found = pl.concat([kept, found.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
-    return in_order(found.filter(pl.col("sequence") > _ended(history, system, node)))
+    # A night that is still to come was a wrong clock's.
+    found = found.filter(
+        pl.col("sequence") > _ended(history, system, node), pl.col("started") <= now + timedelta(days=1)
+    )
+    return in_order(found)
 
 
 def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:

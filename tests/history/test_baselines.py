@@ -313,12 +313,12 @@ def test_what_a_reference_called_degraded_is_no_past(tmp_path: Path) -> None:
     assert past_of(kept) == {}
 
 
-def test_a_run_from_the_future_is_one_night_more(tmp_path: Path) -> None:
+def test_a_run_from_the_future_is_no_night(tmp_path: Path) -> None:
     kept = of_nights(tmp_path / "history", date(2026, 11, 1), [1.0] * 10)
     of_nights(kept, date(2099, 1, 1), [1.0])
-    assert len(past_of(kept)[FIGURE].values) == 11
+    assert len(past_of(kept)[FIGURE].values) == 10
     keep(kept)
-    assert len(past_of(kept)[FIGURE].values) == 11
+    assert len(past_of(kept)[FIGURE].values) == 10
 
 
 def test_a_clock_that_was_set_back_reorders_nothing(tmp_path: Path) -> None:
