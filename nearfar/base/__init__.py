@@ -1,7 +1,7 @@
 """What every other room stands on: users' errors and exit codes, the words of verdicts, children with time limits, files, YAML.
 
-``supervise`` is started by itself on a node (``python -m nearfar.base.supervise``) and is therefore not imported here; nor is
-``statistics``, which takes its time to import.
+``supervise`` is started by itself on a node (``python -m nearfar.base.supervise``) and is therefore not imported here; nor are
+``statistics`` and ``student``, which take their time to import.
 PyYAML is imported with it; Jinja2, jsonschema and ClusterShell only where a file or a list of nodes is read.
 
 Needs: nothing of the package.
@@ -79,6 +79,7 @@ __all__ = [
     "site_files",
     "state_directory",
     "statistics",
+    "student",
     "supervise",
     "utc_text",
     "utc_time",

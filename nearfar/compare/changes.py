@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from nearfar.base import student
 from nearfar.verdict import JudgedMetric
 
-from . import spreads, student
+from . import spreads
 from .sides import RunFigure, counted
 from .spreads import LESS_IS_BETTER, WEIGHT, kind
 

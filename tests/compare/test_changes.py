@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from nearfar.compare import changes, sides, spreads, student
+from nearfar.base import student
+from nearfar.compare import changes, sides, spreads
 from nearfar.verdict import JudgedMetric
 from tests.compare.made_runs import copy, latency
 from tests.support.verdicts import judged_metric
@@ -24,15 +25,6 @@ def change(before: list[float], after: list[float]) -> changes.FigureChange:
     return changes.of_figure(
         NODES, "c", *(runs(*(copy("near.n0_g0", value) for value in each)) for each in (before, after))
     )
-
-
-@pytest.mark.parametrize(
-    ("chance", "freedom", "value"), [(0.05, 8, 2.306), (0.05, 1, 12.706), (0.01, 4, 4.604), (0.001, 30, 3.646)]
-)
-def test_students_t_is_that_of_tables(chance: float, freedom: int, value: float) -> None:
-    assert student.quantile(chance, freedom) == pytest.approx(value, abs=2e-3)
-    assert student.two_sided(value, freedom) == pytest.approx(chance, rel=2e-3)
-    assert student.two_sided(-value, freedom) == student.two_sided(value, freedom)
 
 
 def test_a_change_is_a_ratio_with_an_interval_of_visits_and_assumed_spread() -> None:

@@ -3,9 +3,9 @@ freedom and for distributions with a ceiling (docs/method/limits.md)."""
 
 from __future__ import annotations
 
-import math
-from functools import cache
 from statistics import NormalDist
+
+from nearfar.base import student as students_t
 
 #: Student's t differs from the normal distribution by less than 2 % beyond.
 _MANY = 400
@@ -32,27 +32,6 @@ def pearson(normal: float, skewness: float) -> float:
     return (max(0.0, 1 + sixth * (normal - sixth)) ** 3 - 1) * 2 / skewness
 
 
-@cache
 def student(freedom: int, p: float) -> float:
     """What Student's t with so many degrees of freedom exceeds with probability ``p``; the normal quantile for many."""
-    if freedom >= _MANY:
-        return -NormalDist().inv_cdf(p)
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        angle = (low + high) / 2
-        low, high = (angle, high) if _beyond(angle, freedom) > p else (low, angle)
-    return math.sqrt(freedom) * math.tan(low)
-
-
-def _beyond(angle: float, freedom: int) -> float:
-    """P(t > sqrt(freedom)·tan(angle)), by the finite series in the angle."""
-    sine, squared = math.sin(angle), math.cos(angle) ** 2
-    if freedom % 2:
-        term, total = sine * math.cos(angle), 0.0
-        for k in range(1, (freedom - 1) // 2 + 1):
-            total, term = total + term, term * squared * 2 * k / (2 * k + 1)
-        return 0.5 - (angle + total) / math.pi
-    term, total = sine, 0.0
-    for k in range(freedom // 2):
-        total, term = total + term, term * squared * (2 * k + 1) / (2 * k + 2)
-    return max(0.0, (1 - total) / 2)
+    return -NormalDist().inv_cdf(p) if freedom >= _MANY else students_t.quantile(2 * p, freedom)
