@@ -10,6 +10,7 @@ Needs: nothing of the package.
 from __future__ import annotations
 
 from . import files, node_lists, node_lock, process, site_file
+from .counts import plural
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
 from .files import (
     CHECKOUT,
@@ -66,6 +67,7 @@ __all__ = [
     "node_lock",
     "node_set",
     "passes",
+    "plural",
     "process",
     "refuse_too_many",
     "reports_directory",

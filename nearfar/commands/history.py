@@ -19,6 +19,7 @@ from nearfar.base import (
     day_text,
     did_you_mean,
     minute_text,
+    plural,
     utc_text,
 )
 from nearfar.history import History, RowFilter, Series, fleet_findings, pl, series, text
@@ -131,7 +132,7 @@ def _record(runs: Sequence[str]) -> int:
 
     for folder in folders:
         kept = history.record(folder, say=say)
-    words = f"{len(folders)} run{'s' if len(folders) > 1 else ''} kept in {kept}"
+    words = f"{plural(len(folders), 'run')} kept in {kept}"
     print(f"{words}, but for what was left out (above)" if left_out else words)
     return EXIT_COULD_NOT_JUDGE if left_out else EXIT_GOOD
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nearfar.base import plural
 from nearfar.cells import Cell, Flow
 from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
-from .plausibility import counted
 from .verdict_types import JudgedMetric
 
 #: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.
@@ -76,7 +76,7 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     explained = [entry for entry in judged if _is_explained(entry)]
     for kind in dict.fromkeys(entry.disturbance for entry in explained):
         group = [entry for entry in explained if entry.disturbance == kind]
-        more = f" (and {counted(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
+        more = f" (and {plural(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
         said.append(("INDETERMINATE", f"{group[0].reason}{more}"))
     rest = [entry for entry in judged if not _is_explained(entry)]
     unsettled = [entry for entry in rest if _unsettled(entry)]

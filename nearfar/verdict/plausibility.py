@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from nearfar.base import plural
 from nearfar.cells import CellError, Flow, parse
 from nearfar.measurement import RATIO, AnyMetric, SubjectMetric
 from nearfar.model.prediction import link_ceiling
@@ -138,7 +139,7 @@ def _of_kind(
         return Limits(_SOMETHING, most / _IN_GB[unit], of)
     if unit == "Mmsg/s":
         pairs = _pairs(subject)
-        return Limits(_SOMETHING, MESSAGES * pairs, f"a rate of messages of {counted(pairs, 'pair')} of ranks")
+        return Limits(_SOMETHING, MESSAGES * pairs, f"a rate of messages of {plural(pairs, 'pair')} of ranks")
     if unit == "B":
         return Limits(1.0, OF_SIZE, "a size of transfer")
     return _of_part(quantity, path_class) if unit == "1" else None
@@ -174,19 +175,19 @@ def _of_rate(quantity: str, subject: str, flow: str | None, path_class: str, nod
         return _of_memory(flows, node)
     each = [_of_flow(one, path_class, node) for one in flows]
     kinds = sorted({of for _, of in each})
-    return sum(most for most, _ in each), f"{counted(len(each), 'flow')} together" if len(each) > 1 else kinds[0]
+    return sum(most for most, _ in each), f"{plural(len(each), 'flow')} together" if len(each) > 1 else kinds[0]
 
 
 def _of_memory(flows: Iterable[Flow], node: Node | None) -> tuple[float, str]:
     """STREAM: each memory once, however many cores ask it; no more than its cores can ask for."""
     flows = list(flows)
     memories = {flow.destination.index for flow in flows}
-    most, of = OF_NUMA_NODE * len(memories), f"the memory of {counted(len(memories), 'NUMA node')}"
+    most, of = OF_NUMA_NODE * len(memories), f"the memory of {plural(len(memories), 'NUMA node')}"
     asking = [None if node is None else node.numa_node(flow.source.index) for flow in flows]
     cpus = sum(len(numa.cpus) for numa in asking if numa is not None)
     known = all(numa is not None and numa.cpus for numa in asking)
     if known and OF_CORE * cpus < most:
-        return OF_CORE * cpus, f"what {counted(cpus, 'CPU')} can draw"
+        return OF_CORE * cpus, f"what {plural(cpus, 'CPU')} can draw"
     return most, of
 
 
@@ -208,7 +209,7 @@ def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str
     joined = path_class if node is None or not gpus else node.peers.get((min(flow.gpus), max(flow.gpus)), path_class)
     lanes = re.match(r"NV(\d+)", joined)
     if lanes:
-        return min(OF_PEERS, OF_LANE * int(lanes[1])), f"{counted(int(lanes[1]), 'NVLink lane')}"
+        return min(OF_PEERS, OF_LANE * int(lanes[1])), f"{plural(int(lanes[1]), 'NVLink lane')}"
     if re.match(r"(PIX|PXB|PHB|NODE|SYS)", joined):
         return OF_HOST_LINK["pcie"], "a path over PCIe"
     return OF_PEERS, "a path between two GPUs"
@@ -238,7 +239,7 @@ def _of_mpi(quantity: str, subject: str) -> tuple[float, str]:
     buffers = set() if found is None else {found["source"], found["sink"]}
     one = OF_PEERS if buffers == {"D"} else max(OF_HOST_LINK.values()) if "D" in buffers else OF_RANKS
     ways = 2 if quantity.endswith("bibandwidth") else 1
-    return one * pairs * ways, f"messages of {counted(pairs, 'pair')} of ranks"
+    return one * pairs * ways, f"messages of {plural(pairs, 'pair')} of ranks"
 
 
 def _pairs(subject: str) -> int:
@@ -256,8 +257,3 @@ def _flows(subject: str, flow: str | None) -> tuple[Flow, ...]:
         return parse(flow or subject).flows
     except CellError:
         return ()
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 flow``, ``2 flows``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

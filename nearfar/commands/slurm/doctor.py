@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, plural
 from nearfar.slurm.doctor import NOT_LOOKED, PROBLEM, DoctorAnswer, InstalledSite, ask_all, exit_code
 from nearfar.slurm.install import manifest
 
@@ -76,5 +76,5 @@ def _summary(found: Iterable[DoctorAnswer]) -> str:
     wrong, unseen = verdicts.count(PROBLEM), verdicts.count(NOT_LOOKED)
     if not wrong and not unseen:
         return f"all is well ({len(verdicts)} answers)"
-    parts = [f"{wrong} problem{'' if wrong == 1 else 's'}"] if wrong else []
+    parts = [plural(wrong, "problem")] if wrong else []
     return ", ".join([*parts, *([f"{unseen} not looked at"] if unseen else [])])

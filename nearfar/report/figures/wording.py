@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nearfar.base import NOT_JUDGED
+from nearfar.base import plural as plural
 from nearfar.topology import Link
 from nearfar.verdict import JudgedReference
 
@@ -69,11 +70,6 @@ def origin(reference: JudgedReference) -> list[str]:
     """Where a reference comes from, and what weakens it: ``tuned``, ``provisional``, ``described``, ``stale``."""
     weak = [(each, each in reference.note) for each in ("provisional", "described")] + [("stale", reference.stale)]
     return [reference.origin, *(word for word, holds in weak if holds)]
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """``1 figure``, ``2 figures``."""
-    return f"{count} {noun if count == 1 else many or noun + 's'}"
 
 
 def seconds(value: Any) -> str:

@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nearfar.base import Finding
+from nearfar.base import Finding, plural
 
 from .counters import Growth, growth, went_back
-from .source import Now, Seen, counted
+from .source import Now, Seen
 
 #: Counters of errors of which any growth is told: NVIDIA's bring-up procedure traces each link that goes down
 #: (https://docs.nvidia.com/networking/display/ibclusterbringupprocedure/ufm+telemetry).
 _ANY = {"link_downed": "time its link went down"}
 #: Counters of errors that links mend, told where they are unusual for this node.
 _UNUSUAL = {
-    "link_error_recovery": "recovery of its link",
-    "symbol_error": "symbol error",
-    "local_link_integrity_errors": "error of its link",
-    "excessive_buffer_overrun_errors": "buffer overrun",
-    "port_rcv_errors": "packet with errors",
+    "link_error_recovery": ("recovery of its link", "recoveries of its link"),
+    "symbol_error": ("symbol error", "symbol errors"),
+    "local_link_integrity_errors": ("error of its link", "errors of its link"),
+    "excessive_buffer_overrun_errors": ("buffer overrun", "buffer overruns"),
+    "port_rcv_errors": ("packet with errors", "packets with errors"),
 }
 #: Values at which a counter of 8, 16 or 32 bit stands still.
 _FULL = (0xFF, 0xFFFF, 0xFFFFFFFF)
@@ -82,7 +82,7 @@ def classify(now: Now, ports: Iterable[Port]) -> Seen:
         if any(key.startswith(f"{port.name} ") for key in grown.back):
             notes.append(went_back(f"the counters of InfiniBand port {port.name}"))
     active = {port.name: port.rate for port in by_name.values() if port.state == "ACTIVE"}
-    said = f"{len(active)} of {counted(len(by_name), 'port')} active" if by_name else ""
+    said = f"{len(active)} of {plural(len(by_name), 'port')} active" if by_name else ""
     return Seen(said, tuple(found), tuple(notes), past={**grown.past, "active": {**active, **active_before}})
 
 
@@ -92,18 +92,13 @@ def _errors(port: Port, grown: Growth) -> list[Finding]:
         key = f"{port.name} {kind}"
         count = grown.grown.get(key, 0)
         if kind in _ANY and count:
-            times = counted(count, _ANY[kind], "times its link went down")
+            times = plural(count, _ANY[kind], "times its link went down")
             words = f"InfiniBand port {port.name}: {times} since the last look: look at cable and switch"
             found.append(Finding(f"{_item(port.name)}.errors", "DEGRADED", words))
         elif key in grown.unusual:
             rate = count / max(grown.seconds / 3600.0, 1e-9)
-            plural = "recoveries of its link" if kind == "link_error_recovery" else ""
-            plural = plural or {
-                "port_rcv_errors": "packets with errors",
-                "local_link_integrity_errors": "errors of its link",
-            }.get(kind, "")
             words = (
-                f"InfiniBand port {port.name}: {counted(count, _UNUSUAL[kind], plural)} since the last look, {rate:.0f} an hour where "
+                f"InfiniBand port {port.name}: {plural(count, *_UNUSUAL[kind])} since the last look, {rate:.0f} an hour where "
                 f"it had {grown.unusual[key]:.2g}: look at the cable"
             )
             found.append(Finding(f"{_item(port.name)}.errors", "DEGRADED", words))

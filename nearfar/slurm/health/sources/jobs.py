@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import Finding
+from nearfar.base import Finding, plural
 
-from .source import Now, Seen, counted
+from .source import Now, Seen
 
 #: Seconds that sacct may take.
 LIMIT = 0.8
@@ -86,12 +86,12 @@ def classify(now: Now, jobs: Iterable[FailedJob], since: float, wall: float) -> 
     new = [job for job in jobs if job.end >= since and job.job not in died]
     died |= {job.job: [job.job, job.user, job.end] for job in new}
     users = {user for _, user, _ in died.values()}
-    said = f"{counted(len(new), 'job')} failed beside errors of the driver"
+    said = f"{plural(len(new), 'job')} failed beside errors of the driver"
     if not new:
         return Seen(said, past={"failed": list(died.values())})
     names = ", ".join(f"{job.job} ({job.state})" for job in new[:5]) + (" and others" if len(new) > 5 else "")
-    words = f"{counted(len(new), 'job')} failed here while the driver logged errors: {names}"
+    words = f"{plural(len(new), 'job')} failed here while the driver logged errors: {names}"
     if len(users) < 2:
         return Seen(said, notes=(words,), past={"failed": list(died.values())})
-    words += f"; {counted(len(died), 'job')} of {len(users)} users within a day: look at the node"
+    words += f"; {plural(len(died), 'job')} of {len(users)} users within a day: look at the node"
     return Seen(said, (Finding("jobs", "DEGRADED", words),), past={"failed": list(died.values())})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nearfar.base import Finding
+from nearfar.base import Finding, plural
 
 from .counters import Growth, growth, went_back
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, counted, gpu_name, item
+from .source import Now, Seen, gpu_name, item
 
 #: Retired pages of a GPU above which it is to be replaced: DCGM's ``DCGM_LIMIT_MAX_RETIRED_PAGES`` (dcgm_gpu_hardware_limits.h).
 MOST_PAGES = 63
@@ -60,7 +60,7 @@ def classify(now: Now, told: Iterable[GpuMemory], not_read: tuple[str, ...] = ()
 def _findings(now: Now, one: GpuMemory, grown: Growth) -> list[Finding]:
     name, what, found = gpu_name(now, one.pci), item(now, one.pci, "memory"), []
     if one.uncorrected:
-        words = f"{name}: {counted(one.uncorrected, 'uncorrected memory error')} since its last reset: reset the GPU, or reboot"
+        words = f"{name}: {plural(one.uncorrected, 'uncorrected memory error')} since its last reset: reset the GPU, or reboot"
         found.append(Finding(what, "FAIL", words, hard=True))
     if one.failed:
         words = f"{name}: a bad row of its memory could not be replaced: have the GPU replaced"
@@ -76,7 +76,7 @@ def _findings(now: Now, one: GpuMemory, grown: Growth) -> list[Finding]:
         found.append(Finding(item(now, one.pci, "pages"), "FAIL", words, hard=True))
     for kind, word in (("uncorrected rows", "uncorrected"), ("corrected rows", "corrected")):
         if rows := grown.grown.get(f"{one.pci} {kind}"):
-            words = f"{name}: {counted(rows, 'row')} of its memory replaced after {word} errors since the last look"
+            words = f"{name}: {plural(rows, 'row')} of its memory replaced after {word} errors since the last look"
             found.append(Finding(item(now, one.pci, "rows"), "DEGRADED", words))
     return found
 

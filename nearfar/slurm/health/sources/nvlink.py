@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from nearfar.base import Finding
+from nearfar.base import Finding, plural
 
 from .counters import Growth, growth, went_back
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, counted, gpu_name, item
+from .source import Now, Seen, gpu_name, item
 
 #: Flit CRC errors a second above which a link is broken: DCGM's ``crc_error_threshold``, as during a run (error_counters.py).
 MOST_FLIT_ERRORS = 100.0
@@ -75,7 +75,7 @@ def classify(now: Now, told: Iterable[GpuLinks], not_read: tuple[str, ...] = ())
     }
     count = sum(map(len, up.values()))
     return Seen(
-        f"{counted(count, 'lane')} up on {len(up)} GPUs" if up else "",
+        f"{plural(count, 'lane')} up on {len(up)} GPUs" if up else "",
         tuple(found),
         tuple(notes),
         not_read,
@@ -97,7 +97,7 @@ def _errors(now: Now, one: GpuLinks, grown: Growth) -> list[Finding]:
             if broken
             else "look at the link if it goes on"
         )
-        words = f"{gpu_name(now, one.pci)}: {counted(count, *_WORDS[kind])} since the last look: {remedy}"
+        words = f"{gpu_name(now, one.pci)}: {plural(count, *_WORDS[kind])} since the last look: {remedy}"
         found.append(Finding(item(now, one.pci, "nvlink"), "FAIL" if broken else "DEGRADED", words, broken))
     return found
 

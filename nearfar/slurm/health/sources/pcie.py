@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nearfar.base import Finding
+from nearfar.base import Finding, plural
 
 from .counters import Growth, growth, went_back
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, counted, gpu_name, item
+from .source import Now, Seen, gpu_name, item
 
 #: Replays a minute above which a link is bad: DCGM's ``DCGM_LIMIT_MAX_PCIREPLAY_RATE`` (dcgm_gpu_hardware_limits.h).
 MOST_REPLAYS = 8.0
@@ -75,7 +75,7 @@ def _replays(now: Now, one: PcieErrors, grown: Growth) -> list[Finding]:
     key = f"{one.pci} replays"
     rate = grown.per_minute(key)
     if rate > MOST_REPLAYS:
-        replays = counted(grown.grown[key], "PCIe replay")
+        replays = plural(grown.grown[key], "PCIe replay")
         words = f"{name}: {replays} since the last look, {rate:.0f} a minute ({MOST_REPLAYS:g} are allowed): look at slot and riser"
         found.append(Finding(what, "DEGRADED", words))
     elif key in grown.unusual:
@@ -85,7 +85,7 @@ def _replays(now: Now, one: PcieErrors, grown: Growth) -> list[Finding]:
     for kind in ("fatal", "nonfatal"):
         if count := grown.grown.get(f"{one.pci} {kind}"):
             words = (
-                f"{name}: {counted(count, f'{_CLASS[kind]} PCIe error')} since the last look: look at the kernel's log"
+                f"{name}: {plural(count, f'{_CLASS[kind]} PCIe error')} since the last look: look at the kernel's log"
             )
             found.append(Finding(what, "DEGRADED", words))
     key = f"{one.pci} correctable"
@@ -110,13 +110,13 @@ def _aer(now: Now, one: PcieErrors, key: str, grown: Growth) -> list[Finding]:
         return [Finding(what, "DEGRADED", words)] if unusual else []
     broken = kind == "fatal" and error not in _OF_A_RESET
     remedy = "reboot, and look at slot, riser and board if it comes back" if broken else "look at the kernel's log"
-    words = f"{name}: {counted(count, f'{_CLASS[kind]} PCIe error')} ({error}) since the last look: {remedy}"
+    words = f"{name}: {plural(count, f'{_CLASS[kind]} PCIe error')} ({error}) since the last look: {remedy}"
     return [Finding(what, "FAIL" if broken else "DEGRADED", words, broken)]
 
 
 def _unusual(grown: Growth, key: str, word: str) -> str:
     hours = max(grown.seconds / 3600.0, 1e-9)
-    rate, count = grown.grown[key] / hours, counted(grown.grown[key], word)
+    rate, count = grown.grown[key] / hours, plural(grown.grown[key], word)
     usual = f"{rate:.0f} an hour where this node had {grown.unusual[key]:.2g}"
     return f"{count} since the last look, {usual}: look at slot and riser"
 

@@ -58,8 +58,3 @@ def item(now: Now, pci: str, part: str = "") -> str:
 def gpu_name(now: Now, pci: str) -> str:
     """A GPU as sentences name it."""
     return f"GPU {now.gpus[pci]}" if pci in now.gpus else f"the device at {pci}, which is none of this node's GPUs now"
-
-
-def counted(number: int, word: str, plural: str = "") -> str:
-    """``1 row``, ``3 rows``."""
-    return f"{number} {word if number == 1 else plural or word + 's'}"
