@@ -112,7 +112,7 @@ def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
 
 @pytest.mark.parametrize("kept", [None, FOREIGN, OURS], ids=["dropped", "kept, another's", "kept, ours"])
 def test_a_reason_means_nothing_on_a_node_in_use(kept: str | None) -> None:
-    """From Slurm 25 on a resumed node keeps it."""
+    """A resumed node may keep it (versions.REASON_KEPT)."""
     node = by(state("n1", reason=kept), 60)
     assert decided(node, LogSummary(), FOUND)[0] == DRAIN
 

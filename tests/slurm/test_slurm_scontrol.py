@@ -222,7 +222,7 @@ def test_a_node_that_may_be_measured_without_a_job(private: PrivateSlurm, monkey
 
 
 def test_a_record_of_a_recent_slurm() -> None:
-    """What Slurm 25 shows beside: how it came to be reserved, when it is resumed, which instance it is."""
+    """What a newer Slurm shows beside: how it came to be reserved, when it is resumed, which instance it is."""
     text = shown("n1", "IDLE+DRAIN+RESERVED", "nearfar: FAIL health g2 run=8f3a51c0", "spare").rstrip("\n")
     text = text.replace(
         "SlurmdStartTime=2026-11-21T19:21:17",

@@ -184,7 +184,7 @@ def test_a_node_that_may_not_write_to_the_results_directory(
         f"--results={place}",
     ]
     out, said = sweeping.started(slurm, variables, *words).communicate(timeout=120)
-    # Slurm 25 says RaisedSignal:53 where earlier ones say JobLaunchFailure.
+    # versions.LAUNCH_FAILURE
     assert re.search(r"FAILED \(.*\); does n1 see the results directory, and may it write there\?", out), out + said
     undone = ["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "umount", str(place)]
     subprocess.run(undone, check=True)

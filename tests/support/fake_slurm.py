@@ -16,7 +16,8 @@ def stamp(at: float) -> str:
 
 
 class FakeSlurm:
-    """What ``act`` asks of ``scontrol.Slurm``. ``keeps``: a resumed node keeps its reason, as from Slurm 25 on."""
+    """What ``act`` asks of ``scontrol.Slurm``. ``keeps``: a resumed node keeps its reason
+    (``versions.REASON_KEPT``)."""
 
     def __init__(self, names: tuple[str, ...], keeps: bool) -> None:
         self.keeps = keeps

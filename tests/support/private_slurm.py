@@ -4,6 +4,9 @@ Its daemons run as this user. It binds CPUs and memory (task/affinity) and hands
 under the driver's names. Started by root, every node has a host name of its own, which mpirun needs to tell them apart,
 and a directory of its own under a path that all share (``node``): there a test puts what differs from node to node, its
 hardware. Nodes and slurmctld can be ended and started again.
+
+``NEARFAR_TEST_SLURM`` names another installation of Slurm than the one on the PATH: its bin/ and sbin/ come first. munged is
+taken from the PATH all the same where the installation has none.
 """
 
 from __future__ import annotations
@@ -20,16 +23,29 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "scontrol", "scancel", "munged")
+PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "scontrol", "scancel")
+#: The environment variable that names an installation of Slurm.
+INSTALLATION = "NEARFAR_TEST_SLURM"
 
 
 def missing() -> str | None:
-    """The first program of Slurm that is not on the PATH (or in /usr/sbin), or None."""
-    return next((name for name in PROGRAMS if not shutil.which(name, path=_path())), None)
+    """The first program of Slurm that is not on the PATH (or in /usr/sbin), or None.
+
+    Raises ``RuntimeError`` where an installation is named that lacks one: another Slurm would be tested in its place.
+    """
+    named = os.environ.get(INSTALLATION)
+    if named:
+        absent = next((name for name in PROGRAMS if not shutil.which(name, path=f"{named}/bin:{named}/sbin")), None)
+        if absent is not None:
+            raise RuntimeError(f"{INSTALLATION}={named}: no {absent} in its bin or sbin")
+    return next((name for name in (*PROGRAMS, "munged") if not shutil.which(name, path=search_path())), None)
 
 
-def _path() -> str:
-    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+def search_path() -> str:
+    """The PATH on which the Slurm to be tested is found first."""
+    named = os.environ.get(INSTALLATION)
+    first = f"{named}/bin:{named}/sbin:" if named else ""
+    return f"{first}{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def _free_ports(count: int) -> list[int]:
@@ -61,7 +77,7 @@ class PrivateSlurm:
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
         #: The path under which every node, and every job on it, finds ``own(name)``: another directory on each.
         self.node = self.folder / "node"
-        self.environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(self.folder / "slurm.conf")}
+        self.environment = {**os.environ, "PATH": search_path(), "SLURM_CONF": str(self.folder / "slurm.conf")}
 
     def __enter__(self) -> PrivateSlurm:
         try:

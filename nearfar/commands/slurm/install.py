@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.commands import refuse_outside
 from nearfar.slurm.act import STATE
-from nearfar.slurm.controller import OLDEST, Slurm, node_names
+from nearfar.slurm.controller import Slurm, node_names, versions
 from nearfar.slurm.health import OUTPUT
 from nearfar.slurm.install import (
     COLLECTED,
@@ -220,7 +219,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str] | None:
         return None
 
 
-def _version(args: argparse.Namespace) -> tuple[int, int]:
+def _version(args: argparse.Namespace) -> versions.Version:
     if args.slurm_version is None:
         try:
             return _slurm(args).version()
@@ -229,7 +228,8 @@ def _version(args: argparse.Namespace) -> tuple[int, int]:
                 f"{error}; run it where Slurm answers, or name the directory of its commands (--slurm-bin DIR) "
                 "or Slurm's version (--slurm-version 23.11)"
             ) from None
-    match = re.fullmatch(r"(\d\d)\.(\d\d)(?:\..*)?", args.slurm_version)
-    if match is None or (int(match[1]), int(match[2])) < OLDEST:
-        raise NearfarError(f"--slurm-version {args.slurm_version}: expected a version from 22.05 on, as 23.11")
-    return int(match[1]), int(match[2])
+    version = versions.parse(args.slurm_version)
+    if version is None or version < versions.OLDEST:
+        oldest = versions.words(versions.OLDEST)
+        raise NearfarError(f"--slurm-version {args.slurm_version}: expected a version from {oldest} on, as 23.11")
+    return version

@@ -1,18 +1,18 @@
-"""What slurmctld is asked and told: nodes, reservations, lists of node names, and the text that Slurm is given.
+"""What slurmctld is asked and told: nodes, reservations, lists of node names, the text that Slurm is given; what differs between
+versions of Slurm.
 
 Needs: base.
 """
 
 from __future__ import annotations
 
-from . import node_names, reservations, templates
+from . import node_names, reservations, templates, versions
 from .node_names import NAME
 from .node_state import NodeState
-from .scontrol import OLDEST, Objection, Refused, Slurm, WrongOption
+from .scontrol import Objection, Refused, Slurm, WrongOption
 
 __all__ = [
     "NAME",
-    "OLDEST",
     "NodeState",
     "Objection",
     "Refused",
@@ -21,4 +21,5 @@ __all__ = [
     "node_names",
     "reservations",
     "templates",
+    "versions",
 ]

@@ -54,8 +54,7 @@ class NodeState:
 
     @property
     def out(self) -> bool:
-        """Taken out of use: DRAIN, DOWN or FAIL. Only then its reason means anything: from Slurm 25 on a node that was resumed
-        keeps the reason of its drain until a job runs on it."""
+        """Taken out of use: DRAIN, DOWN or FAIL. Only then its reason means anything (``versions.REASON_KEPT``)."""
         return self.drain or self.base in ("DOWN", "FAIL") or "FAIL" in self.flags
 
     @property

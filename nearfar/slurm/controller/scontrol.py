@@ -13,12 +13,11 @@ from datetime import datetime
 
 from nearfar.base import CouldNotJudge, NearfarError, process
 
+from . import versions
 from .node_state import NodeState, parse_nodes
 
 #: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
 LIMIT = 30.0
-#: The oldest Slurm whose answers and options were read.
-OLDEST = (22, 5)
 #: What Slurm's commands, as all that use getopt, say of an option that is not one.
 _MISUSED = re.compile(
     r"(?:unrecognized|invalid|ambiguous) option|option '.*' (?:requires|doesn't allow) an argument|is ambiguous;"
@@ -47,7 +46,7 @@ class Slurm:
         self.environ = {**(os.environ if environ is None else environ), "TZ": "UTC", "LC_ALL": "C"}
         # A site's habit of relative or local times would change what is read here.
         self.environ["SLURM_TIME_FORMAT"] = "standard"
-        self._version: tuple[int, int] | None = None
+        self._version: versions.Version | None = None
         conf = self.environ.get("SLURM_CONF")
         if conf and not os.path.exists(conf):
             raise NearfarError(f"SLURM_CONF: {conf}: no such file that this user can see; name slurm.conf, or unset it")
@@ -79,16 +78,16 @@ class Slurm:
             raise CouldNotJudge(f"{name}: {text or f'exit code {answer.returncode}'}")
         return answer.stdout
 
-    def version(self) -> tuple[int, int]:
-        """Slurm's version as (22, 5). Raises ``NearfarError`` for one older than 22.05."""
+    def version(self) -> versions.Version:
+        """Slurm's version as (22, 5). Raises ``NearfarError`` for one older than ``versions.OLDEST``."""
         if self._version is None:
             text = self.call("scontrol", "--version")
-            match = re.search(r"(\d+)\.(\d+)", text)
-            if match is None:
+            self._version = versions.parse(text)
+            if self._version is None:
                 raise CouldNotJudge(f"scontrol --version says '{text.strip()[:60]}', not a version")
-            self._version = int(match[1]), int(match[2])
-            if self._version < OLDEST:
-                raise NearfarError(f"Slurm {match[0]} is too old: 22.05 or later is needed")
+        if self._version < versions.OLDEST:
+            oldest = versions.words(versions.OLDEST)
+            raise NearfarError(f"Slurm {versions.words(self._version)} is too old: {oldest} or later is needed")
         return self._version
 
     def started(self) -> float | None:
@@ -100,8 +99,8 @@ class Slurm:
             return None
 
     def settings(self) -> dict[str, str]:
-        """Slurm's settings by name, as text (``(null)``: not set). Of one that may be set several times (Prolog from Slurm 24.11
-        on) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
+        """Slurm's settings by name, as text (``(null)``: not set). Of one that is set several times
+        (``versions.SCRIPTS_LISTED``) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
         found: dict[str, str] = {}
         for line in self.call("scontrol", "show", "config").splitlines():
             match = re.fullmatch(r"(\w+)(?:\[\d+\])?\s*=\s?(.*)", line)

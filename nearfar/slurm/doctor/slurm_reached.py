@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.slurm.controller import versions
 
 from .answer import DoctorAnswer, not_looked, ok, problem
 from .installed_site import InstalledSite, first_line
@@ -20,12 +21,13 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
         if version != made_for:
             yield problem(
                 "Slurm",
-                f"it is {_text(version)}, and the files are for {_text(made_for)}",
+                f"it is {versions.words(version)}, and the files are for {versions.words(made_for)}",
                 "nearfar slurm install … --apply",
             )
         else:
             yield ok(
-                "Slurm", f"{_text(version)}, at {site.options.environment.get('SLURM_CONF', 'its own slurm.conf')}"
+                "Slurm",
+                f"{versions.words(version)}, at {site.options.environment.get('SLURM_CONF', 'its own slurm.conf')}",
             )
     except NearfarError as error:
         yield problem("Slurm", first_line(error), _REMEDY)
@@ -64,7 +66,3 @@ def _rights(site: InstalledSite) -> DoctorAnswer:
     if level.splitlines()[:1] in (["Operator"], ["Administrator"]):
         return ok(about, f"{user} is {level.splitlines()[0]}")
     return problem(about, f"{user} may not drain nodes", f"sacctmgr modify user {user} set adminlevel=operator")
-
-
-def _text(version: tuple[int, int]) -> str:
-    return "{}.{:02}".format(*version)

@@ -6,19 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from nearfar.base import second_text
-from nearfar.slurm.controller import NodeState
+from nearfar.slurm.controller import NodeState, versions
 
 from .check_run import CheckRun
 from .evidence import Evidence, Intervention
 from .log_summary import LogSummary
 from .objections import our_reason
-
-#: Reasons that Slurm gives by itself (its sources, 22.05 to 25.11): nobody has been there.
-_SLURMS_OWN = (
-    "Not responding", "Node unexpectedly rebooted", "Prolog error", "Epilog error", "Kill task failed", "Low ", "gres/", "batch job ",
-    "Duplicate jobid", "reboot timed out", "Reboot ASAP", "Scheduled", "ResumeTimeout", "Powered down", "Node configuration differs",
-    "health_check", "NHC:",
-)  # fmt: skip
 
 
 def interventions(
@@ -72,10 +65,10 @@ def drained_by_others(
 
 
 def _drained_by_others(state: NodeState) -> bool:
-    """Whether a node carries the reason of somebody who drained it. From Slurm 25 on it stays after a resume, which sets when the
-    node was busy last; a reason that was only written onto a node in use is no drain."""
+    """Whether a node carries the reason of somebody who drained it. It may stay after a resume (``versions.REASON_KEPT``), which sets
+    when the node was busy last; a reason that was only written onto a node in use is no drain."""
     reason, given = state.reason, state.reason_at
-    if reason is None or reason.startswith(_SLURMS_OWN) or our_reason(state) is not None or "nearfar:" in reason:
+    if reason is None or versions.given_by_slurm(reason) or our_reason(state) is not None or "nearfar:" in reason:
         return False
     resumed = given is not None and state.busy is not None and state.busy >= given.timestamp()
     return state.drain or (not state.out and resumed)

@@ -32,7 +32,7 @@ def reconciled(before: LogSummary, slurm: SlurmView) -> LogSummary:
     drained, since = dict(before.drained), dict(before.since)
     for node, begun in before.begun.items():
         state = slurm.nodes.get(node)
-        # Its reason, in use or not: from Slurm 25 on a node that was resumed since keeps it.
+        # Its reason, in use or not: one that was resumed since may keep it (versions.REASON_KEPT).
         if state is not None and _carries(state, begun):
             drained[node] = begun
             since[node] = max(since.get(node, begun.at), begun.at)

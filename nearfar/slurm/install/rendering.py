@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.slurm.controller import templates
+from nearfar.slurm.controller import templates, versions
 from nearfar.slurm.health import FOUND, LIMIT, QUICK_LIMIT
 
 from . import slurm_conf
@@ -102,5 +102,5 @@ def _values(options: InstallOptions) -> dict[str, Any]:
         "order": health,  # as sites' own templates may still call it
         "limit": int(LIMIT), "quick_limit": int(QUICK_LIMIT), "found": FOUND,
         "slurm_conf": slurm_conf.lines(options),
-        "timeout": options.version >= (26, 5), "version": "{}.{:02}".format(*options.version),
+        "timeout": versions.HEALTH_CHECK_TIMEOUT.holds(options.version), "version": versions.words(options.version),
     }  # fmt: skip

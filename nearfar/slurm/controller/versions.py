@@ -1,0 +1,82 @@
+"""What differs between versions of Slurm, as far as it matters here: each difference once, with where Slurm has it.
+
+Versions are (major, minor), as (22, 5) for 22.05. Which of them were tested: docs/reference/slurm-versions.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: A version as (major, minor).
+Version = tuple[int, int]
+
+#: The oldest Slurm whose answers and options were read.
+OLDEST: Version = (22, 5)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is so ``since`` a version, and ``where`` Slurm has it: a file of its source, and what in it."""
+
+    since: Version
+    what: str
+    where: str
+
+    def holds(self, version: Version) -> bool:
+        """Whether a version has it."""
+        return version >= self.since
+
+
+#: ``holds`` is asked for this one alone: what `install` writes depends on it.
+HEALTH_CHECK_TIMEOUT = Difference(
+    (26, 5), "HealthCheckTimeout can be set; before, a health check is ended at 60 s",
+    "src/common/read_config.c: HealthCheckTimeout",
+)  # fmt: skip
+#: Both forms of all others are read whatever the version: slurmctld and scontrol may be of two.
+REASON_KEPT = Difference(
+    (23, 11), "without accounting, a node that was resumed keeps its reason until a job runs on it; before, and with accounting, "
+    "it is gone at once. A reason means nothing on a node in use",
+    "src/interfaces/accounting_storage.c: clusteracct_storage_g_node_up()",
+)  # fmt: skip
+REASON_JOINED = Difference(
+    (23, 11), "Slurm joins its own word to any reason with ' : '; before, a reason that holds the word is replaced by it",
+    "src/slurmctld/node_mgr.c: set_node_reason()",
+)  # fmt: skip
+LAUNCH_FAILURE = Difference(
+    (23, 2), "a job whose output cannot be written ends with the reason RaisedSignal:53; before, with JobLaunchFailure",
+    "CHANGELOG/slurm-23.02.md: FAIL_SIGNAL",
+)  # fmt: skip
+SCRIPTS_LISTED = Difference(
+    (24, 5), "Prolog and Epilog may be set several times, and are shown as Prolog[0], Prolog[1]",
+    "src/api/config_info.c: Prolog[%d]",
+)  # fmt: skip
+KILL_TASK_NAMES_JOB = Difference(
+    (25, 5), "the reason 'Kill task failed' ends with the job: (JobId=… StepId=…)", "CHANGELOG/slurm-25.05.md"
+)
+DIFFERENCES = (LAUNCH_FAILURE, REASON_KEPT, REASON_JOINED, SCRIPTS_LISTED, KILL_TASK_NAMES_JOB, HEALTH_CHECK_TIMEOUT)
+
+#: How the reasons begin that Slurm gives by itself, in any of the versions 22.05 to 26.05: nobody has been there. (Its sources:
+#: set_node_reason, drain_nodes, set_node_down_ptr, slurm_drain_nodes, and node_mgr.c: validate_node_specs.)
+_SLURMS_OWN_REASONS = (
+    "Not responding", "Node unexpectedly rebooted", "Prolog error", "Epilog error", "Prolog/Epilog failure", "Kill task failed", "Low ",
+    "gres/", "Could not unpack gres data", "CoreSpec differ", "batch job ", "Duplicate jobid", "reboot requested", "reboot issued",
+    "reboot complete", "reboot timed out", "Reboot ASAP", "Scheduled", "ResumeTimeout", "Powered down", "POWER_DOWN_ASAP",
+    "SlurmdSpoolDir is full", "switch_g_job_postfini failed", "Node configuration differs", "health_check", "NHC:",
+)  # fmt: skip
+
+
+def given_by_slurm(reason: str) -> bool:
+    """Whether Slurm gave a node's reason by itself."""
+    return reason.startswith(_SLURMS_OWN_REASONS)
+
+
+def parse(text: str) -> Version | None:
+    """The version in what ``scontrol --version`` says (``slurm-wlm 22.05.8``), or in ``22.05``; None where there is none."""
+    match = re.search(r"(?<![\d.])(\d\d)\.(\d\d)(?!\d)", text)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def words(version: Version) -> str:
+    """``22.05``."""
+    return "{}.{:02}".format(*version)

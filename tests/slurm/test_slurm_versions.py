@@ -1,0 +1,61 @@
+"""Versions of Slurm: how one is read, what differs, and which one the tests take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.controller import versions
+from nearfar.slurm.findings.interventions import interventions
+from tests.slurm.test_slurm_decide import NOW, state
+from tests.slurm.test_slurm_hard_evidence import FOUND, Log, by
+from tests.support import private_slurm
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("slurm-wlm 22.05.8\n", (22, 5)), ("slurm 25.11.7", (25, 11)), ("22.05", (22, 5)), ("26.05.1", (26, 5)),
+        ("slurm", None), ("2.6", None), ("122.05", None), ("22.053", None), ("1.22.05", None),
+    ],
+)  # fmt: skip
+def test_a_version_is_read(text: str, version: tuple[int, int] | None) -> None:
+    assert versions.parse(text) == version
+    assert version is None or versions.words(version) in text
+
+
+def test_each_difference_is_in_the_manual() -> None:
+    text = (CHECKOUT / "docs/reference/slurm-versions.md").read_text(encoding="utf-8")
+    for each in versions.DIFFERENCES:
+        row = f"| {versions.words(each.since)} | {each.what} | `{each.where}` |"
+        assert row in text, row
+        assert each.holds(each.since) and not each.holds((each.since[0], each.since[1] - 1))
+
+
+@pytest.mark.parametrize(
+    ("reason", "person"),
+    [
+        ("Prolog/Epilog failure", False), ("reboot requested : reboot issued", False), ("SlurmdSpoolDir is full", False),
+        ("I look at it", True),
+    ],
+)  # fmt: skip
+def test_a_reason_that_slurm_gave_by_itself_is_no_persons_word(reason: str, person: bool) -> None:
+    """As a person's it would take hard evidence for seen to, once the node is in use again."""
+    node = by(state("n1", "DRAIN", reason=reason), 10)
+    found = list(interventions("n1", (), node, Log().evidence(FOUND, 49).past, NOW))
+    assert any(each.person for each in found) == person
+
+
+def test_an_installation_that_lacks_a_program_is_no_reason_to_test_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in private_slurm.PROGRAMS[1:]:
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("NEARFAR_TEST_SLURM", str(tmp_path))
+    with pytest.raises(RuntimeError, match=f"NEARFAR_TEST_SLURM={tmp_path}: no slurmctld in its bin or sbin"):
+        private_slurm.missing()
+    assert private_slurm.search_path().startswith(f"{tmp_path}/bin:{tmp_path}/sbin:")
