@@ -15,7 +15,7 @@ import pytest
 from nearfar import cli
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.files import CHECKOUT
-from nearfar.commands import schema
+from nearfar.commands import schema, slurm
 
 
 def nearfar(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +37,27 @@ def test_every_command_has_help_with_examples(command: str) -> None:
 def test_every_command_says_in_a_sentence_what_it_does(command: str) -> None:
     shown = nearfar(command, "--help").stdout.split("\n\n")[1]
     assert shown.endswith(".") and not shown.startswith("positional arguments"), shown
+
+
+@pytest.mark.parametrize("command", sorted(slurm.COMMANDS))
+def test_every_command_of_slurm_has_help(command: str) -> None:
+    """A sentence, examples that begin as they are typed, and exit codes where it decides over something."""
+    done = nearfar("slurm", command, "--help")
+    sentence = done.stdout.split("\n\n")[1]
+    assert done.returncode == 0 and sentence.endswith(".") and not sentence.startswith("positional"), done.stdout
+    assert f"examples:\n  nearfar slurm {command}" in done.stdout, done.stdout
+    assert "exit codes: 0 " in done.stdout
+
+
+@pytest.mark.parametrize("command", slurm.EARLIER)
+def test_earlier_names_run_and_are_not_shown(command: str) -> None:
+    assert nearfar("slurm", command, "--help").returncode == 0
+    assert f"\n    {command} " not in nearfar("slurm", "--help").stdout
+
+
+def test_help_of_slurm_names_every_command() -> None:
+    shown = nearfar("slurm", "--help").stdout
+    assert all(re.search(rf"\n    {command}\s", shown) for command in slurm.COMMANDS)
 
 
 def test_help_names_every_command() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.commands.slurm import act, nightly, node, renamed, sweep
+from nearfar.commands.slurm import nightly, node, renamed, retest, sweep
 from nearfar.slurm.results import Pair
 from nearfar.slurm.sweep.sweep_file import load
 from tests.support.sweeping import planned
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         (sweep, ["--partition=p", "--pack=quick", "--window=4", "--settle=3"]),
         (nightly, ["--partition=p", "--pack=quick", "--window=4", "--settle=3"]),
         (node, ["--results=r", "--sweep=s", "--node=n1", "--pack=quick"]),
-        (act, ["--retest=n1", "--pack=quick"]),
+        (retest, ["n1", "--pack=quick"]),
     ],
 )
 def test_the_old_names_of_options_are_taken_and_not_shown(command: Any, words: list[str]) -> None:

@@ -94,9 +94,9 @@ def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
     assert not site.node("n2").drain and site.node("n3").drain
     capsys.readouterr()
 
-    assert site.act("--explain", "n3") == 0
-    assert "once it has been seen to: nearfar slurm act --clear n3" in capsys.readouterr().out
-    assert site.act("--clear", "n3", "--because", "GPU 2 replaced") == 0
+    assert site.run("status", "n3") == 0
+    assert "once it has been seen to: nearfar slurm clear n3" in capsys.readouterr().out
+    assert site.run("clear", "n3", "--because", "GPU 2 replaced") == 0
     assert site.act() == 0 and not site.node("n3").drain, "the run was begun after the person's word"
     assert [entry for entry in site.log() if entry[1] == "done"][2:] == [
         ("resume", "done", "n2"), ("clear", "done", "n3"), ("resume", "done", "n3"),
@@ -114,8 +114,8 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
     site.private.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=called vendor"])
     capsys.readouterr()
     expected = {
-        "n2": "drained for a reason that the log does not know; once it has been seen to: nearfar slurm act --clear n2 --because",
-        "n3": "hard evidence; once it has been seen to: nearfar slurm act --clear n3 --because WORDS",
+        "n2": "drained for a reason that the log does not know; once it has been seen to: nearfar slurm clear n2 --because",
+        "n3": "hard evidence; once it has been seen to: nearfar slurm clear n3 --because WORDS",
         "n4": "called vendor' (this log drained it with 'nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000005'): left alone; once",
     }
     assert site.act() == 0
@@ -124,30 +124,37 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
         assert [line for line in said.splitlines() if line.startswith(f"{node}           waits ") and words in line], (
             said
         )
-        assert site.act("--explain", node) == 0
+        assert site.run("status", node) == 0
         assert "  so        nothing: " in (explained := capsys.readouterr().out) and words in explained, explained
     assert site.act("--json") == 0
     assert [n["node"] for n in json.loads(capsys.readouterr().out)["nodes"] if n["waits"]] == ["n2", "n3", "n4"]
 
-    assert site.act("--clear", "n2", "--because", "cable replaced") == 0
+    assert site.run("clear", "n2", "--because", "cable replaced") == 0
     leave(site.results, "n2", "0000000a", at=time.time() + 60, job=None)
     assert site.act() == 0 and not site.node("n2").drain, "one word is enough"
 
 
 @pytest.mark.parametrize(
-    ("options", "partners"),
+    ("options", "command"),
     [
-        (["--beside", "n2"], "--retest"), (["--partition", "zz"], "--retest"), (["--level", "quick"], "--retest"),
-        (["--accept-delivered", "new", "--clear", "n2"], "--retest"), (["--because", "x"], "--clear or --allow-drains"),
-        (["--because", "x", "--retest", "n2"], "--clear or --allow-drains"),
+        (["--explain"], "status"), (["--explain", "n2"], "status NODE"), (["--explain=n2", "--json"], "status NODE"),
+        (["--retest", "n2"], "retest NODES"), (["--beside", "n2"], "retest NODES --beside NODES"),
+        (["--partition", "zz"], "retest NODES --partition P"), (["--level", "quick"], "retest NODES --level LEVEL"),
+        (["--accept-delivered", "new"], "retest NODES --accept-delivered REASON"),
+        (["--clear", "n2", "--because", "x"], "clear NODES --because WORDS"), (["--because", "x"], "clear NODES --because WORDS"),
+        (["--allow-drains", "--because", "x"], "allow-drains --because WORDS"),
+        (["--reset-latch"], "allow-drains --because WORDS"),
     ],
 )  # fmt: skip
-def test_an_option_without_its_partner_does_nothing(
-    site: Site, capsys: pytest.CaptureFixture[str], options: list[str], partners: str
+def test_an_option_that_is_a_command_now_does_nothing(
+    site: Site, capsys: pytest.CaptureFixture[str], options: list[str], command: str
 ) -> None:
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
     assert site.act(*options) == 2
-    assert capsys.readouterr().err == f"nearfar: {options[0]} goes with {partners}; nothing was done\n"
+    said = capsys.readouterr().err
+    option = options[0].partition("=")[0]
+    assert said.startswith(f"nearfar: {option} is a command of its own now: nearfar slurm "), said
+    assert f"nearfar slurm {command}" in said and said.endswith("; nothing was done\n") and said.count("\n") == 1
     assert not site.node("n3").drain and not site.state.exists()
 
 
@@ -165,9 +172,9 @@ def test_the_cap_stops_drains_until_a_person_allows_them(site: Site, capsys: pyt
     assert "drains are stopped: no more than 3 drained within a day" in capsys.readouterr().out
     assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
     assert site.act() == 3 and not site.node("n4").drain, "it stays closed"
-    assert site.act("--allow-drains") == 2
-    assert site.act("--allow-drains", "--because", "they are really broken") == 0
-    assert site.act("--allow-drains", "--because", "again") == 2
+    assert site.run("allow-drains") == 2
+    assert site.run("allow-drains", "--because", "they are really broken") == 0
+    assert site.run("allow-drains", "--because", "again") == 2
     assert site.act() == 3
     assert "no more than 3 of the 6 nodes of partition all drained in all" in capsys.readouterr().out
     assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
@@ -329,7 +336,7 @@ def test_a_retest_by_a_user_whose_results_do_not_count(
 ) -> None:
     file = tmp_path / "site" / "systems" / "vm.yaml"
     file.write_text('system: vm\nhosts: ["n[1-6]"]\nact: {trusted: [12345]}\npartitions:\n  - name: gpu\n')
-    assert site.act("--retest", "n1") == 2
+    assert site.run("retest", "n1") == 2
     assert "this user's results do not count: add it to `act: trusted` of system 'vm'" in capsys.readouterr().err
     assert not site.state.exists()
 

@@ -269,11 +269,11 @@ def test_hard_evidence_waits_for_a_person_and_then_for_a_pass() -> None:
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     past = drained("n1", 50, hard=True, what=None)
     passed = ran("n1", "r1", hours_ago=2)
-    assert "--clear n1" in of(decide([passed], nodes, POLICY, past, NOW), "n1")[1]
+    assert "nearfar slurm clear n1" in of(decide([passed], nodes, POLICY, past, NOW), "n1")[1]
     before = replace(past, cleared={"n1": NOW - HOUR})
     assert (
         of(decide([passed], nodes, POLICY, before, NOW), "n1")[1]
-        == "stays drained: host_device_check has not been run since; nearfar slurm act --retest n1"
+        == "stays drained: host_device_check has not been run since; nearfar slurm retest n1"
     )
     after = replace(past, cleared={"n1": NOW - 3 * HOUR})
     assert of(decide([passed], nodes, POLICY, after, NOW), "n1")[0] == RESUME
@@ -290,7 +290,7 @@ def test_a_drain_that_the_log_does_not_know() -> None:
         action, why = of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, past, NOW), "n1")
         assert action == NOTHING
         assert why == (
-            "drained for a reason that the log does not know; once it has been seen to: nearfar slurm act --clear n1 --because WORDS"
+            "drained for a reason that the log does not know; once it has been seen to: nearfar slurm clear n1 --because WORDS"
         )
 
 
@@ -346,8 +346,8 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
     runs += [ran("n4", "r4", passed=["sole.g2_n0"])]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1") == (
-        NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm act "
-        "--clear n1 --because WORDS, or drain it",
+        NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm "
+        "clear n1 --because WORDS, or drain it",
     )  # fmt: skip
     assert decisions.stop is None and decisions.blamed[0].hard
     assert "hard evidence on 3 of 4 nodes at once: look at the driver" in decisions.blamed[0].words

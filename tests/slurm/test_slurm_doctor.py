@@ -214,7 +214,7 @@ def slip(site: Site) -> None:
     (foreign, "owners of results", "theirs (user 12345)"),
     (believed_of_nobody, "results", "others can write to it (mode 0666)"),
     (older, "versions", "n2 with 0.0.9"),
-    (stopped, "dry walk", "drains are stopped: too many → nearfar slurm act --allow-drains"),
+    (stopped, "dry walk", "drains are stopped: too many → nearfar slurm allow-drains"),
     (lambda site: (site.folder / "site").chmod(0o777), "health check as root", "others can write to it (mode 0777)"),
     (silent, "looks of the nodes", "n2: idle, and no look in"),
     (long_ago, "last act", "24 hours ago"),

@@ -149,12 +149,12 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
                 found[node] = f"{number:08x}"
                 leave(site.results, node, found[node], at=time.time(), wrong="wrong data", took=0.0)
         elif site.node(node).drain:
-            assert site.act("--clear", node, "--because", "repaired") == 0
+            assert site.run("clear", node, "--because", "repaired") == 0
             site.private.run(["scontrol", "update", f"nodename={node}", "state=resume"])
             del found[node]
             free[node] = time.time()
         if view.look(order, site.slurm).past.stopped:
-            assert site.act("--allow-drains", "--because", "go on") == 0
+            assert site.run("allow-drains", "--because", "go on") == 0
         drains = bool(number % 4)
         killed(site, after=chance.uniform(0.0, 0.04 if drains else 0.25), in_a_drain=drains)
         seen = view.look(order, site.slurm)
@@ -166,7 +166,7 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
     for _ in range(3):
         if site.act() == 0:
             break
-        assert site.act("--allow-drains", "--because", "go on") == 0
+        assert site.run("allow-drains", "--because", "go on") == 0
     assert {name for name, state in site.slurm.nodes().items() if state.drain} == set(found)
     outcomes = [entry[1] for entry in site.log() if entry[0] == "drain"]
     assert outcomes.count("begun") > outcomes.count("done"), "no kill fell into a drain: the test shows nothing"
@@ -197,7 +197,7 @@ def test_what_is_held_while_drains_are_stopped_does_not_expire(
         in capsys.readouterr().out
     )
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])
-    assert site.act("--allow-drains", "--because", "they are really broken") == 0
+    assert site.run("allow-drains", "--because", "they are really broken") == 0
     assert site.act() in (0, 3)
     assert site.node("n4").drain and not site.node("n1").drain, "and what a person has resumed is left alone"
     assert ("resumed_by_others", "done", "n1") in site.log("resumed_by_others")
@@ -207,14 +207,14 @@ def test_a_persons_word_closes_what_was_held(site: Site, capsys: pytest.CaptureF
     for node in range(1, 6):
         leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
     assert site.act() == 3
-    assert site.act("--clear", "n5", "--because", "GPU 2 replaced") == 0
+    assert site.run("clear", "n5", "--because", "GPU 2 replaced") == 0
     assert "n5: written down; 1 finding is closed, slow figures from before count no more" in capsys.readouterr().out
-    assert site.act("--clear", "n1", "--because", "GPU 2 replaced") == 0
+    assert site.run("clear", "n1", "--because", "GPU 2 replaced") == 0
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])
-    assert site.act("--allow-drains", "--because", "go on") == 0
+    assert site.run("allow-drains", "--because", "go on") == 0
     assert site.act() in (0, 3)
     assert site.node("n4").drain and not site.node("n5").drain, "a repaired node is not drained again"
-    assert site.act("--clear", "n99", "--because", "x") == 2
+    assert site.run("clear", "n99", "--because", "x") == 2
     assert "n99: Slurm has no such node, and the log knows nothing of it" in capsys.readouterr().err
 
 
@@ -225,7 +225,7 @@ def test_a_drain_of_ours_with_others_words_around_it(site: Site, capsys: pytest.
         assert site.act() == 0
         reason = words.format(site.node(node).reason)
         site.private.run(["scontrol", "update", f"nodename={node}", f"reason={reason}"])
-        assert site.act("--clear", node, "--because", "reseated") == 0
+        assert site.run("clear", node, "--because", "reseated") == 0
         assert "it is resumed once the check that drained it has passed" in capsys.readouterr().out
         leave(site.results, node, f"0000002{node[1]}", at=time.time() + 60, job=None)
         assert site.act() == 0 and not site.node(node).drain, site.node(node)
@@ -247,6 +247,6 @@ def test_a_gpu_that_was_absent_for_one_look(site: Site, tmp_path: Path) -> None:
     assert site.act("--health", str(health)) == 0
     assert site.node("n4").reason == "nearfar: FAIL health g2 run=00000060" and site.node("n4").drain
     assert list((health / "kept" / "n4").iterdir()) == [], "the log has it now"
-    assert site.act("--clear", "n4", "--because", "reseated") == 0
+    assert site.run("clear", "n4", "--because", "reseated") == 0
     site.private.run(["scontrol", "update", "nodename=n4", "state=resume"])
     assert site.act("--health", str(health)) == 0 and not site.node("n4").drain

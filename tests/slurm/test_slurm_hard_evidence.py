@@ -93,7 +93,7 @@ def test_a_drain_that_was_begun_uses_nothing_up_unless_the_node_shows_it(outcome
         "a log from before evidence had its own lines"
     )
     action, why = decided(state("n1", "DRAIN", reason=REASON), log.past, FOUND)
-    assert action == NOTHING and "--clear n1" in why
+    assert action == NOTHING and "nearfar slurm clear n1" in why
 
 
 def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
@@ -220,7 +220,7 @@ def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
     decisions = decide(absent, cluster(), POLICY, summarize(lines), NOW)
     assert {d.node: d.action for d in decisions.nodes} == dict.fromkeys(("n1", "n2", "n3", "n4"), NOTHING)
-    assert "nearfar slurm act --clear n3 --because WORDS, or drain it" in of(decisions, "n3")[1]
+    assert "nearfar slurm clear n3 --because WORDS, or drain it" in of(decisions, "n3")[1]
     lines += [Entry("clear", "done", at(0.5), f"d{i}", f"n{i}", {}) for i in (3, 4)]
     assert decide(absent, cluster(), POLICY, summarize(lines), NOW).blamed == (), "nobody is blamed for what is closed"
 
@@ -301,7 +301,7 @@ def test_a_drained_node_with_other_open_evidence_waits_for_a_word_about_it() -> 
     log = Log().line("drain", 12, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
     log.evidence(seen, 9)
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
-    with pytest.raises(NearfarError, match="hard evidence; once it has been seen to: nearfar slurm act --clear n1"):
+    with pytest.raises(NearfarError, match="hard evidence; once it has been seen to: nearfar slurm clear n1"):
         suspects(["n1"], {"n1": replace(nodes["n1"], fields={"CPUAlloc": "0"})}, log.past, POLICY, None)
     new = replace(nodes["n1"], reason="new", fields={"CPUAlloc": "0"})
     with pytest.raises(NearfarError, match="hard evidence of it is open"):

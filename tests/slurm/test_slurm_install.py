@@ -70,7 +70,11 @@ def test_what_is_installed_is_what_its_readers_take(tmp_path: Path, install: Ins
     assert subprocess.run(["shellcheck", *scripts]).returncode == 0
     nightly = (tmp_path / "etc/nearfar/nightly").read_text()
     assert "'--results=/shared/near far'" in nightly and "--sbatch=--qos=low" in nightly
-    assert nightly.index("slurm nightly") < nightly.index("history --compact") < nightly.index('exit "$code"')
+    assert (
+        nightly.index("slurm sweep --idle --partition=gpu")
+        < nightly.index("history --compact")
+        < nightly.index('exit "$code"')
+    )
     act = (tmp_path / "etc/nearfar/act").read_text()
     assert (
         "slurm act '--results=/shared/near far' --health=/var/lib/nearfar/health-of-nodes" in act

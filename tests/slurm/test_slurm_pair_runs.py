@@ -184,7 +184,9 @@ def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: P
     past = LogSummary({"n4": NOW - 7100}, {"n4": OurDrain(NOW - 7100, reason, "mpi_pairs", LATENCY, False)})
     stays = decided(results, past=past, n4=drained)["n4"]
     assert stays.action == NOTHING
-    assert stays.why.endswith("mpi_pairs has not been run since, which takes two nodes: --retest NODE --beside OTHER")
+    assert stays.why.endswith(
+        "mpi_pairs has not been run since, which takes two nodes; nearfar slurm retest n4 --beside OTHER"
+    )
     leave(results, "t", NOW - 60, [{"n1+n4": GOOD}])
     assert decided(results, past=past, n4=drained)["n4"].action == RESUME
 

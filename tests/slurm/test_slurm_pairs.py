@@ -83,11 +83,11 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     assert all((tmp_path / "results/s" / pair["result"]).is_dir() for pair in found["pairs"])
     page = (tmp_path / "results/s/index.html").read_text()
     assert "MPI between nodes" in page and 'href="pairs-2/nodes/n2+n4/1/index.html"' in page
-    explained = acted(slurm, tmp_path, variables, "--explain", "n4")
+    explained = acted(slurm, tmp_path, variables, "status", "n4")
     assert "mpi_pairs (speed; at most: drain): latency between nodes: 9.0 us, expected at most 2.0" in explained
     assert words in explained and "would" not in explained and "so        drain: confirmed by run " in explained
-    assert "MPI between nodes is well with n1, not with n6" in acted(slurm, tmp_path, variables, "--explain", "n5")
-    acted(slurm, tmp_path, variables)
+    assert "MPI between nodes is well with n1, not with n6" in acted(slurm, tmp_path, variables, "status", "n5")
+    acted(slurm, tmp_path, variables, "act")
     drained = slurm.run(["sinfo", "-hN", "-t", "drain", "-o", "%N %E"]).stdout.split(" ", 1)
     assert drained[0] == "n4" and drained[1].startswith(
         "nearfar: FAIL mpi_pairs near.osu_latency.H_H.mlx5_0.8B 9>2 us run="
@@ -95,9 +95,9 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     slurm.run(["scontrol", "update", "nodename=n4", "state=resume"])
 
 
-def acted(slurm: PrivateSlurm, place: Path, variables: dict[str, str], *options: str) -> str:
-    """What `nearfar slurm act` says of the results in ``place``."""
-    words = ["act", f"--results={place}/results", f"--state={place}/state", "--system=mine", *options]
+def acted(slurm: PrivateSlurm, place: Path, variables: dict[str, str], *command: str) -> str:
+    """What a command of `nearfar slurm` says of the results in ``place``."""
+    words = [*command, f"--results={place}/results", f"--state={place}/state", "--system=mine"]
     done = slurm.run([sys.executable, "-m", "nearfar", "slurm", *words], **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -86,7 +86,7 @@ def test_in_use_again_only_after_it_passed(
         left(site, "n2", "00000010", speed=28.5)
 
     measuring(site, monkeypatch, slow)
-    assert site.act("--retest", "n2") == 1
+    assert site.run("retest", "n2") == 1
     assert "n2           drained       drained again: GPU 2, device to host" in capsys.readouterr().out
     assert inside[0] != 0 and inside[1] == 0, "only jobs inside the reservation run"
     assert site.node("n2").reason == "nearfar: FAIL host_device d2h g2 28.5<52.6 GB/s run=00000010"
@@ -96,7 +96,7 @@ def test_in_use_again_only_after_it_passed(
     for path in (site.results / "again" / "nodes" / "n2").iterdir():
         subprocess.run(["rm", "-r", str(path)], check=True)
     measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
-    assert site.act("--retest", "n2") == 0
+    assert site.run("retest", "n2") == 0
     assert "released      host_device_check passed in run 00000011" in capsys.readouterr().out
     assert not site.node("n2").drain and reservations.show(site.slurm) == []
     assert site.act() == 0 and not site.node("n2").drain, "what was found before has been answered"
@@ -125,7 +125,7 @@ def test_whatever_happens_it_is_drained_again(site: Site, monkeypatch: pytest.Mo
             site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=I am looking at it"])
 
     measuring(site, monkeypatch, measured)
-    assert site.act("--retest", "n2") == {"an interrupt": 130}.get(trouble, 1)
+    assert site.run("retest", "n2") == {"an interrupt": 130}.get(trouble, 1)
     expected = {"by hand": "I am looking at it", "known to be down": "Not responding"}.get(trouble, reason)
     assert (site.node("n2").drain, site.node("n2").reason) == (True, expected)
     assert reservations.show(site.slurm) == []
@@ -146,7 +146,7 @@ def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pyte
     measuring(site, monkeypatch, killed)
     with monkeypatch.context() as patch:
         patch.setattr(quarantine, "close", lambda *_: None)  # as SIGKILL leaves it
-        assert site.act("--retest", "n2") == 130
+        assert site.run("retest", "n2") == 130
     assert not site.node("n2").drain
     site.slurm.wait("n2", lambda node: not node.down, 20)
     if reserved:
@@ -168,7 +168,7 @@ def test_a_delivered_node_whose_retest_died_is_drained_as_it_was(site: Site, mon
     measuring(site, monkeypatch, killed)
     with monkeypatch.context() as patch:
         patch.setattr(quarantine, "close", lambda *_: None)  # as SIGKILL leaves it
-        assert site.act("--retest", "n3", "--accept-delivered", "new") == 130
+        assert site.run("retest", "n3", "--accept-delivered", "new") == 130
     assert not site.node("n3").drain
     assert site.act() == 0
     assert (site.node("n3").drain, site.node("n3").reason) == (True, "new")
@@ -183,7 +183,7 @@ def test_a_slurmctld_that_goes_away_in_the_middle(site: Site, monkeypatch: pytes
         site.private.stop_controller()
 
     measuring(site, monkeypatch, measured)
-    assert site.act("--retest", "n2") == 3
+    assert site.run("retest", "n2") == 3
     site.private.start_controller()
     assert not site.node("n2").drain and len(reservations.show(site.slurm)) == 1, "reserved until it can be drained"
     assert site.act() == 0
@@ -204,16 +204,16 @@ def test_delivered_nodes_are_accepted_alike(
         left(site, "n3", "00000013", speed=None, indeterminate="no reference")
 
     measuring(site, monkeypatch, measured)
-    assert site.act("--retest", "n[1-3]", "--accept-delivered", "new") == 2
-    assert site.act("--retest", "n[1-3]") == 2
+    assert site.run("retest", "n[1-3]", "--accept-delivered", "new") == 2
+    assert site.run("retest", "n[1-3]") == 2
     assert "n1: drained by others with 'new, not accepted'; theirs to resume" in capsys.readouterr().err
-    assert site.act("--retest", "n[1-3]", "--accept-delivered", "new, not accepted") == 1
+    assert site.run("retest", "n[1-3]", "--accept-delivered", "new, not accepted") == 1
     assert {name: node.why_out for name, node in site.slurm.nodes().items()} == {
         "n1": None, "n2": "nearfar: FAIL host_device g2:n0 wrong_data run=00000012", "n3": "new, not accepted", "n4": None,
     }  # fmt: skip
     assert reservations.show(site.slurm) == []
-    assert site.act("--retest", "n2") == 2
-    assert "hard evidence; once it has been seen to: nearfar slurm act --clear n2" in capsys.readouterr().err
+    assert site.run("retest", "n2") == 2
+    assert "hard evidence; once it has been seen to: nearfar slurm clear n2" in capsys.readouterr().err
 
 
 def test_a_clock_that_is_days_behind_accepts_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,18 +223,18 @@ def test_a_clock_that_is_days_behind_accepts_nothing(site: Site, monkeypatch: py
         leave(site.results, "n3", "00000013", at=time.time() - 9 * 86400, sweep="again", wrong="wrong data")
 
     measuring(site, monkeypatch, behind)
-    assert site.act("--retest", "n3", "--accept-delivered", "new") == 1
+    assert site.run("retest", "n3", "--accept-delivered", "new") == 1
     assert site.node("n3").reason == "nearfar: FAIL host_device g2:n0 wrong_data run=00000013"
 
 
 def test_a_persons_word_outlasts_a_retest_that_said_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(site.results, "n2", "00000103", at=site.now - 60, wrong="wrong data")
     assert site.act() == 0
-    assert site.act("--clear", "n2", "--because", "GPU 2 replaced") == 0
+    assert site.run("clear", "n2", "--because", "GPU 2 replaced") == 0
     measuring(site, monkeypatch, lambda site, names, reservation: None)
-    assert site.act("--retest", "n2") == 1 and site.node("n2").drain
+    assert site.run("retest", "n2") == 1 and site.node("n2").drain
     measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
-    assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
+    assert site.run("retest", "n2") == 0 and not site.node("n2").drain
 
 
 def test_one_word_is_enough_where_the_log_is_new(
@@ -242,11 +242,11 @@ def test_one_word_is_enough_where_the_log_is_new(
 ) -> None:
     drained_for_speed(site, "n2")
     (site.state / "log.jsonl").unlink()
-    assert site.act("--retest", "n2") == 2
+    assert site.run("retest", "n2") == 2
     assert "n2: drained for a reason that the log does not know; once it has been seen to:" in capsys.readouterr().err
-    assert site.act("--clear", "n2", "--because", "cable replaced") == 0
+    assert site.run("clear", "n2", "--because", "cable replaced") == 0
     measuring(site, monkeypatch, lambda site, names, reservation: left(site, "n2", "00000011"))
-    assert site.act("--retest", "n2") == 0 and not site.node("n2").drain
+    assert site.run("retest", "n2") == 0 and not site.node("n2").drain
 
 
 def test_nodes_that_are_not_resumed(
@@ -257,7 +257,7 @@ def test_nodes_that_are_not_resumed(
 
     def refused(words: str, nodes: str = "n2") -> None:
         before = {name: (node.drain, node.reason) for name, node in site.slurm.nodes().items()}
-        assert site.act("--retest", nodes) in (2, 3)
+        assert site.run("retest", nodes) in (2, 3)
         said = capsys.readouterr().err
         assert words in said and "Traceback" not in said, said
         assert {name: (node.drain, node.reason) for name, node in site.slurm.nodes().items()} == before
@@ -269,7 +269,7 @@ def test_nodes_that_are_not_resumed(
     refused("n1: it is IDLE, not drained", "n1")
     refused("'n[1-': not a node list", "n[1-")
     drained_for_speed(site, "n2")
-    assert site.act("--retest", "n2", "--level", "quick") == 2
+    assert site.run("retest", "n2", "--level", "quick") == 2
     said = capsys.readouterr().err
     assert (
         "--level quick: n2 was drained for host_device_check, which it does not ask; levels that do: accept, nightly"
@@ -313,11 +313,11 @@ def test_mpi_between_nodes_is_tested_again_beside_an_idle_node(
             pairs(site.results, "again", time.time(), [{"+".join(names): good}])
 
     measuring(site, monkeypatch, measured)
-    assert site.act("--retest", "n2") == 1, "alone it can have no pair"
+    assert site.run("retest", "n2") == 1, "alone it can have no pair"
     assert "left no result that counts" in capsys.readouterr().out
-    assert site.act("--retest", "n2", "--beside", "n2") == 2
+    assert site.run("retest", "n2", "--beside", "n2") == 2
     assert "--beside n2: it is to be tested again itself; name an idle node" in capsys.readouterr().err
-    assert site.act("--retest", "n2", "--beside", "n4") == 0
+    assert site.run("retest", "n2", "--beside", "n4") == 0
     assert inside[-2:] == [["n2", "n4"], frozenset({"n2", "n4"})]
     assert not any(node.drain for node in site.slurm.nodes().values()) and reservations.show(site.slurm) == []
 
@@ -330,7 +330,7 @@ def test_with_a_real_sweep_inside_the_reservation(private: PrivateSlurm, tmp_pat
     sweeping.build(private, "n4", "slow")
     private.run(["scontrol", "update", "nodename=n[3-4]", "state=drain", "reason=new"])
     done = subprocess.run(
-        [sys.executable, "-m", "nearfar", "slurm", "act", f"--results={tmp_path}", f"--state={tmp_path}/state", "--retest=n[3-4]",
+        [sys.executable, "-m", "nearfar", "slurm", "retest", f"--results={tmp_path}", f"--state={tmp_path}/state", "n[3-4]",
          "--accept-delivered=new", "--level=quick"],
         env=variables, capture_output=True, text=True,
     )  # fmt: skip

@@ -219,7 +219,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
         "'n[1-99999999]': a list of 99,999,999 names",
     ),
     "the same at night": (
-        ["nightly", "-p", "all", "-w", "n[1-99999999]"],
+        ["sweep", "--idle", "-p", "all", "-w", "n[1-99999999]"],
         2,
         "'n[1-99999999]': a list of 99,999,999 names",
     ),
@@ -228,6 +228,12 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
         ["sweep", "-p", "all", "--site-partition", "zzz"],
         2,
         "--site-partition zzz: system 'mine' has no such partition; it has gpu",
+    ),
+    "pairs of idle nodes": (["sweep", "-p", "all", "--idle", "--mpi-pairs"], 2, "--mpi-pairs: not with --idle"),
+    "idle nodes alone for a sweep that was begun": (
+        ["sweep", "--resume", "s9", "--idle"],
+        2,
+        "--idle: --resume s9 goes on with what that sweep was begun with",
     ),
     "another level for a sweep that was begun": (
         ["sweep", "--resume", "s9", "--level", "accept"],
@@ -334,7 +340,7 @@ def test_a_night_takes_idle_nodes_alone(slurm: PrivateSlurm, variables: dict[str
         ["sbatch", "--parsable", "-w", "n1", "--exclusive", "--output=/dev/null", "--wrap=sleep 100"]
     ).stdout
     sweeping.until(lambda: "ALLOCATED" in slurm.run(["scontrol", "show", "node", "n1"]).stdout, "n1 is in use")
-    words = ["nightly", "--partition=all", "--level=quick", f"--results={tmp_path}", "--json"]
+    words = ["sweep", "--idle", "--partition=all", "--level=quick", f"--results={tmp_path}", "--json"]
     out, said = sweeping.started(slurm, variables, *words, "--name=night").communicate(timeout=120)
     told = json.loads(out)
     assert {node["node"]: node["verdict"] for node in told["nodes"]} == {"n2": "PASS"}, said

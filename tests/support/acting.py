@@ -45,9 +45,12 @@ class Site:
         self.results.mkdir()
         self.now = time.time()
 
+    def run(self, command: str, *words: str) -> int:
+        """A command of ``nearfar slurm``, on this site's directories."""
+        return cli.main(["slurm", command, f"--state={self.state}", f"--results={self.results}", *words])
+
     def act(self, *options: str) -> int:
-        looks = [] if {"--clear", "--allow-drains"} & set(options) else ["--results", str(self.results)]
-        return cli.main(["slurm", "act", "--state", str(self.state), *looks, *options])
+        return self.run("act", *options)
 
     def slow_twice(self, node: str, first: str, second: str) -> None:
         leave(self.results, node, first, at=self.now - 7200, speed=27.2)

@@ -11,19 +11,26 @@ from typing import Any
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
-    "sweep": "measure many nodes, one job each, and judge them together",
-    "nightly": "measure idle nodes, and make way for everybody",
+    "sweep": "measure many nodes, one job each, and judge them together; --idle: beside the users' jobs",
     "install": "scripts and timers for nightly runs, act and health checks, shown as a diff first",
     "doctor": "what is wrong with an installed site",
-    "node": "what a sweep's job runs on its node",
-    "act": "drain, comment or resume nodes for what was found, as the site's file allows",
+    "act": "the robot: drain, comment or resume nodes for what was found, as the site's file allows",
+    "status": "the fleet in one screen, or all that is known of one node",
+    "retest": "measure drained nodes again inside a reservation; release those that pass",
+    "clear": "write down that nodes have been seen to",
+    "allow-drains": "let drains go on after a cap has stopped them",
     "health": "a look at this node, for HealthCheckProgram",
+    "node": "what a sweep's job runs on its node",
 }
+#: Names that scripts of earlier installations call; no help shows them.
+EARLIER = ("nightly",)
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --level accept
-  nearfar slurm act --results /shared/nearfar --explain
-  nearfar slurm act --help
+  nearfar slurm status
+  nearfar slurm retest n2
+
+docs/guide/day-one.md: from nothing to a fleet that is left to act.
 """
 
 
@@ -32,7 +39,7 @@ class _Command(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Arguments and help of the chosen one, then argparse's own way."""
-        module = importlib.import_module(f"nearfar.commands.slurm.{self.prog.split()[-1]}")
+        module = importlib.import_module(f"nearfar.commands.slurm.{self.prog.split()[-1].replace('-', '_')}")
         module.configure(self)
         self.set_defaults(slurm_run=module.run, parser=self)
         return super().parse_known_args(args, namespace)
@@ -47,6 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for name, words in COMMANDS.items():
         commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in EARLIER:
+        commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def run(args: argparse.Namespace) -> int:

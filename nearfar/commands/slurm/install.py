@@ -79,7 +79,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: note)",
     )  # fmt: skip
     parser.add_argument(
-        "--nightly", metavar="OPTION", action="append", default=[], help="a further option of nearfar slurm nightly"
+        "--nightly",
+        metavar="OPTION",
+        action="append",
+        default=[],
+        help="a further option of the night's nearfar slurm sweep --idle",
     )
     parser.add_argument(
         "--act", metavar="OPTION", action="append", default=[], help="a further option of nearfar slurm act"

@@ -33,15 +33,25 @@ _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --reservation delivery --level quick --max-jobs 64
   nearfar slurm sweep --resume 20261121T090000-accept            after an interrupt, or for nodes without a result
   nearfar slurm sweep --partition gpu --dry-run                  what would be submitted
+  nearfar slurm sweep --partition gpu --idle --results /shared/nearfar                      every night, beside the users' jobs
+  nearfar slurm sweep --partition gpu --idle --max-jobs 4 --sbatch=--qos=preemptible --deadline 5
 
 Ctrl-C leaves the jobs in Slurm: they end by themselves and leave their results, and --resume finds them.
+--idle: only nodes that are exactly IDLE get a job (not powered down, planned, reserved, drained or in use); those that were
+measured longest ago come first. A job that has not started when its node is wanted is taken back. Make the jobs preemptible
+by a QOS or partition of yours (--sbatch). `nearfar slurm install` writes the timer.
 
-exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, 130 interrupted
+exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, or with --idle none was
+measured; 130 interrupted
 """
-_LEVEL, _MAX_JOBS = "accept", 32
+#: What is measured, and how many jobs there are at once, unless the user says: of a sweep, and of one over idle nodes.
+_LEVEL, _LEVEL_IDLE = "accept", "nightly"
+_MAX_JOBS, _MAX_JOBS_IDLE = 32, 8
+#: Far below any user's job; Slurm takes at most 2147483645.
+_NICE = 100000
 #: Options that a sweep is begun with, and keeps.
 _OF_THE_BEGINNING = (
-    "nodes", "reservation", "level", "max_jobs", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
+    "nodes", "reservation", "idle", "level", "max_jobs", "nice", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
 )  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
 _LONGEST = 366 * 24 * 60
@@ -58,20 +68,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--resume", metavar="NAME", help="continue a sweep: nodes without a result have their turn again"
     )
-    add_common(parser)
+    which.add_argument(
+        "--idle", action="store_true", help="only those that are idle now, a few at once and below everybody's jobs"
+    )
     parser.add_argument(
         "--mpi-pairs", action=argparse.BooleanOptionalAction,
         help="then MPI between pairs of nodes that passed; each suspect again with one that is well (default: with the level "
-        "accept, where the site's partition has the features mpi and two_nodes)",
+        "accept, where the site's partition has the features mpi and two_nodes; never with --idle)",
     )  # fmt: skip
     levels = "; ".join(f"{name}: {LEVELS[name].words}" for name in CHOICES)
-    renamed.add(parser, "--level", choices=CHOICES, help=f"what is measured: {levels} (default: {_LEVEL})")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
-
-
-def add_common(parser: argparse.ArgumentParser, max_jobs: int = _MAX_JOBS) -> None:
-    """The arguments that every kind of sweep has; ``max_jobs`` is how many jobs there are at once unless the user says."""
-    renamed.add(parser, "--max-jobs", metavar="N", type=positive, help=f"jobs in Slurm at once (default: {max_jobs})")
+    renamed.add(
+        parser, "--level", choices=CHOICES,
+        help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})",
+    )  # fmt: skip
+    renamed.add(
+        parser, "--max-jobs", metavar="N", type=positive,
+        help=f"jobs in Slurm at once (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nice",
+        metavar="N",
+        type=int,
+        help=f"how far below others' jobs (default: as Slurm has it; with --idle: {_NICE})",
+    )
     parser.add_argument(
         "--results",
         metavar="DIR",
@@ -96,35 +115,32 @@ def add_common(parser: argparse.ArgumentParser, max_jobs: int = _MAX_JOBS) -> No
         parser, "--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
         help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)",
     )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
     parser.add_argument("--json", action="store_true", help="print sweep-report.json on standard output")
 
 
-def refuse_numbers(args: argparse.Namespace) -> None:
+def _refuse_numbers(args: argparse.Namespace) -> None:
     """Raise ``NearfarError`` for a time that is none: before anything is asked or made."""
     refuse_outside("--deadline", args.deadline, 0.0, _LONGEST / 60, "hours")
     refuse_outside("--time", args.time, 1, _LONGEST, "minutes")
     refuse_outside("--result-wait", args.result_wait, 0.0, 86400.0, "seconds")
 
 
-def new(args: argparse.Namespace, options: SweepOptions, controller: Controller, results: Path) -> Sweep:
-    """The sweep that the arguments ask for."""
-    return plan.new_sweep(
-        controller, results, options, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline,
-        mpi_pairs=getattr(args, "mpi_pairs", None),
-    )  # fmt: skip
-
-
 def run(args: argparse.Namespace) -> int:
     """Plan or resume, measure, merge, and say what was found."""
     if (args.partition is None) == (args.resume is None):
         raise NearfarError("name a partition (--partition P), or a sweep to continue (--resume NAME)")
-    refuse_numbers(args)
+    _refuse_numbers(args)
     if args.resume is not None:
         _refuse_beside_resume(args)
+    if args.idle and args.mpi_pairs:
+        raise NearfarError(
+            "--mpi-pairs: not with --idle: a pair would keep two nodes from others; leave one of them out"
+        )
     results = plan.results_directory(args.results)
     controller = plan.controller()
     if args.dry_run and args.resume is None:
-        return dry_run(_new(args, controller, results))
+        return _dry_run(_new(args, controller, results))
     if args.dry_run:
         plan.dry_run(begin_or_resume.resume(results, args.resume, time.time()), print)
         return EXIT_GOOD
@@ -133,18 +149,25 @@ def run(args: argparse.Namespace) -> int:
             sweep = begin_or_resume.resume(results, args.resume, time.time())
         else:
             sweep = begin_or_resume.begin(_new(args, controller, results))
-        return finish(sweep, controller, Pace(result_wait=args.result_wait), args.json)
+        return _finish(sweep, controller, Pace(result_wait=args.result_wait), args.json)
 
 
 def _new(args: argparse.Namespace, controller: Controller, results: Path) -> Sweep:
+    """The sweep that the arguments ask for."""
+    level, most, nice = (_LEVEL_IDLE, _MAX_JOBS_IDLE, _NICE) if args.idle else (_LEVEL, _MAX_JOBS, None)
+    nice = args.nice if args.nice is not None else nice
     options = SweepOptions(
-        partition=args.partition, level=args.level or _LEVEL, max_jobs=args.max_jobs or _MAX_JOBS, reservation=args.reservation,
-        site_partition=args.site_partition, options=tuple(args.sbatch),
+        partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
+        site_partition=args.site_partition, options=(*([] if nice is None else [f"--nice={nice}"]), *args.sbatch),
+        idle_only=args.idle,
     )  # fmt: skip
-    return new(args, options, controller, results)
+    return plan.new_sweep(
+        controller, results, options, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline,
+        mpi_pairs=args.mpi_pairs,
+    )  # fmt: skip
 
 
-def dry_run(sweep: Sweep) -> int:
+def _dry_run(sweep: Sweep) -> int:
     """Say what a new sweep would submit, or refuse it as it would be."""
     begin_or_resume.could_begin(sweep)
     plan.dry_run(sweep, print)
@@ -153,7 +176,7 @@ def dry_run(sweep: Sweep) -> int:
 
 def _refuse_beside_resume(args: argparse.Namespace) -> None:
     """A sweep goes on with what it was begun with."""
-    given = [name for name in _OF_THE_BEGINNING if getattr(args, name) not in (None, [])]
+    given = [name for name in _OF_THE_BEGINNING if getattr(args, name) not in (None, [], False)]
     if given:
         option = f"--{given[0].replace('_', '-')}"
         raise NearfarError(
@@ -161,7 +184,7 @@ def _refuse_beside_resume(args: argparse.Namespace) -> None:
         )
 
 
-def finish(sweep: Sweep, controller: Controller, pace: Pace, as_json: bool) -> int:
+def _finish(sweep: Sweep, controller: Controller, pace: Pace, as_json: bool) -> int:
     """Measure and merge; an interrupt merges what is there, and says how to go on."""
     try:
         job_loop.measure(sweep, controller, pace)

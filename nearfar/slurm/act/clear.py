@@ -50,7 +50,7 @@ def clear(options: ActOptions, node: str, because: str, slurm: Slurm) -> str:
                 more = {"reason": state.reason, "check": check}
         log.note("clear", time.time(), node, why=because, **more)
     if state is not None and state.drain and ours is not None:
-        return f"it is resumed once the check that drained it has passed: nearfar slurm act --retest {node}"
+        return f"it is resumed once the check that drained it has passed: nearfar slurm retest {node}"
     closed = len(before.evidence.get(node, ()))
     found = (
         f"{closed} finding{'s are' if closed != 1 else ' is'} closed" if closed else "no hard finding of it was open"

@@ -116,7 +116,7 @@ def passed_since(runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> t
     later = [run for run in runs if run.check in right and run.began > floor]
     newest = max(later, key=lambda run: run.ended, default=None)
     if newest is None:
-        two = ", which takes two nodes: --retest NODE --beside OTHER" if drained.check == MPI_PAIRS else ""
+        two = ", which takes two nodes" if drained.check == MPI_PAIRS else ""
         return False, f"{drained.check} has not been run since{two}"
     if newest.clears(drained.what):
         return True, f"{newest.check} passed in run {newest.run}"
@@ -155,7 +155,7 @@ def _node(
     if explained:
         first, blame = explained[0]
         held = "held, a person decides: " if first.finding.hard else ""
-        how = f"; nearfar slurm act --clear {name} --because WORDS, or drain it" if held else ""
+        how = f"; nearfar slurm clear {name} --because WORDS, or drain it" if held else ""
         words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
         return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first)
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
@@ -205,8 +205,8 @@ def _resume(
     drained = past.drained[name]
     passed, why = passed_since(runs, drained, max(drained.at, past.cleared.get(name, 0.0)))
     if not passed:
-        how = "" if drained.check == MPI_PAIRS else f"; nearfar slurm act --retest {name}"
-        return Decision(name, NOTHING, f"stays drained: {why}{how}", drained=True)
+        beside = " --beside OTHER" if drained.check == MPI_PAIRS else ""
+        return Decision(name, NOTHING, f"stays drained: {why}; nearfar slurm retest {name}{beside}", drained=True)
     still = next((e for e in counted if policy.step(e.found_by.check, e.finding.hard) == DRAIN), None)
     if still is not None:
         return Decision(name, NOTHING, f"stays drained: {why}, but {headline(still)}", evidence=still, drained=True)

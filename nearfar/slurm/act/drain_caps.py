@@ -27,7 +27,7 @@ def within_caps(
             stop = why = _beyond(decision.node, nodes, ours, today, policy)
         if why is not None:
             assert decision.evidence is not None
-            how = "a person allows them: nearfar slurm act --allow-drains --because WORDS"
+            how = "a person allows them: nearfar slurm allow-drains --because WORDS"
             words = f"{headline(decision.evidence)}: held, drains are stopped ({why}); {how}"
             held[decision.node] = replace(decision, action=NOTHING, why=words, reason=None)
         else:

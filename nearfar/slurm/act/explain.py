@@ -30,7 +30,7 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) 
     if stopped:
         word = "would be" if done is None and view.past.stopped is None else "are"
         lines.append(
-            f"drains {word} stopped: {stopped}; nothing is drained until a person says: nearfar slurm act --allow-drains --because WORDS"
+            f"drains {word} stopped: {stopped}; nothing is drained until a person says: nearfar slurm allow-drains --because WORDS"
         )
     if view.refused:
         more = "s were" if len(view.refused) > 1 else " was"
@@ -43,7 +43,7 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) 
     )
     if unjudged and not why:
         lines.append(
-            f"could not be judged, which never acts: {node_names.fold(unjudged)}; their pages and --explain say why"
+            f"could not be judged, which never acts: {node_names.fold(unjudged)}; nearfar slurm status NODE says why"
         )
     return "\n".join(lines) or f"{policy.system}: nothing to do"
 
@@ -63,7 +63,7 @@ def one(view: ActView, policy: Policy, name: str) -> str:
     decision = next((d for d in view.decisions.nodes if d.node == name), None)
     state = view.nodes.get(name)
     if state is None and decision is None:
-        raise NearfarError(f"--explain: Slurm has no node {name}, and no result is of it")
+        raise NearfarError(f"Slurm has no node {name}, and no result is of it")
     lines = [name]
     if state is not None:
         given = "" if state.reason_by is None else f" [{state.reason_by}, {state.reason_at:%Y-%m-%d %H:%M:%S} UTC]"

@@ -1,4 +1,4 @@
-"""``nearfar slurm act --retest``: a quarantine whose measuring is a sweep inside the reservation."""
+"""``nearfar slurm retest``: a quarantine whose measuring is a sweep inside the reservation."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def run(
 ) -> quarantine.RetestResult:
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if options.results is None:
-        raise NearfarError("--retest: name the directory that its results go to: --results DIR")
+        raise NearfarError("a retest needs the directory that its results go to: --results DIR")
     if os.geteuid() not in options.policy.trusted:
         raise NearfarError(
-            f"--retest: this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
+            f"this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
     Trust(options.results, options.policy.trusted).check_parents()
     level = LEVELS[request.level]
@@ -63,7 +63,7 @@ def run(
         nodes = slurm.nodes()
         before = reconciled(summarize(log.entries(), options.policy.system), SlurmView(nodes, slurm.started))
         these = quarantine.suspects(
-            node_names.listed(request.nodes, "--retest"), nodes, before, options.policy, request.delivered
+            node_names.listed(request.nodes, "NODES"), nodes, before, options.policy, request.delivered
         )
         for suspect in these:
             if suspect.drained is not None and not _asks(level, suspect.drained.check):
@@ -105,7 +105,7 @@ def _partition(nodes: Sequence[NodeState]) -> str:
     common = set(nodes[0].partitions).intersection(*(node.partitions for node in nodes))
     if len(common) != 1:
         which = ", ".join(sorted(common)) or "none has them all"
-        raise NearfarError(f"--retest: which partition ({which})? --partition P")
+        raise NearfarError(f"which partition ({which})? --partition P")
     return common.pop()
 
 

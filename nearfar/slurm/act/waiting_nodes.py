@@ -24,7 +24,9 @@ def for_a_person(name: str, state: NodeState, past: LogSummary, hard: HardEviden
     if closed and not hard.open:
         return None
     if repaired(hard):
-        return f"hard evidence, and it was rebooted since: a full run that passes releases it: nearfar slurm act --retest {name}"
+        return (
+            f"hard evidence, and it was rebooted since: a full run that passes releases it: nearfar slurm retest {name}"
+        )
     return f"hard evidence; {to_clear(name)}"
 
 
@@ -42,7 +44,7 @@ def _closed(name: str, drained: OurDrain, past: LogSummary, hard: HardEvidence) 
 
 def to_clear(name: str) -> str:
     """What a person does who has seen to a node."""
-    return f"once it has been seen to: nearfar slurm act --clear {name} --because WORDS"
+    return f"once it has been seen to: nearfar slurm clear {name} --because WORDS"
 
 
 def _edited(name: str, reason: str | None, drained: OurDrain | None) -> str | None:
@@ -54,5 +56,5 @@ def _edited(name: str, reason: str | None, drained: OurDrain | None) -> str | No
         ours = f" (this log drained it with '{drained.reason}')"
     return (
         f"its reason is not ours any more: '{' '.join(reason.split())}'{ours}: left alone; once it has been seen to: scontrol "
-        f"update nodename={name} state=resume, or nearfar slurm act --retest {name} --accept-delivered {shlex.quote(reason)}"
+        f"update nodename={name} state=resume, or nearfar slurm retest {name} --accept-delivered {shlex.quote(reason)}"
     )

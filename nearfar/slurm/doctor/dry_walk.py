@@ -71,12 +71,12 @@ def _walk(site: InstalledSite) -> DoctorAnswer:
     decision = next((each for each in seen.decisions.nodes if each.node == node), None)
     made_up = f"a GPU absent from {node} (made up)"
     if decision is None:
-        return problem(_ABOUT, f"{made_up}: act would not even name the node", "nearfar slurm act --explain")
+        return problem(_ABOUT, f"{made_up}: act would not even name the node", "nearfar slurm status")
     if seen.past.stopped is not None:
         return problem(
             _ABOUT,
             f"{made_up}: drains are stopped: {seen.past.stopped}",
-            "nearfar slurm act --allow-drains --because WORDS",
+            "nearfar slurm allow-drains --because WORDS",
         )
     if seen.decisions.stop is not None:
         return problem(

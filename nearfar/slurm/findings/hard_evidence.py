@@ -1,7 +1,7 @@
 """Hard evidence against a node: what is open, what has closed it, and what is still to be written into the log.
 
 Absent GPUs, wrong data, uncorrectable errors stand whatever later runs say, however old they grow. They are closed by a person's
-word (``act --clear``), or by a repair together with a full passing run that covers that part: a reboot, a drain or a resume by
+word (``clear``), or by a repair together with a full passing run that covers that part: a reboot, a drain or a resume by
 somebody other than ``act``, after the finding was known.
 """
 
@@ -130,7 +130,7 @@ def _cell(text: str) -> object:
 
 def _judged(one: Evidence, name: str) -> Evidence:
     """Open evidence with whether it stands, and why."""
-    closes = f"a full run that passes closes it, or: nearfar slurm act --clear {name} --because WORDS"
+    closes = f"a full run that passes closes it, or: nearfar slurm clear {name} --because WORDS"
     person = next((each for each in one.interventions if each.person), None)
     if person is not None:
         return replace(one, stands=False, why=f"{person.words}; {closes}")

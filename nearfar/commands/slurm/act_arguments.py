@@ -1,0 +1,95 @@
+"""The arguments that ``act`` and the commands for people share: without them they look where this machine's ``act`` does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from nearfar.base import NearfarError
+from nearfar.slurm.act import STATE, ActOptions, read_policy
+from nearfar.slurm.controller import Slurm
+from nearfar.slurm.install import InstallOptions, manifest
+
+#: Where `nearfar slurm install` writes down what it has installed, unless it is told another directory.
+FOLDER = "/etc/nearfar"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """``--system``, ``--results``, ``--health`` and ``--state``."""
+    these = parser.add_argument_group(
+        "where to look", f"without these, as the act that {FOLDER}/installed.json speaks of"
+    )
+    these.add_argument("--system", metavar="NAME", help="whose `act` applies (default: the only file that has one)")
+    these.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
+    these.add_argument("--health", metavar="DIR", type=Path, help="the directory of the nodes' health findings")
+    these.add_argument("--state", metavar="DIR", type=Path, help=f"act's lock and log (otherwise: {STATE})")
+
+
+def add_because(parser: argparse.ArgumentParser, what: str) -> None:
+    """``--because``, a person's word for the log."""
+    parser.add_argument("--because", metavar="WORDS", help=f"{what}, for the log")
+
+
+def because(args: argparse.Namespace) -> str:
+    """The person's word, in one line. Raises ``NearfarError`` where there is none."""
+    words = " ".join((args.because or "").split())
+    if not words:
+        raise NearfarError("say why, for the log: --because WORDS")
+    return words
+
+
+def options(args: argparse.Namespace) -> ActOptions:
+    """What is looked at: as the user says, else as ``act`` was installed here. Who names one of the two directories of findings
+    means that one alone. Raises ``NearfarError``, also for an ``installed.json`` that cannot be read where it is needed."""
+    named = args.results is not None or args.health is not None
+    installed = None if named and args.state is not None else _installed()
+    if installed is None:
+        return ActOptions(read_policy(args.system), args.results, args.health, args.state or STATE)
+    _take_over(installed)
+    return ActOptions(
+        read_policy(args.system or _system(installed)),
+        args.results if named else Path(installed.results),
+        args.health if named else Path(installed.findings),
+        args.state or Path(installed.state),
+    )
+
+
+def state(args: argparse.Namespace) -> Path:
+    """The directory of the log alone."""
+    installed = _installed() if args.state is None else None
+    place: Path = args.state or (STATE if installed is None else Path(installed.state))
+    return place.absolute()
+
+
+def slurm() -> Slurm:
+    """Slurm as this process reaches it."""
+    return Slurm()
+
+
+def needs_findings(looked: ActOptions) -> ActOptions:
+    """The options themselves. Raises ``NearfarError`` where they name nothing to look at."""
+    if looked.results is None and looked.health is None:
+        raise NearfarError(
+            "nothing to look at: name --results DIR, --health DIR, or both (nearfar slurm install writes down where they are)"
+        )
+    return looked
+
+
+def _installed() -> InstallOptions | None:
+    """What ``act`` of this machine was installed with; None where it was not."""
+    parts = manifest.read(FOLDER).parts
+    return parts["act"].options if "act" in parts else None
+
+
+def _system(installed: InstallOptions) -> str | None:
+    words = (word.partition("=") for word in installed.act_words)
+    return next((value for name, _, value in words if name == "--system"), None)
+
+
+def _take_over(installed: InstallOptions) -> None:
+    """The variables that the installed scripts set, where this shell has none: where the site's files and slurm.conf are."""
+    for name in ("NEARFAR_SITE", "SLURM_CONF"):
+        if name in installed.environment:
+            os.environ.setdefault(name, installed.environment[name])
+    os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{installed.path}".strip(":")

@@ -1,0 +1,38 @@
+"""``nearfar slurm clear``: a person's word that nodes have been seen to."""
+
+from __future__ import annotations
+
+import argparse
+
+from nearfar.base import EXIT_GOOD
+from nearfar.slurm.act import clear
+from nearfar.slurm.controller import node_names
+
+from . import act_arguments
+
+_EPILOG = """examples:
+  nearfar slurm clear n2 --because "GPU 2 replaced, ticket 4711"    what was found until now is closed
+  nearfar slurm clear 'n[1-4]' --because "it was the driver: 580.2 is back"
+
+It resumes no node: one that act has drained still has to pass (nearfar slurm retest NODE), or is released on your word
+(nearfar slurm release NODE). What is found from now on counts.
+exit codes: 0 written into the log, 2 wrong use, or a node that neither Slurm nor the log knows; 3 Slurm did not answer
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Write down that nodes have been seen to: what was found of them until now is closed."
+    parser.epilog = _EPILOG
+    parser.add_argument("nodes", metavar="NODES", help="drained or not, as n2 or n[1-4,7]")
+    act_arguments.add_because(parser, "what was done")
+    act_arguments.add(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write it down, and say what follows."""
+    names, because = node_names.listed(args.nodes, "NODES"), act_arguments.because(args)
+    options, slurm = act_arguments.options(args), act_arguments.slurm()
+    for node in names:
+        print(f"{node}: written down; {clear.clear(options, node, because, slurm)}", flush=True)
+    return EXIT_GOOD

@@ -1,0 +1,52 @@
+"""``nearfar slurm retest``: drained nodes measured again inside a reservation; those that pass are in use again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from nearfar.base import EXIT_FAILED, EXIT_GOOD
+from nearfar.slurm.act import retest
+from nearfar.slurm.sweep import LEVELS
+
+from . import act_arguments, renamed
+
+_EPILOG = """examples:
+  nearfar slurm retest n2                                              inside a reservation; released if it passes
+  nearfar slurm retest 'n[2,4]' --level quick
+  nearfar slurm retest n4 --beside n2                                  drained for MPI between nodes, which takes two
+  nearfar slurm retest 'n[5-8]' --accept-delivered "new, not accepted"  also nodes that others drained with these words
+
+At no moment can others use the nodes: they are drained, or reserved for you. What interrupts it drains them again.
+After hard evidence first: nearfar slurm clear NODES --because WORDS. To release a node without measuring: nearfar slurm release.
+exit codes: 0 all passed and are released, 1 a node did not pass and is drained again, 2 wrong use, no rights, or a node that
+may not be tested; 3 something is unclear: all are drained, or reserved until act can
+"""
+#: What a retest measures, unless the user says.
+_LEVEL = "accept"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Measure drained nodes again inside a reservation; release those that pass."
+    parser.epilog = _EPILOG
+    parser.add_argument("nodes", metavar="NODES", help="nodes that act has drained, as n2 or n[1-4,7]")
+    renamed.add(parser, "--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
+    parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
+    parser.add_argument(
+        "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
+    )
+    parser.add_argument(
+        "--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason"
+    )
+    act_arguments.add(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, release or drain again, and say which."""
+    request = retest.RetestOptions(args.nodes, args.level, args.partition, args.accept_delivered, args.beside)
+    options = act_arguments.options(args)
+    outcome = retest.run(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))
+    for node, words in outcome.words.items():
+        print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
+    return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED
