@@ -114,13 +114,20 @@ class PrivateSlurm:
         self.daemons.remove(self.controller)
         _end(self.controller)
 
+    def kill_controller(self) -> None:
+        """What a power cut does to slurmctld: what it was told in its last seconds is lost."""
+        assert self.controller is not None
+        self.daemons.remove(self.controller)
+        self.controller.kill()
+        self.controller.wait()
+
     def own(self, name: str) -> Path:
         """A node's own directory, which it sees as ``self.node`` (root alone; else all share that)."""
         return self.folder / "nodes" / name if os.geteuid() == 0 else self.node
 
-    def start_node(self, name: str) -> None:
-        """Start a node's slurmd."""
-        self.nodes[name] = self._start(self._as_host(name, ["slurmd", "-D", "-N", name]))
+    def start_node(self, name: str, *options: str) -> None:
+        """Start a node's slurmd; with ``-b`` it says that the node was booted just now."""
+        self.nodes[name] = self._start(self._as_host(name, ["slurmd", "-D", "-N", name, *options]))
 
     def kill_node(self, name: str) -> None:
         """What a node's power cut does: its slurmd and its jobs are gone, and slurmctld is not told. For root alone."""

@@ -1,0 +1,392 @@
+"""What happens in a soak: each method is one step, with what it did in words and the command that was run, if any."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Sequence
+
+from nearfar.slurm.controller import NodeState
+from nearfar.slurm.findings import drained_by_us
+from nearfar.slurm.health import kept_looks
+from tests.support.node_results import leave, utc
+
+from .node_run import publish
+from .truth import Finding
+from .world import Ended, World
+
+#: What a step did, and what it ran.
+Step = tuple[str, Ended | None]
+FOREIGN = "ticket"
+#: How often each event happens, in proportion.
+WEIGHTS = {
+    "act": 24, "wrong": 9, "absent": 5, "slow": 4, "passing": 8, "stale": 2, "copy": 2, "forged": 1, "act_killed": 6, "acts_at_once": 2,
+    "act_beside_restart": 3, "retest": 8, "retest_killed": 5, "retest_beside_restart": 2, "sweep": 3, "sweep_killed": 2, "restart": 3,
+    "slurmctld_killed": 2, "slurmd_killed": 3, "power_cut": 2, "reboot": 4, "foreign_drain": 4, "foreign_resume": 4, "resume_ours": 3,
+    "clear": 6, "release": 2, "allow_drains": 4, "clock": 4, "status": 3, "tidy": 1, "cut_short": 1,
+}  # fmt: skip
+
+
+class Events:
+    """Chooses and does the steps of one world."""
+
+    def __init__(self, world: World, chance: random.Random) -> None:
+        self.world, self.truth, self.chance = world, world.truth, chance
+        self._down: set[str] = set()
+        self._count = 0
+
+    def step(self) -> tuple[str, Callable[[], Step]]:
+        """The next event by name, not done yet."""
+        names = list(WEIGHTS)
+        name = self.chance.choices(names, [WEIGHTS[each] for each in names])[0]
+        return name, getattr(self, f"_{name}")
+
+    def heal(self) -> None:
+        """Start every node again that is off, so that the last acts see all."""
+        for name in sorted(self._down):
+            self._start(name)
+
+    def _node(self) -> str:
+        return self.chance.choice(self.world.names)
+
+    def _some(self, holds: Callable[[NodeState], bool]) -> str | None:
+        found = [name for name, state in self.world.nodes().items() if holds(state)]
+        return self.chance.choice(found) if found else None
+
+    # What is found
+
+    def _wrong(self) -> Step:
+        node = self._node()
+        self.world.build(node, "wrong")
+        return f"{node}: wrong data in run {publish(self.world.folder, node, True)}", None
+
+    def _absent(self) -> Step:
+        """A look that misses a GPU, and perhaps the next one that has it again."""
+        node, gpu, run = self._node(), f"g{self.chance.randrange(8)}", secrets.token_hex(4)
+        self._look(node, run, gpu)
+        self.truth.findings.append(Finding(node, run, "health", gpu, time.time()))
+        back = self.chance.random() < 0.5
+        if back:
+            self._look(node, secrets.token_hex(4), None)
+        return f"{node}: a look without {gpu} (run {run}){', and one with it' if back else ''}", None
+
+    def _look(self, node: str, run: str, gpu: str | None) -> None:
+        found = [] if gpu is None else [{"what": gpu, "verdict": "FAIL", "hard": True, "words": f"GPU {gpu} is absent"}]
+        look = {
+            "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
+            "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found, "last": None,
+        }  # fmt: skip
+        kept_looks.store(self.world.health, look, "")
+
+    def _slow(self) -> Step:
+        node, runs = self._node(), [secrets.token_hex(4), secrets.token_hex(4)]
+        for ago, run in zip((40.0, 5.0), runs):
+            leave(self.world.results, node, run, at=time.time() - ago, speed=27.0 + self.chance.random(), took=3.0)
+        return f"{node}: slow twice, runs {' '.join(runs)}", None
+
+    def _passing(self) -> Step:
+        """A full run of one or more nodes that are well now."""
+        nodes = self.chance.sample(self.world.names, self.chance.choice((1, 1, 3)))
+        for node in nodes:
+            self.world.build(node, "good")
+            job = None if self.world.nodes()[node].out else 1
+            publish(self.world.folder, node, False, job=job, seconds=0.1)
+        return f"{' '.join(nodes)}: a full run that passes", None
+
+    def _stale(self) -> Step:
+        """The day of a driver: everybody is slow by references of before."""
+        nodes = self.chance.sample(self.world.names, 5)
+        for node in nodes:
+            for ago in (40.0, 5.0):
+                run = secrets.token_hex(4)
+                leave(self.world.results, node, run, at=time.time() - ago, speed=45.0, took=3.0, stale=None)
+                self.truth.void.add(run)
+        return f"{' '.join(nodes)}: slow twice by stale references", None
+
+    def _copy(self) -> Step:
+        """Somebody copies a sweep, with its times or not."""
+        found = sorted(path for path in self.world.results.iterdir() if "-copy-" not in path.name)
+        if not found:
+            return "no sweep to copy", None
+        sweep = self.chance.choice(found)
+        copy = sweep.with_name(f"{sweep.name}-copy-{secrets.token_hex(2)}")
+        copy_function = self.chance.choice((shutil.copy2, shutil.copy))
+        shutil.copytree(sweep, copy, copy_function=copy_function)
+        return f"{sweep.name} copied to {copy.name}", None
+
+    def _forged(self) -> Step:
+        """A result of another user says that a node is broken."""
+        node, run = self._node(), secrets.token_hex(4)
+        place = leave(self.world.results, node, run, at=time.time(), wrong="forged", speed=None)
+        for path in (place, *place.rglob("*")):
+            os.chown(path, 65534, 65534)
+        self.truth.void.add(run)
+        ended = self._acted()
+        shutil.rmtree(place)
+        return f"{node}: a forged result {run}, and act", ended
+
+    def _cut_short(self) -> Step:
+        """A node writes half a look."""
+        node = self._node()
+        (self.world.health / f"{node}.json").write_text('{"schema": "nearfar-health/1", "run": "')
+        return f"{node}: half a look", None
+
+    def _tidy(self) -> Step:
+        """After an act that was through, results are tidied away."""
+        ended = self._acted()
+        if ended.returncode in (0, 3) and ended.out:
+            for path in sorted(self.world.results.iterdir())[:20]:
+                path.rename(self.world.folder / f"tidied-{path.name}-{secrets.token_hex(2)}")
+        return "act, and the oldest results are tidied away", ended
+
+    # The robot
+
+    def _acted(self, *words: str, clock: float = 0.0) -> Ended:
+        return self.world.run("act", "--json", *words, clock=clock)
+
+    def _act(self) -> Step:
+        return "act", self._acted()
+
+    def _act_killed(self) -> Step:
+        after = self.chance.uniform(0.2, 2.5)
+        started = self.world.start("act", "--json")
+        time.sleep(after)
+        return f"act, kill -9 after {after:.2f} s", self.world.kill(started, self.chance.random() < 0.5, "act")
+
+    def _acts_at_once(self) -> Step:
+        started = [self.world.start("act", "--json") for _ in range(3)]
+        ended = [self.world.end(each, "act") for each in started]
+        return f"three acts at once: {[each.returncode for each in ended]}", ended[-1]
+
+    def _act_beside_restart(self) -> Step:
+        after, killed = self.chance.uniform(0.2, 1.5), self.chance.random() < 0.5
+        started = self.world.start("act", "--json")
+        time.sleep(after)
+        self._away(killed)
+        return f"act, slurmctld {'killed' if killed else 'restarted'} after {after:.2f} s", self.world.end(
+            started, "act"
+        )
+
+    def _clock(self) -> Step:
+        ahead = self.chance.choice((120.0, 250.0, -120.0, -4000.0))
+        return f"act by a clock that is {ahead:+.0f} s off", self._acted(clock=ahead)
+
+    def _status(self) -> Step:
+        words = self.chance.choice(((), (self._node(),), ("--json",)))
+        return f"status {' '.join(words)}", self.world.run("status", *words)
+
+    # Measuring
+
+    def _suspect(self) -> str | None:
+        return self._some(lambda state: drained_by_us(state) and state.base == "IDLE")
+
+    def _prepared(self) -> str | None:
+        """A drained node that a person has seen to, as most are before they are tested again."""
+        node = self._suspect()
+        if node is not None and self.chance.random() < 0.7:
+            self.world.build(node, "good")
+            self._say("clear", node)
+        return node
+
+    def _retest(self) -> Step:
+        node = self._prepared()
+        if node is None:
+            return "no node to test again", None
+        return f"retest {node}", self.world.run("retest", node)
+
+    def _retest_killed(self) -> Step:
+        node = self._prepared()
+        if node is None:
+            return "no node to test again", None
+        after, everything = self.chance.uniform(0.5, 8.0), self.chance.random() < 0.5
+        started = self.world.start("retest", node)
+        time.sleep(after)
+        ended = self.world.kill(started, everything, "retest", node)
+        return f"retest {node}, kill -9 {'of all' if everything else 'of it'} after {after:.1f} s", ended
+
+    def _retest_beside_restart(self) -> Step:
+        node = self._prepared()
+        if node is None:
+            return "no node to test again", None
+        after, killed = self.chance.uniform(0.5, 6.0), self.chance.random() < 0.5
+        started = self.world.start("retest", node)
+        time.sleep(after)
+        self._away(killed)
+        ended = self.world.end(started, "retest", node)
+        return f"retest {node}, slurmctld {'killed' if killed else 'restarted'} after {after:.1f} s", ended
+
+    def _sweep_words(self) -> tuple[str, Sequence[str]] | None:
+        idle = self.world.idle()
+        if len(idle) < 2:
+            return None
+        self._count += 1
+        nodes = ",".join(self.chance.sample(sorted(idle), 2))
+        name = f"sweep{self._count}-{secrets.token_hex(2)}"
+        return name, (
+            "--partition=all",
+            f"--nodes={nodes}",
+            f"--results={self.world.results}",
+            f"--name={name}",
+            "--result-wait=3",
+        )
+
+    def _sweep(self) -> Step:
+        found = self._sweep_words()
+        if found is None:
+            return "no idle nodes to measure", None
+        return f"sweep {found[0]} {found[1][1]}", self.world.run("sweep", *found[1])
+
+    def _sweep_killed(self) -> Step:
+        found = self._sweep_words()
+        if found is None:
+            return "no idle nodes to measure", None
+        started = self.world.start("sweep", *found[1])
+        time.sleep(self.chance.uniform(0.5, 5.0))
+        self.world.kill(started, True, "sweep")
+        again = self.world.run("sweep", f"--results={self.world.results}", "--resume", found[0])
+        return f"sweep {found[0]} {found[1][1]}, kill -9, --resume", again
+
+    # Slurm
+
+    def _away(self, killed: bool) -> None:
+        private = self.world.private
+        if killed:
+            private.kill_controller()
+        else:
+            private.stop_controller()
+        time.sleep(self.chance.uniform(0.0, 3.0))
+        private.start_controller()
+        self.world.until(
+            lambda: not any(n.base == "UNKNOWN" for n in self.world.nodes().values()), "nodes register", 60
+        )
+        if killed:
+            self._lost()
+
+    def _lost(self) -> None:
+        """What slurmctld was told in its last seconds it does not know any more: others' drains too."""
+        nodes = self.world.nodes()
+        for name, reason in list(self.truth.foreign.items()):
+            if not nodes[name].drain or not (nodes[name].reason or "").startswith(reason):
+                del self.truth.foreign[name]
+        for name, state in nodes.items():
+            words = state.why_out or ""
+            if state.drain and words.startswith(FOREIGN):
+                self.truth.foreign.setdefault(name, words)
+
+    def _restart(self) -> Step:
+        self._away(False)
+        return "slurmctld restarted", None
+
+    def _slurmctld_killed(self) -> Step:
+        self._away(True)
+        return "slurmctld killed and started", None
+
+    def _start(self, name: str, *options: str) -> None:
+        self.world.private.start_node(name, *options)
+        self._down.discard(name)
+
+    def _slurmd_killed(self) -> Step:
+        """A node goes down; those that are down come back after a while."""
+        words = []
+        if self._down and (len(self._down) > 2 or self.chance.random() < 0.6):
+            name = self.chance.choice(sorted(self._down))
+            self._start(name)
+            words.append(f"{name}: slurmd started")
+        else:
+            name = self.chance.choice(sorted(set(self.world.names) - self._down))
+            self.world.private.kill_node(name)
+            self._down.add(name)
+            words.append(f"{name}: power off")
+        return ", ".join(words), None
+
+    def _booted(self, name: str) -> None:
+        self.truth.interventions[name].append(time.time())
+        if name not in self._down:
+            self.world.private.kill_node(name)
+        self._start(name, "-b")
+        self.truth.interventions[name].append(time.time())
+
+    def _power_cut(self) -> Step:
+        name = self._node()
+        self._booted(name)
+        return f"{name}: power cut, and booted", None
+
+    def _reboot(self) -> Step:
+        """scontrol reboot: RebootProgram runs on the node, which comes up again."""
+        node = self._some(lambda state: state.base == "IDLE" and not state.down and not state.rebooting)
+        if node is None or node in self._down:
+            return "no node to reboot", None
+        mark = self.world.folder / f"reboot-{node}"
+        words = ["reboot", *self.chance.choice(([], ["ASAP"], ["ASAP", "reason=kernel"])), node]
+        if not self.world.scontrol(*words):
+            return f"scontrol {' '.join(words)}: refused", None
+        end = time.monotonic() + 20
+        while not mark.exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        if not mark.exists():
+            self.world.scontrol("cancel_reboot", node)
+            return f"scontrol {' '.join(words)}: not begun, cancelled", None
+        mark.unlink()
+        self._booted(node)
+        return f"scontrol {' '.join(words)}", None
+
+    # People
+
+    def _foreign_drain(self) -> Step:
+        node = self._some(lambda state: not state.drain)
+        if node is None:
+            return "no node to drain", None
+        reason = f"{FOREIGN} {self.chance.randrange(1000)}"
+        # Written down first: a kill of slurmctld may come between.
+        self.world.scontrol("update", f"nodename={node}", "state=drain", f"reason={reason}")
+        self.truth.foreign[node] = reason
+        self.truth.person(node, time.time())
+        return f"{node}: drained by others with '{reason}'", None
+
+    def _resume(self, node: str) -> None:
+        self.truth.person(node, time.time())
+        self.truth.foreign.pop(node, None)
+        self.world.scontrol("update", f"nodename={node}", "state=resume")
+        self.truth.person(node, time.time())
+
+    def _foreign_resume(self) -> Step:
+        node = self._some(lambda state: state.out and not drained_by_us(state))
+        if node is None:
+            return "no node that others drained", None
+        self._resume(node)
+        return f"{node}: resumed by others", None
+
+    def _resume_ours(self) -> Step:
+        node = self._some(drained_by_us)
+        if node is None:
+            return "no node that act drained", None
+        self._resume(node)
+        return f"{node}: drained by act, resumed by others", None
+
+    def _say(self, command: str, node: str) -> Ended:
+        self.truth.words[node].append(time.time())
+        ended = self.world.run(command, node, "--because", "seen to")
+        self.truth.words[node].append(time.time())
+        return ended
+
+    def _clear(self) -> Step:
+        node = self._some(drained_by_us) if self.chance.random() < 0.7 else self._node()
+        if node is None:
+            return "no node to clear", None
+        self.world.build(node, "good")
+        return f"clear {node}", self._say("clear", node)
+
+    def _release(self) -> Step:
+        node = self._some(drained_by_us)
+        if node is None:
+            return "no node to release", None
+        self.truth.person(node, time.time())
+        ended = self._say("release", node)
+        self.truth.person(node, time.time())
+        return f"release {node}", ended
+
+    def _allow_drains(self) -> Step:
+        return "allow-drains", self.world.run("allow-drains", "--because", "seen to")
