@@ -16,7 +16,7 @@ import pytest
 from nearfar.slurm.act import ActOptions, read_policy, view
 from nearfar.slurm.act.decide import DRAIN
 from nearfar.slurm.health import kept_looks
-from tests.support.acting import Site, prepared
+from tests.support.acting import Site, instead_of_scontrol, prepared
 from tests.support.node_results import leave, utc
 from tests.support.private_slurm import PrivateSlurm, missing
 
@@ -36,16 +36,6 @@ def private() -> Iterator[PrivateSlurm]:
 def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with prepared(private, tmp_path, monkeypatch) as site:
         yield site
-
-
-def instead_of_scontrol(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
-    """Let ``scontrol update`` do something else (shell); every other call of it is the real one's."""
-    folder.mkdir(exist_ok=True)
-    real = shutil.which("scontrol", path=site.private.environment["PATH"])
-    script = folder / "scontrol"
-    script.write_text(f'#!/bin/sh\ncase $1 in update) {update} ;; esac\nexec {real} "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{site.private.environment['PATH']}")
 
 
 def killed(site: Site, after: float | None = None, in_a_drain: bool = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,3 +87,13 @@ def prepared(private: PrivateSlurm, folder: Path, monkeypatch: pytest.MonkeyPatc
             private.run(["scontrol", "update", f"nodename={name}", "reason="])
         if node.comment:
             private.run(["scontrol", "update", f"nodename={name}", "comment="])
+
+
+def instead_of_scontrol(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
+    """Let ``scontrol update`` do something else (shell); every other call of it is the real one's."""
+    folder.mkdir(exist_ok=True)
+    real = shutil.which("scontrol", path=site.private.environment["PATH"])
+    script = folder / "scontrol"
+    script.write_text(f'#!/bin/sh\ncase $1 in update) {update} ;; esac\nexec {real} "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{site.private.environment['PATH']}")

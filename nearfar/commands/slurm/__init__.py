@@ -18,6 +18,7 @@ COMMANDS = {
     "status": "the fleet in one screen, or all that is known of one node",
     "retest": "measure drained nodes again inside a reservation; release those that pass",
     "clear": "write down that nodes have been seen to",
+    "release": "put nodes that act has drained into use again, without measuring",
     "allow-drains": "let drains go on after a cap has stopped them",
     "health": "a look at this node, for HealthCheckProgram",
     "node": "what a sweep's job runs on its node",

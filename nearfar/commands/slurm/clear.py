@@ -33,6 +33,6 @@ def run(args: argparse.Namespace) -> int:
     """Write it down, and say what follows."""
     names, because = node_names.listed(args.nodes, "NODES"), act_arguments.because(args)
     options, slurm = act_arguments.options(args), act_arguments.slurm()
-    for node in names:
-        print(f"{node}: written down; {clear.clear(options, node, because, slurm)}", flush=True)
+    for node, follows in clear.clear(options, names, because, slurm):
+        print(f"{node}: written down; {follows}", flush=True)
     return EXIT_GOOD

@@ -5,7 +5,7 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 
 from __future__ import annotations
 
-from . import act, clear, explain, outside_slurm, retest, view
+from . import act, clear, explain, outside_slurm, release, retest, view
 from .decision import DRAIN
 from .options import STATE, ActOptions, read_policy
 
@@ -18,6 +18,7 @@ __all__ = [
     "explain",
     "outside_slurm",
     "read_policy",
+    "release",
     "retest",
     "view",
 ]

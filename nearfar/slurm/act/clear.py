@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError
 from nearfar.site import HEALTH, MPI_PAIRS
-from nearfar.slurm.controller import Slurm
-from nearfar.slurm.findings import ActLog, our_reason, reasons, summarize
+from nearfar.slurm.controller import NodeState, Slurm, node_names
+from nearfar.slurm.findings import ActLog, LogSummary, our_reason, reasons, summarize
 
 from .options import ActOptions, check_names
 from .state_directory import locked, prepare
@@ -27,28 +28,35 @@ def allow_drains(state: Path, because: str) -> str:
     return stopped
 
 
-def clear(options: ActOptions, node: str, because: str, slurm: Slurm) -> str:
-    """Write down a person's word that a node has been seen to: hard evidence that was known until now is closed. Returns what
-    follows, in words: one that is drained by us still has to pass.
+def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm) -> Iterator[tuple[str, str]]:
+    """Write down a person's word that nodes have been seen to: hard evidence that was known until now is closed. Gives each node when
+    it is written down, with what follows, in words: one that is drained by us still has to pass.
 
-    Raises ``NearfarError`` for a node that neither Slurm nor the log knows.
+    Raises ``NearfarError``, before anything is written, for nodes that neither Slurm nor the log knows.
     """
     place = prepare(options.state)
     with locked(place):
         log = ActLog(place)
         before = summarize(log.entries())
-        state = slurm.nodes().get(node)
-        if state is None and node not in before.evidence:
-            raise NearfarError(f"{node}: Slurm has no such node, and the log knows nothing of it")
-        ours = None if state is None else our_reason(state)
-        more: dict[str, Any] = {}
-        if state is not None and state.drain and ours is not None:
-            known = before.drained.get(node)
-            if known is None or not ours.same(reasons.find(known.reason)):
-                names = (HEALTH, MPI_PAIRS, *check_names())
-                check = next((name for name in names if name.removesuffix("_check") == ours.check), ours.check)
-                more = {"reason": state.reason, "check": check}
-        log.note("clear", time.time(), node, why=because, **more)
+        nodes = slurm.nodes()
+        unknown = [name for name in names if name not in nodes and name not in before.evidence]
+        if unknown:
+            words = "Slurm has no such node, and the log knows nothing of it; nothing was done"
+            raise NearfarError(f"{node_names.fold(unknown)}: {words}")
+        for name in names:
+            yield name, _one(name, nodes.get(name), before, because, log)
+
+
+def _one(node: str, state: NodeState | None, before: LogSummary, because: str, log: ActLog) -> str:
+    ours = None if state is None else our_reason(state)
+    more: dict[str, Any] = {}
+    if state is not None and state.drain and ours is not None:
+        known = before.drained.get(node)
+        if known is None or not ours.same(reasons.find(known.reason)):
+            checks = (HEALTH, MPI_PAIRS, *check_names())
+            check = next((name for name in checks if name.removesuffix("_check") == ours.check), ours.check)
+            more = {"reason": state.reason, "check": check}
+    log.note("clear", time.time(), node, why=because, **more)
     if state is not None and state.drain and ours is not None:
         return f"it is resumed once the check that drained it has passed: nearfar slurm retest {node}"
     closed = len(before.evidence.get(node, ()))

@@ -87,7 +87,7 @@ class ActLog:
         time = datetime.fromtimestamp(entry.at, timezone.utc).strftime(_TIME)
         line = {
             "schema": SCHEMA, "time": time, "action": entry.action, "outcome": entry.outcome, "id": entry.id,
-            **({} if entry.node is None else {"node": entry.node}), **entry.more, "by": _user(), "host": socket.gethostname(),
+            **({} if entry.node is None else {"node": entry.node}), **entry.more, **_by(), "host": socket.gethostname(),
         }  # fmt: skip
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -106,6 +106,12 @@ class ActLog:
 def _cut_short(handle: int) -> bool:
     size = os.fstat(handle).st_size
     return size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+
+
+def _by() -> dict[str, str]:
+    """Who does it; and who typed it, where sudo says so."""
+    user, typed = _user(), os.environ.get("SUDO_USER", "")
+    return {"by": user, **({"sudo": typed} if typed not in ("", user) else {})}
 
 
 def _user() -> str:

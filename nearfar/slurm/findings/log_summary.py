@@ -116,9 +116,10 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         if done:
             summary.drained.pop(node, None)
             summary.begun.pop(node, None)
+            if entry.action == "release" and "reservation" not in entry.more:
+                _seen_to(summary, node, entry.at)  # on a person's word, not by a retest
     elif entry.action == "clear":
-        summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = entry.at
-        summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
+        _seen_to(summary, node, entry.at)
         if entry.more.get("reason"):
             summary.drained[node] = _drained(entry)  # one that this log did not know
             summary.begun.pop(node, None)
@@ -132,6 +133,12 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         summary.resumed_by_others[node] = entry.at
     elif entry.action == "drain_seen":
         summary.drain_seen[node] = entry.at
+
+
+def _seen_to(summary: LogSummary, node: str, at: float) -> None:
+    """A person has seen to a node: all that was known of it is closed."""
+    summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = at
+    summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
 
 
 def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
