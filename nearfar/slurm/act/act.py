@@ -24,7 +24,7 @@ from .decision import NOTHING, Decision
 from .last_read import LastRead
 from .node_updates import carry_out
 from .options import ActOptions
-from .quarantine import recover
+from .quarantine import left_over, recover
 from .state_directory import locked, prepare
 from .view import ActView, look
 
@@ -51,6 +51,9 @@ def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
         log = ActLog(state)
         recovered, unclear = recover(summarize(log.entries()), slurm, log)
         view = look(options, slurm)
+        lost, unclear_too = left_over(view.past, view.nodes, slurm, log)
+        if lost or unclear_too:
+            recovered, unclear, view = [*recovered, *lost], [*unclear, *unclear_too], look(options, slurm)
         _write_down(view, options.policy.system, log)
         # What was refused may be believed once it is mended, and came before.
         LastRead(state).note(options, view.recent if view.refused else view.now)

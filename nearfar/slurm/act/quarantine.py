@@ -241,10 +241,28 @@ def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm,
     return problem is None or slurm.node(node).drain
 
 
+def left_over(
+    past: LogSummary, nodes: Mapping[str, NodeState], slurm: Slurm, log: ActLog
+) -> tuple[list[str], list[str]]:
+    """End the retests whose reservation is there though the log has their end: slurmctld was killed before it had saved that. As
+    ``recover`` gives them; asked for only where a node is reserved."""
+    if not any("RESERVED" in state.flags for state in nodes.values()):
+        return [], []
+    names = {one.name for one in reservations.show(slurm)} - past.quarantines.keys()
+    lost = {name: known for name, known in past.ended_quarantines.items() if name in names}
+    return _ended(lost, slurm, log)
+
+
 def recover(past: LogSummary, slurm: Slurm, log: ActLog) -> tuple[list[str], list[str]]:
     """End the quarantines that an earlier process left open: a line for each that is ended, and for each that is not."""
+    return _ended(past.quarantines, slurm, log)
+
+
+def _ended(
+    quarantines: Mapping[str, Mapping[str, Mapping[str, Any]]], slurm: Slurm, log: ActLog
+) -> tuple[list[str], list[str]]:
     ended, still = [], []
-    for name, nodes in past.quarantines.items():
+    for name, nodes in quarantines.items():
         try:
             close(name, nodes, slurm, log)
         except NearfarError as error:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.slurm.findings import CLOCKS, ActLog
 from nearfar.slurm.trust import Trust
 
 #: Seconds to wait for another ``act``.
 _PATIENCE = 10.0
+CLOCK_SET_BACK = "the log's last line is later than this host's clock; set the clock first"
 
 
 def prepare(state: Path) -> Path:
@@ -33,6 +36,10 @@ def prepare(state: Path) -> Path:
 
 @contextmanager
 def locked(state: Path) -> Iterator[None]:
-    """The only process that does anything about nodes."""
+    """The only process that does anything about nodes. Raises ``CouldNotJudge`` where the log's last line is later than this host's
+    clock: one that is written now would make all before it older than they are."""
     with files.file_lock(state / "lock", _PATIENCE):
+        last = ActLog(state).last()
+        if last is not None and last > time.time() + CLOCKS:
+            raise CouldNotJudge(f"{state}: {CLOCK_SET_BACK}")
         yield

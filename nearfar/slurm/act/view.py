@@ -26,6 +26,7 @@ from .decide import decide
 from .decision import Decisions
 from .last_read import LastRead
 from .options import ActOptions
+from .state_directory import CLOCK_SET_BACK
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,7 @@ def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str 
     now = time.time() if now is None else now
     entries = ActLog(options.state).entries()
     if entries and entries[-1].at > now + CLOCKS:
-        raise CouldNotJudge(
-            f"{options.state}: the log's last line is later than this host's clock; set the clock first"
-        )
+        raise CouldNotJudge(f"{options.state}: {CLOCK_SET_BACK}")
     nodes = slurm.nodes()
     before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
     times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node)

@@ -39,7 +39,8 @@ class LogSummary:
     ``drained``: drains of ours that are known to have been done and not taken back by us; ``begun``: those begun last, of which
     the end is not known. ``drains``: (node, time) of the drains that count against the caps; ``stopped``: why no more may
     follow until a person allows them. ``cleared``: when a person said that the node was seen to, where that was after its drain.
-    ``quarantines``: retests that did not end, by reservation, with what each node is to be drained with again.
+    ``quarantines``: retests that did not end, by reservation, with what each node is to be drained with again;
+    ``ended_quarantines``: all retests, with that of the nodes that are not in use again by our doing.
 
     ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
     too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
@@ -53,6 +54,7 @@ class LogSummary:
     cleared: dict[str, float] = field(default_factory=dict)
     stopped: str | None = None
     quarantines: dict[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    ended_quarantines: dict[str, dict[str, Mapping[str, Any]]] = field(default_factory=dict)
     begun: dict[str, OurDrain] = field(default_factory=dict)
     evidence: dict[str, list[Evidence]] = field(default_factory=dict)
     closed_evidence: dict[str, list[Evidence]] = field(default_factory=dict)
@@ -99,6 +101,7 @@ def _read(summary: LogSummary, entry: Entry, done: bool) -> None:
         summary.stopped, summary.drains = None, []
     elif entry.action == "quarantine":
         summary.quarantines[entry.more["reservation"]] = entry.more["nodes"]
+        summary.ended_quarantines[entry.more["reservation"]] = dict(entry.more["nodes"])
     elif entry.action == "quarantine_over":
         # All are drained or have passed; the reservation may be left.
         summary.quarantines[entry.more["reservation"]] = {}
@@ -113,6 +116,8 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         _drain(summary, node, entry, done)
     elif entry.action in _RELEASES:
         summary.since[node] = entry.at
+        for nodes in summary.ended_quarantines.values():
+            nodes.pop(node, None)
         if done:
             summary.drained.pop(node, None)
             summary.begun.pop(node, None)
