@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -87,22 +87,23 @@ class _Source:
     def _keyword(self, key: str, node: Mapping[str, Any], value: str, depth: int) -> None:
         wanted = node[key]
         if key == "properties":
-            self._properties(wanted, node.get("required", ()), value, self._only("dict", value, depth))
+            self._properties(wanted, node.get("required", ()), value, self._only("dict", value, node, depth))
         elif key == "required":
             self._no_if(depth, f"type({value}) is dict and not {self._name(frozenset(wanted))} <= {value}.keys()")
         elif key == "items" and isinstance(wanted, list):
-            inside = self._only("list", value, depth)
+            inside = self._only("list", value, node, depth)
             for number, one in enumerate(wanted):
                 self._line(inside, f"if len({value}) > {number}:")
                 item = self._bound(f"{value}[{number}]", inside + 1)
                 self._node(one, item, inside + 1)
         elif key == "items":
-            self._items(wanted, value, self._only("list", value, depth))
+            self._items(wanted, value, self._only("list", value, node, depth))
         elif key in ("minItems", "maxItems"):
             sign = "<" if key == "minItems" else ">"
             self._no_if(depth, f"type({value}) is list and len({value}) {sign} {int(wanted)}")
         elif key == "pattern":
-            self._no_if(depth, f"type({value}) is str and {self._name(re.compile(wanted).search)}({value}) is None")
+            search = self._name(lru_cache(maxsize=4096)(re.compile(wanted).search))
+            self._no_if(depth, f"type({value}) is str and {search}({value}) is None")
         elif key in ("enum", "const"):
             values = self._name(tuple(wanted) if key == "enum" else (wanted,))
             self._no_if(depth, f"{value} not in {values}")
@@ -125,9 +126,12 @@ class _Source:
         else:
             raise NotImplementedError(f"JSON schema's '{key}'")
 
-    def _only(self, kind: str, value: str, depth: int) -> int:
-        """What follows is said of values of a type alone; how deep it stands."""
-        self._line(depth, f"if type({value}) is {kind}:")
+    def _only(self, kind: str, value: str, node: Mapping[str, Any], depth: int) -> int:
+        """What follows is said of values of a type alone, and not of empty lists; how deep it stands."""
+        test = f"type({value}) is {kind}"
+        if node.get("type") in ("object", "array"):  # which has been looked at
+            test = value if kind == "list" else "True"
+        self._line(depth, f"if {test}:")
         return depth + 1
 
     def _bound(self, expression: str, depth: int) -> str:
