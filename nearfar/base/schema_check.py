@@ -1,16 +1,16 @@
 """The package's JSON schemas, and a quick yes or no by one of them.
 
 A sweep reads a million figures, and jsonschema takes a millisecond for each; to import it takes a tenth of a second, of which a
-look before a job has not many. Where the answer is no, jsonschema looks again and says why (it takes 1.0 for a whole number).
+look before a job has not many. So a schema is made into the source of one Python function. Where its answer is no, jsonschema
+looks again and says why (it takes 1.0 for a whole number).
 """
 
 from __future__ import annotations
 
 import json
-import operator
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,13 @@ SCHEMAS = Path(__file__).with_name("schemas")
 
 Test = Callable[[Any], bool]
 
-_LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "minimum": operator.ge, "maximum": operator.le, "exclusiveMinimum": operator.gt, "exclusiveMaximum": operator.lt,
-}  # fmt: skip
-
+_LIMITS = {"minimum": "<", "maximum": ">", "exclusiveMinimum": "<=", "exclusiveMaximum": ">="}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
 }  # fmt: skip
+#: So many shapes of an object are kept in mind.
+_SHAPES = 1000
 #: Keywords that say nothing of a value.
 _WORDS = frozenset({"$schema", "$id", "title", "description", "errorMessage", "definitions", "then", "else"})
 
@@ -42,39 +41,153 @@ def conforms(name: str) -> Test:
     """The test of a schema, e.g. ``verdict-2``: whether a value keeps to it. Raises ``NotImplementedError`` where the schema has a
     keyword that is not known here."""
     whole = schema(name)
-    return _test(whole, whole.get("definitions", {}))
+    return _Source(whole.get("definitions", {})).function(whole)
 
 
-def _test(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Test:
-    node = _followed(node, definitions)
-    if set(node) - _WORDS == {"type", "items"} and node["type"] == "array" and isinstance(node["items"], dict):
-        return _list(node["items"], definitions)
-    tests = [_keyword(key, node, definitions) for key in node if key not in _WORDS]
-    return tests[0] if len(tests) == 1 else _every(tests)
+class _Source:
+    """The source of a schema's test as it grows; ``given``: the objects that it names."""
 
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
+        self._given: dict[str, Any] = {}
+        self._lines: list[str] = []
+        self._names = 0
 
-def _every(tests: list[Test]) -> Test:
-    def test(value: Any) -> bool:
-        for each in tests:  # noqa: SIM110 (all() takes twice the time)
-            if not each(value):
-                return False
-        return True
+    def function(self, node: Mapping[str, Any] | bool) -> Test:
+        """The test of a node of the schema."""
+        source = _Source(self._definitions)
+        source._node(node, "value", 1)
+        text = "\n".join(["def test(value):", *source._lines, "    return True"])
+        made: dict[str, Any] = {}
+        exec(text, source._given, made)  # noqa: S102 (of the package's own schemas alone)
+        return made["test"]  # type: ignore[no-any-return]
 
-    return test
+    def _name(self, given: Any = None) -> str:
+        """A new name; for ``given``, where there is something."""
+        self._names += 1
+        if given is not None:
+            self._given[f"g{self._names}"] = given
+        return f"g{self._names}"
 
+    def _line(self, depth: int, text: str) -> None:
+        self._lines.append("    " * depth + text)
 
-def _list(items: Mapping[str, Any], definitions: Mapping[str, Any]) -> Test:
-    types = _only_type(items, definitions)
-    if types is not None:
-        return lambda value: type(value) is list and types.issuperset(map(type, value))
-    test = _test(items, definitions)
-    return lambda value: type(value) is list and all(map(test, value))
+    def _no_if(self, depth: int, wrong: str) -> None:
+        self._line(depth, f"if {wrong}: return False")
 
+    def _node(self, node: Mapping[str, Any] | bool, value: str, depth: int, typed: bool = False) -> None:
+        """What the value of that name has to keep to; ``typed``: its type has been looked at."""
+        node = self._followed(node)
+        if not typed and "type" in node:
+            self._no_if(depth, f"type({value}) not in {self._name(_types(node['type']))}")
+        for key in node:
+            if key not in _WORDS and key not in ("type", *(["required"] if "properties" in node else [])):
+                self._keyword(key, node, value, depth)
 
-def _followed(node: Mapping[str, Any] | bool, definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(node, bool):
-        return {} if node else {"enum": []}
-    return definitions[node["$ref"].removeprefix("#/definitions/")] if "$ref" in node else node
+    def _keyword(self, key: str, node: Mapping[str, Any], value: str, depth: int) -> None:
+        wanted = node[key]
+        if key == "properties":
+            self._properties(wanted, node.get("required", ()), value, self._only("dict", value, node, depth))
+        elif key == "required":
+            self._no_if(depth, f"type({value}) is dict and not {self._name(frozenset(wanted))} <= {value}.keys()")
+        elif key == "items" and isinstance(wanted, list):
+            inside = self._only("list", value, node, depth)
+            for number, one in enumerate(wanted):
+                self._line(inside, f"if len({value}) > {number}:")
+                item = self._bound(f"{value}[{number}]", inside + 1)
+                self._node(one, item, inside + 1)
+        elif key == "items":
+            self._items(wanted, value, self._only("list", value, node, depth))
+        elif key in ("minItems", "maxItems"):
+            sign = "<" if key == "minItems" else ">"
+            self._no_if(depth, f"type({value}) is list and len({value}) {sign} {int(wanted)}")
+        elif key == "pattern":
+            search = self._name(lru_cache(maxsize=4096)(re.compile(wanted).search))
+            self._no_if(depth, f"type({value}) is str and {search}({value}) is None")
+        elif key in ("enum", "const"):
+            values = self._name(tuple(wanted) if key == "enum" else (wanted,))
+            self._no_if(depth, f"{value} not in {values}")
+        elif key in _LIMITS:
+            limit = self._name(wanted)
+            self._no_if(depth, f"type({value}) in (int, float) and {value} {_LIMITS[key]} {limit}")
+        elif key in ("minProperties", "minLength"):
+            kind = "dict" if key == "minProperties" else "str"
+            self._no_if(depth, f"type({value}) is {kind} and len({value}) < {int(wanted)}")
+        elif key == "propertyNames":
+            self._no_if(depth, f"type({value}) is dict and not all(map({self._name(self.function(wanted))}, {value}))")
+        elif key == "additionalProperties":
+            self._additional(wanted, node.get("properties", ()), value, depth)
+        elif key == "oneOf":
+            tests = self._name(tuple(map(self.function, wanted)))
+            self._no_if(depth, f"sum(test({value}) for test in {tests}) != 1")
+        elif key == "if":
+            asked, then, other = (self._name(self.function(node.get(one, {}))) for one in ("if", "then", "else"))
+            self._no_if(depth, f"not ({then} if {asked}({value}) else {other})({value})")
+        else:
+            raise NotImplementedError(f"JSON schema's '{key}'")
+
+    def _only(self, kind: str, value: str, node: Mapping[str, Any], depth: int) -> int:
+        """What follows is said of values of a type alone, and not of empty lists; how deep it stands."""
+        test = f"type({value}) is {kind}"
+        if node.get("type") in ("object", "array"):  # which has been looked at
+            test = value if kind == "list" else "True"
+        self._line(depth, f"if {test}:")
+        return depth + 1
+
+    def _bound(self, expression: str, depth: int) -> str:
+        name = self._name()
+        self._line(depth, f"{name} = {expression}")
+        return name
+
+    def _items(self, items: Mapping[str, Any] | bool, value: str, depth: int) -> None:
+        node = self._followed(items)
+        if "type" in node:
+            types = self._name(_types(node["type"]))
+            self._no_if(depth, f"not {types}.issuperset(map(type, {value}))")
+        if self._says_more(node):
+            item = self._name()
+            self._line(depth, f"for {item} in {value}:")
+            self._node(node, item, depth + 1, typed="type" in node)
+        else:
+            self._line(depth, "pass")
+
+    def _properties(
+        self, wanted: Mapping[str, Any], required: Iterable[str], value: str, depth: int
+    ) -> None:  # fmt: skip
+        """Objects of one kind mostly have the same keys, with values of the same types: whether these are right is found out once
+        for each such shape."""
+        nodes = {name: self._followed(node) for name, node in wanted.items()}
+        typed = {name: _types(node["type"]) for name, node in nodes.items() if "type" in node}
+        needed, right = frozenset(required), self._name(set[tuple[object, ...]]())
+        shape = self._bound(f"(*{value}, *map(type, {value}.values()))", depth)
+        self._line(depth, f"if {shape} not in {right}:")
+        self._no_if(depth + 1, f"not {self._name(_may_be(needed, typed))}({value})")
+        self._line(depth + 1, f"if len({right}) < {_SHAPES}: {right}.add({shape})")
+        for name, node in nodes.items():
+            if self._says_more(node):
+                inside = depth
+                if name not in needed:
+                    self._line(depth, f"if {name!r} in {value}:")
+                    inside += 1
+                self._node(node, self._bound(f"{value}[{name!r}]", inside), inside, typed="type" in node)
+
+    def _additional(self, wanted: Mapping[str, Any] | bool, known: Iterable[str], value: str, depth: int) -> None:
+        rest = f"{value}.keys() - {self._name(frozenset(known))}"
+        if isinstance(wanted, Mapping):
+            test = self._name(self.function(wanted))
+            self._no_if(depth, f"type({value}) is dict and not all({test}({value}[key]) for key in {rest})")
+        elif not wanted:
+            self._no_if(depth, f"type({value}) is dict and {rest}")
+
+    def _followed(self, node: Mapping[str, Any] | bool) -> Mapping[str, Any]:
+        if isinstance(node, bool):
+            return {} if node else {"enum": []}
+        return self._definitions[node["$ref"].removeprefix("#/definitions/")] if "$ref" in node else node
+
+    @staticmethod
+    def _says_more(node: Mapping[str, Any]) -> bool:
+        """Whether a node asks for more than a type."""
+        return any(key not in _WORDS and key != "type" for key in node)
 
 
 def _types(wanted: str | list[str]) -> frozenset[type]:
@@ -82,77 +195,11 @@ def _types(wanted: str | list[str]) -> frozenset[type]:
     return frozenset(kind for name in ([wanted] if isinstance(wanted, str) else wanted) for kind in _TYPES[name])
 
 
-def _only_type(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> frozenset[type] | None:
-    """The types of what has to be of a type and no more; None for other nodes."""
-    node = _followed(node, definitions)
-    return _types(node["type"]) if [key for key in node if key not in _WORDS] == ["type"] else None
-
-
-def _keyword(key: str, node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Test:
-    wanted = node[key]
-    if key == "type":
-        exact = _types(wanted)
-        return lambda value: type(value) in exact
-    if key == "properties":
-        return _properties(wanted, definitions)
-    if key == "required":
-        needed = frozenset(wanted)
-        return lambda value: type(value) is not dict or needed <= value.keys()
-    if key == "items" and isinstance(wanted, list):
-        tests = [_test(one, definitions) for one in wanted]
-        return lambda value: type(value) is not list or all(test(one) for test, one in zip(tests, value))
-    if key == "items":
-        test = _list(wanted, definitions)
-        return lambda value: type(value) is not list or test(value)
-    if key in ("minItems", "maxItems"):
-        least, most = (wanted, float("inf")) if key == "minItems" else (0, wanted)
-        return lambda value: type(value) is not list or least <= len(value) <= most
-    if key == "pattern":
-        found = re.compile(wanted).search
-        return lambda value: type(value) is not str or found(value) is not None
-    if key == "enum":
-        return lambda value: value in wanted
-    if key == "const":
-        return lambda value: bool(value == wanted)
-    if key in _LIMITS:
-        within = _LIMITS[key]
-        return lambda value: type(value) not in (int, float) or within(value, wanted)
-    if key == "minProperties":
-        return lambda value: type(value) is not dict or len(value) >= wanted
-    if key == "minLength":
-        return lambda value: type(value) is not str or len(value) >= wanted
-    if key == "propertyNames":
-        test = _test(wanted, definitions)
-        return lambda value: type(value) is not dict or all(map(test, value))
-    if key == "additionalProperties":
-        known = frozenset(node.get("properties", ()))
-        test = _test(wanted, definitions) if isinstance(wanted, Mapping) else lambda _: bool(wanted)
-        return lambda value: (
-            type(value) is not dict or all(test(one) for name, one in value.items() if name not in known)
-        )
-    if key == "oneOf":
-        tests = [_test(one, definitions) for one in wanted]
-        return lambda value: sum(test(value) for test in tests) == 1
-    if key == "if":
-        asked, then, otherwise = (_test(node.get(name, {}), definitions) for name in ("if", "then", "else"))
-        return lambda value: then(value) if asked(value) else otherwise(value)
-    raise NotImplementedError(f"JSON schema's '{key}'")
-
-
-def _properties(wanted: Mapping[str, Any], definitions: Mapping[str, Any]) -> Test:
-    plain = {name: types for name, node in wanted.items() if (types := _only_type(node, definitions)) is not None}
-    others = [(name, _test(node, definitions)) for name, node in wanted.items() if name not in plain]
-    anything = frozenset(kind for types in _TYPES.values() for kind in types)
+def _may_be(needed: frozenset[str], typed: Mapping[str, frozenset[type]]) -> Test:
+    """Whether an object has the keys that it needs, and values of the right types."""
 
     def test(value: Any) -> bool:
-        if type(value) is not dict:
-            return True
-        for name, one in value.items():
-            if type(one) not in plain.get(name, anything):
-                return False
-        for name, each in others:  # noqa: SIM110
-            if name in value and not each(value[name]):
-                return False
-        return True
+        right = all(type(one) in typed[name] for name, one in value.items() if name in typed)
+        return right and needed <= value.keys()
 
     return test

@@ -76,7 +76,10 @@ def check_schema(path: Path, wanted: str, found: Any, older: tuple[str, ...] = (
 
 
 def from_raw(raw: Mapping[str, Any], path: Path, document: Mapping[str, Any] | None = None) -> Verdict:
-    """The verdict that JSON objects describe; ``path`` names them in errors. ``document``: for version 1, what was measured."""
+    """The verdict that JSON objects describe; ``path`` names them in errors. ``document``: for version 1, what was measured.
+
+    The objects of figures become part of the verdict, without a copy: the caller has no more use for them.
+    """
     if raw.get("schema") == version_1.SCHEMA:
         raw = version_1.upgrade(raw, document, path)
     check_schema(path, SCHEMA, raw.get("schema"))
@@ -123,15 +126,21 @@ def _complain(raw: Mapping[str, Any], path: Path) -> None:
         raise NearfarError(f"{path}: {words}; the file was changed or cut short")
 
 
-def _metric(raw: Mapping[str, Any]) -> JudgedMetric:
+def _metric(raw: dict[str, Any]) -> JudgedMetric:
     interval, reference, baseline = raw["interval"], raw["reference"], raw["baseline"]
-    return _made(
-        JudgedMetric, raw, flow=_flow(raw["flow"]), gpus=tuple(raw["gpus"]), interval=None if interval is None else tuple(interval),
-        samples=tuple(raw["samples"]), limited_by=tuple(raw["limited_by"]), rows=tuple(raw["rows"]),
-        beside=tuple(flow for text in raw["beside"] if (flow := _flow(text)) is not None),
-        reference=None if reference is None else _made(JudgedReference, reference),
-        baseline=None if baseline is None else _made(PastRuns, baseline), looks=tuple(_look(each) for each in raw.get("looks", ())),
-    )  # fmt: skip
+    for key in ("gpus", "samples", "limited_by", "rows"):
+        raw[key] = tuple(raw[key])
+    raw["flow"] = _flow(raw["flow"])
+    raw["beside"] = tuple(flow for text in raw["beside"] if (flow := _flow(text)) is not None) if raw["beside"] else ()
+    if interval is not None:
+        raw["interval"] = tuple(interval)
+    if reference is not None:
+        raw["reference"] = _taken(JudgedReference, reference)
+    if baseline is not None:
+        raw["baseline"] = _taken(PastRuns, baseline)
+    if "looks" in raw:
+        raw["looks"] = tuple(map(_look, raw["looks"]))
+    return _taken(JudgedMetric, raw)
 
 
 def _look(raw: Mapping[str, Any]) -> FigureLook:
@@ -139,13 +148,18 @@ def _look(raw: Mapping[str, Any]) -> FigureLook:
 
 
 def _made(kind: type[_T], raw: Mapping[str, Any], **parts: Any) -> _T:
-    """An object of its keys; those that this version does not know are left out.
+    """An object of its keys; those that this version does not know are left out."""
+    return _taken(kind, {**raw, **parts})
+
+
+def _taken(kind: type[_T], raw: dict[str, Any]) -> _T:
+    """As ``_made``, of a mapping that becomes the object's own.
 
     Not by ``__init__``, which sets the fields of a frozen class one by one, at ten times the cost: a sweep has a million of them.
     """
     known = _names(kind)  # type: ignore[arg-type]
     made = object.__new__(kind)
-    made.__dict__.update(raw if raw.keys() <= known else {key: raw[key] for key in raw if key in known}, **parts)
+    object.__setattr__(made, "__dict__", raw if raw.keys() <= known else {key: raw[key] for key in raw if key in known})
     return made
 
 

@@ -36,14 +36,16 @@ class Distribution:
             self.bad.append(len(self.values))
         self.values.append(value)
         self.owners.append(owner)
-        if metric.reference is not None:
-            bounds = {
-                "lowest": metric.reference.lowest, "highest": metric.reference.highest,
-                "below": metric.degraded_below, "above": metric.degraded_above,
-            }  # fmt: skip
-            for name, bound in bounds.items():
-                if bound is not None:
-                    getattr(self, name).add(bound)
+        reference = metric.reference
+        if reference is not None:
+            if reference.lowest is not None:
+                self.lowest.add(reference.lowest)
+            if reference.highest is not None:
+                self.highest.add(reference.highest)
+            if metric.degraded_below is not None:
+                self.below.add(metric.degraded_below)
+            if metric.degraded_above is not None:
+                self.above.add(metric.degraded_above)
 
     def join(self, other: Distribution) -> None:
         """Take over another's values."""
@@ -97,34 +99,34 @@ class Distributions:
 
     def __init__(self) -> None:
         self.nodes: list[str] = []
-        self._single: dict[tuple[str, str], Distribution] = {}
+        #: By check, then by figure.
+        self._single: dict[str, dict[str, Distribution]] = {}
 
     def add(self, node: str, verdicts: Sequence[Verdict]) -> None:
         """Take over a node's verdicts. What is no finite number is left out: its check has said so."""
         owner = len(self.nodes)
         self.nodes.append(node)
         for verdict in verdicts:
+            mine = self._single.setdefault(verdict.check, {})
             for metric in verdict.metrics:
-                if metric.value is not None and math.isfinite(metric.value):
-                    self._of(verdict.check, metric).add(owner, metric, metric.value)
-
-    def _of(self, check: str, metric: JudgedMetric) -> Distribution:
-        key = check, metric.name
-        found = self._single.get(key)
-        if found is None:
-            found = self._single[key] = Distribution(check, metric.name, metric.unit, metric.rows[-1])
-        return found
+                value = metric.value
+                if value is None or not math.isfinite(value):
+                    continue
+                found = mine.get(metric.name)
+                if found is None:
+                    found = Distribution(verdict.check, metric.name, metric.unit, metric.rows[-1])
+                    mine[metric.name] = found
+                found.add(owner, metric, value)
 
     def single(self, check: str) -> list[Distribution]:
         """A check's figures one by one: those that did not pass somewhere first, then as they were measured."""
-        return _worst_first(one for (of, _), one in self._single.items() if of == check)
+        return _worst_first(self._single.get(check, {}).values())
 
     def pooled(self, check: str) -> list[Distribution]:
         """A check's figures, those that one row of references judges together."""
         rows: dict[str, Distribution] = {}
-        for (of, _), one in self._single.items():
-            if of == check:
-                rows.setdefault(one.row, Distribution(check, one.row, one.unit, one.row)).join(one)
+        for one in self._single.get(check, {}).values():
+            rows.setdefault(one.row, Distribution(check, one.row, one.unit, one.row)).join(one)
         return _worst_first(rows.values())
 
 

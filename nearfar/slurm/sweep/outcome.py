@@ -44,15 +44,16 @@ def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: N
     nodes would fill the memory.
     """
     found = []
-    for job in sweep.jobs.values():
-        one = outcome(sweep, job)
-        if sweep.idle_only and job.made_way and one.verdict != "FAIL":
-            continue
-        if one.result is not None:
-            on_result(one.result)
-            checks = tuple(replace(check, whole=_bare(check.whole)) for check in one.result.checks)
-            one = replace(one, result=replace(one.result, checks=checks))
-        found.append(one)
+    with result.many():
+        for job in sweep.jobs.values():
+            one = outcome(sweep, job)
+            if sweep.idle_only and job.made_way and one.verdict != "FAIL":
+                continue
+            if one.result is not None:
+                on_result(one.result)
+                checks = tuple(replace(check, whole=_bare(check.whole)) for check in one.result.checks)
+                one = replace(one, result=replace(one.result, checks=checks))
+            found.append(one)
     return worst_first(sweep, found)
 
 

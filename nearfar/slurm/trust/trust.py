@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, conforms, validator
 
 #: So many links on the way to a directory, as Linux has it.
 _LINKS = 40
@@ -58,13 +58,18 @@ class Trust:
     def directory(self, path: Path) -> None:
         """Raise ``CouldNotJudge`` unless ``path`` and every directory above it up to the root are real directories that
         these users alone can change."""
+        self._check(self.root, _stat(self.root), "directory", stat.S_ISDIR)
+        self.below(self.root, path)
+
+    def below(self, above: Path, path: Path) -> None:
+        """As ``directory``, of a path below one that has just been looked at."""
         try:
-            parts = path.relative_to(self.root).parts
+            parts = path.relative_to(above).parts
         except ValueError:
-            raise CouldNotJudge(f"{path}: not below {self.root}; not read") from None
-        place = self.root
-        for part in ("", *parts):
-            place = place / part
+            raise CouldNotJudge(f"{path}: not below {above}; not read") from None
+        place = str(above)
+        for part in parts:
+            place = f"{place}/{part}"
             self._check(place, _stat(place), "directory", stat.S_ISDIR)
 
     def object(self, path: Path) -> dict[str, Any]:
@@ -87,18 +92,16 @@ class Trust:
 
     def document(self, path: Path, schema: str, file: str) -> dict[str, Any]:
         """As ``object``, of a schema: ``schema`` is what it calls itself, ``file`` the package's JSON schema of it."""
-        from nearfar.base import validator
-
         raw = self.object(path)
         if raw.get("schema") != schema:
             raise CouldNotJudge(f"{path}: expected schema {schema}, found {raw.get('schema')}; not counted")
-        problem = next(validator(file).iter_errors(raw), None)
+        problem = None if conforms(file)(raw) else next(validator(file).iter_errors(raw), None)
         if problem is not None:
             where = ".".join(map(str, problem.absolute_path))
             raise CouldNotJudge(f"{path}: {where + ': ' if where else ''}{problem.message[:120]}; not counted")
         return raw
 
-    def _check(self, path: Path, status: os.stat_result, what: str, right: Any) -> None:
+    def _check(self, path: Path | str, status: os.stat_result, what: str, right: Any) -> None:
         if not right(status.st_mode):
             raise CouldNotJudge(f"{path}: not a {what} (links are not followed); not counted")
         why = _whose(status, self.users) or _open(status, sticky=what == "directory")
@@ -126,7 +129,7 @@ def _open(status: os.stat_result, sticky: bool) -> str:
     return ""
 
 
-def _stat(path: Path) -> os.stat_result:
+def _stat(path: Path | str) -> os.stat_result:
     try:
         return os.lstat(path)
     except OSError as error:
