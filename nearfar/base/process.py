@@ -7,6 +7,7 @@ SIGKILL.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -22,6 +23,8 @@ from .errors import CouldNotJudge
 
 #: Seconds between SIGTERM and SIGKILL.
 GRACE = 2.0
+#: Linux: the signal that a process gets when the one that started it ends (prctl(2)).
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,13 @@ def _reader(stream: IO[str] | None, lines: list[str], tell: Callable[[str], None
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     return thread
+
+
+def end_with(parent: int) -> None:
+    """Have this process terminated when ``parent``, which started it, ends in whatever way; at once where that has happened."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def find_program(name: str, path: str | None = None) -> str | None:

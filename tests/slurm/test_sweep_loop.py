@@ -17,8 +17,7 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.sweep import nightly, node_selection, slurmctld
 from nearfar.slurm.sweep.job_loop import SweepLoop
-from nearfar.slurm.sweep.pace import Pace
-from nearfar.slurm.sweep.slurmctld import Controller, JobState
+from nearfar.slurm.sweep.slurmctld import Controller, JobState, Pace
 from nearfar.slurm.sweep.sweep_file import Sweep, load
 from tests.support.sweeping import planned
 
@@ -38,6 +37,7 @@ class PretendedSlurm:
     asked: list[float] = field(default_factory=list)
     submitted: list[float] = field(default_factory=list)
     jobs: dict[int, tuple[str, float]] = field(default_factory=dict)
+    commands: dict[int, str] = field(default_factory=dict)
     cancelled: set[int] = field(default_factory=set)
     results_seen: set[str] = field(default_factory=set)
 
@@ -63,6 +63,8 @@ class PretendedSlurm:
         node = next(word[len("--nodelist=") :] for word in command if word.startswith("--nodelist="))
         self.submitted.append(self.now)
         number = len(self.jobs) + 1
+        script = next(place for place, word in enumerate(command) if word.endswith("job.sh"))
+        self.commands[number] = " ".join(command[script:])
         self.jobs[number] = node, self.now
         return f"{number}\n"
 
@@ -74,8 +76,9 @@ class PretendedSlurm:
                 if job in self.cancelled
                 else ("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{node}")
             )
-            return f"{job}|{state[0]}|{node}||{state[1]}\n"
-        return f"{job}|{fate if over else 'RUNNING'}|{node}|{node}|{'None' if fate == 'COMPLETED' else 'Why'}\n"
+            return f"{job}|{state[0]}||{state[1]}|{self.commands[job]}\n"
+        why = "None" if fate == "COMPLETED" else "Why"
+        return f"{job}|{fate if over else 'RUNNING'}|{node}|{why}|{self.commands[job]}\n"
 
     def sleep(self, seconds: float) -> None:
         """Time goes on, and results appear."""
@@ -89,6 +92,7 @@ def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.M
     """A sweep over some nodes, its results empty files that the pretended Slurm leaves."""
     names = tuple(nodes)
     pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
+    (pretended.results / "job.sh").touch()
     made = planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
     found = SweepLoop(made, Controller(pretended, lambda: pretended.now), pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip

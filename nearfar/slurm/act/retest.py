@@ -13,7 +13,7 @@ from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, reconciled, summarize
-from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing
+from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, begin_or_resume, occupation, pairing
 from nearfar.slurm.trust import Trust
 
 from . import quarantine
@@ -123,7 +123,9 @@ def _sweep(
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
         f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
     ]  # fmt: skip
-    done = process.run(command, _longest(level), on_stderr=tell, on_stdout=tell)
+    # Killed, this process leaves nobody that measures or holds the results directory.
+    environment = {**os.environ, begin_or_resume.PARENT: str(os.getpid())}
+    done = process.run(command, _longest(level), env=environment, on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
     found = of_sweep(options.results, sweep, options.policy.system, options.policy.trusted, time.time())

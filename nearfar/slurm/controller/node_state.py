@@ -20,6 +20,8 @@ _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*)=(\S*)")
 #: Slurm puts who gave a reason, and when, behind the reason's first line.
 _GIVEN = re.compile(r"(?:^|(?<=.)) ?\[([^\[\]\s@]+)@([^\[\]\s@]+)\]$")
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
+#: Flags that say where a node came from, not what it does.
+_ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
           "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
@@ -44,8 +46,13 @@ class NodeState:
 
     @property
     def idle(self) -> bool:
-        """Exactly IDLE: not drained, powered down, planned, reserved, or not responding."""
-        return self.base == "IDLE" and not self.flags
+        """Exactly IDLE: not drained, powered down, planned, reserved, or not responding; of a cloud or dynamic, or not."""
+        return self.base == "IDLE" and self.flags <= _ORIGIN
+
+    @property
+    def doings(self) -> frozenset[str]:
+        """Its flags without those that only say where it came from."""
+        return self.flags - _ORIGIN
 
     @property
     def drain(self) -> bool:

@@ -12,7 +12,7 @@ from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
 from nearfar.slurm.results import result
-from nearfar.slurm.sweep import pairing
+from nearfar.slurm.sweep import pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
 from . import pair_runs
@@ -83,6 +83,9 @@ class _Believed:
         self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._twice: dict[tuple[str, str], Path] = {}
+        self._places: dict[tuple[str, str], Path] = {}
+        self._in_place: dict[tuple[str, str], bool] = {}
+        self._copied: set[Path] = set()
         self._refused: list[str] = []
 
     def read(self, place: Path) -> None:
@@ -99,8 +102,17 @@ class _Believed:
             self._refused.append(str(error))
             return
         key = one.name, one.run
+        mine = one.sweep == place.parents[2].name
+        if key in self._said and mine != self._in_place[key]:
+            # What lies where it says that it was measured is the original, whatever a copy elsewhere says.
+            self._copied.add((place if self._in_place[key] else self._places[key]).parents[2])
+            if not mine:
+                return
+            del self._said[key], self._runs[key]
+            self._twice.pop(key, None)
         if self._said.setdefault(key, _said(one)) != _said(one):
             self._twice[key] = place
+        self._in_place[key], self._places[key] = mine, place
         self._runs.setdefault(key, tuple(_check_runs(one, came)))
 
     @property
@@ -115,7 +127,10 @@ class _Believed:
             f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted"
             for (node, run), place in sorted(self._twice.items())
         ]
-        return runs, [*self._refused, *doubtful]
+        copies = [
+            f"{place}: holds copies of another sweep's results; those are not counted" for place in sorted(self._copied)
+        ]
+        return runs, [*self._refused, *doubtful, *copies]
 
 
 def _results(
@@ -128,7 +143,10 @@ def _results(
     trust.directory(folder)
     believed = _Believed(trust, system, now, others)
     older = []
+    copies = sweep_file.copies(folder) if sweep is None else {}
     for place in result.folders(folder, sweep):
+        if place.parents[2].name in copies:
+            continue
         came = _came(place)
         if came >= times.recent:
             believed.read(place)
@@ -139,7 +157,10 @@ def _results(
         if place.parent.name in whole:
             believed.read(place)
     runs, refused = believed.all()
-    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep)
+    refused += [
+        f"{folder / name}: a copy of sweep {its}, which is beside it; not counted" for name, its in copies.items()
+    ]
+    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, copies)
     return [*runs, *between], [*refused, *problems]
 
 
@@ -171,12 +192,14 @@ def _span(seconds: float) -> str:
 
 
 def _pairs(
-    folder: Path, trust: Trust, system: str, now: float, oldest: float, sweep: str | None
+    folder: Path, trust: Trust, system: str, now: float, oldest: float, sweep: str | None, copies: Collection[str]
 ) -> tuple[list[CheckRun], list[str]]:
     """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
     runs: list[CheckRun] = []
     refused = []
     for path in sorted(folder.glob(f"{sweep or '[!.]*'}/{pairing.ROUNDS[0]}")):
+        if path.parent.name in copies:
+            continue
         try:
             found = pair_runs.of_sweep(path.parent, trust, system, oldest)
             for run in found:

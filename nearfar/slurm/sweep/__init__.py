@@ -4,11 +4,20 @@ Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm
 slurm.trust.
 """
 
-from . import begin_or_resume, job_loop, merge, node_run, node_selection, pair_rounds, pairing, plan, sweep_file
+from . import (
+    begin_or_resume,
+    job_loop,
+    merge,
+    node_run,
+    node_selection,
+    pair_rounds,
+    pairing,
+    plan,
+    sweep_file,
+)
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
-from .pace import Pace
-from .slurmctld import Controller
+from .slurmctld import Controller, Pace
 from .sweep_file import Sweep, SweepJob, SweepOptions
 
 __all__ = [

@@ -6,25 +6,36 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, files, utc_text
+from nearfar.base import CouldNotJudge, NearfarError, files, process, utc_text
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.results import make_for_all, result
+from nearfar.slurm.results import make_for_all
 from nearfar.slurm.trust import own
 
-from . import job_script, sweep_file
+from . import found_again, job_script, sweep_file
 from .sweep_file import Sweep, SweepJob
 
 _ELSEWHERE = "name another --results DIR"
+#: The number of the process that a sweep is to end with.
+PARENT = "NEARFAR_SWEEP_PARENT"
+#: A sweep's directory while it is made.
+_BEGUN = ".begun"
 
 
 @contextlib.contextmanager
 def lock(results: Path) -> Iterator[None]:
-    """Hold a results directory. Raises ``CouldNotJudge`` that names the holder where another sweep has it."""
+    """Hold a results directory. Raises ``CouldNotJudge`` that names the holder where another sweep has it.
+
+    A sweep that a retest has started ends with it, so that nobody holds the directory for a retest that was killed.
+    """
+    parent = os.environ.get(PARENT, "")
+    if parent.isdecimal():
+        process.end_with(int(parent))
     _prepare(results)
     path = results / ".lock"
     try:
@@ -40,13 +51,21 @@ def lock(results: Path) -> Iterator[None]:
                 f"{results}: another sweep is at work here ({stream.read().strip() or 'it does not say who'}); wait for it, or "
                 "name another --results DIR"
             ) from None
-        stream.truncate(0)
-        stream.write(f"process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
-        stream.flush()
+        except OSError as error:
+            raise CouldNotJudge(
+                f"{path}: cannot be locked: {error.strerror}; mount that file system with locks, or {_ELSEWHERE}"
+            ) from None
+        try:
+            stream.truncate(0)
+            stream.write(f"process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
+            stream.flush()
+        except OSError as error:
+            raise files.cannot_write(path, error, _ELSEWHERE) from None
         try:
             yield
         finally:
-            stream.truncate(0)
+            with contextlib.suppress(OSError):  # the directory may be gone by now
+                stream.truncate(0)
 
 
 def _prepare(results: Path) -> None:
@@ -91,32 +110,58 @@ def _there_is_one(folder: Path) -> NearfarError:
 
 
 def begin(sweep: Sweep) -> Sweep:
-    """Make a sweep's directory; returns the sweep. Raises ``NearfarError`` where there is one of that name."""
+    """Make a sweep's directory, whole or not at all; returns the sweep. Raises ``NearfarError`` where there is one of that name."""
     folder = sweep.folder
+    if folder.exists():
+        raise _there_is_one(folder)
+    beside = folder.parent / _BEGUN
     try:
-        folder.mkdir()
-        folder.chmod(0o755)
+        shutil.rmtree(beside, ignore_errors=True)  # who began one was killed
+        beside.mkdir()
+        beside.chmod(0o755)
         for name in (job_script.JOBS, "nodes"):
-            make_for_all(folder / name)
-    except FileExistsError:
-        raise _there_is_one(folder) from None
+            make_for_all(beside / name)
+        for name, text in ((job_script.SCRIPT, job_script.text(sweep)), (sweep_file.FILE, sweep.text)):
+            files.write_atomically(beside / name, text, _ELSEWHERE, mode=0o644)
+        os.rename(beside, folder)
     except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
         raise files.cannot_write(folder, error, _ELSEWHERE) from None
-    job_script.write(sweep)
-    sweep.save()
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
     return sweep
 
 
 def resume(results: Path, name: str, now: float) -> Sweep:
     """A sweep that was interrupted, or left nodes without a result: these have their turn again, and jobs that are still
-    in Slurm are waited for. It gets as much time again as it had."""
+    in Slurm are waited for. It gets as much time again as it had.
+
+    Raises ``NearfarError`` for a copy of another sweep, whose jobs are that one's.
+    """
     kept = sweep_file.load(results / name)
+    original = sweep_file.original(kept.folder)
+    if original is not None:
+        raise NearfarError(f"{kept.folder}: a copy of sweep {original}; --resume {original} continues that one")
+    done = found_again.results(kept)
     for job in kept.jobs.values():
-        job.has_result = (result.place(results, name, job.name, job.attempt) / result.RESULT).exists()
-        if job.has_result:
-            job.ended = True
+        if done.get(job.name, 0) >= job.attempt:
+            _with_result(kept, job, done[job.name])
         elif job.ended:
             kept.jobs[job.name] = SweepJob(job.nodes, job.attempt + (job.job_id is not None))
+    again = replace(kept, resumed=True)
     if kept.deadline <= now or any(job.job_id is None for job in kept.jobs.values()):
-        return replace(kept, started=now, deadline=now + (kept.deadline - kept.started))
-    return kept
+        return replace(again, started=now, deadline=now + (kept.deadline - kept.started))
+    return again
+
+
+def _with_result(kept: Sweep, job: SweepJob, attempt: int) -> None:
+    """Take over what an attempt has left, whether or not the file knew of its job."""
+    job.attempt, job.has_result = attempt, True
+    left = found_again.left(kept, job)
+    slurms = left.get("slurm")
+    number = slurms.get("job") if isinstance(slurms, dict) else None
+    job.job_id = number if isinstance(number, int) else job.job_id
+    job.interrupted = bool(left.get("interrupted"))
+    # What ended a job early is Slurm's to say.
+    job.ended = job.ended or job.job_id is None or not job.interrupted

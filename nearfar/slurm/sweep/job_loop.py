@@ -5,21 +5,18 @@ Results are seen on the shared file system; slurmctld is asked about all jobs at
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from nearfar.base import NearfarError
-from nearfar.slurm.controller import NodeState, node_names
+from nearfar.base import CouldNotJudge, NearfarError, write_atomically
+from nearfar.slurm.controller import NodeState
 from nearfar.slurm.results import result
 
-from .job_script import SCRIPT, output, submission
-from .node_selection import gpus, occupation, refusal
-from .pace import Pace
+from . import found_again, job_script
+from .node_selection import first_objection, occupation, refusal
 from .progress import SweepProgress
-from .slurmctld import ENDED, Controller, JobState, passing
+from .slurmctld import ENDED, Controller, JobState, Pace, passing
 from .sweep_file import Sweep, SweepJob
 
 #: Why a pending job waits for a node that will not come back by itself.
@@ -56,6 +53,9 @@ class SweepLoop:
         self._away = False
         #: Jobs whose submission may or may not have been taken.
         self._doubtful: set[str] = set()
+        #: Whether Slurm has yet to be asked for jobs that the file does not know; and those jobs of the sweep before that had ended.
+        self._unasked = self.sweep.resumed
+        self._of_before: set[str] = set()
         #: Why a job was taken out of the queue: a state and a reason.
         self._withdrawn: dict[str, tuple[str, str]] = {}
         #: When a job was first seen at its end, or gone, without a result.
@@ -93,6 +93,13 @@ class SweepLoop:
         (self._outstanding if job in self._outstanding else self._waiting).remove(job)
         self.on_end(job)
 
+    def _again(self, job: SweepJob) -> None:
+        """Another turn for a job that had ended without a result before the sweep was resumed."""
+        self._gone.pop(job.name, None)
+        self._outstanding.remove(job)
+        job.attempt, job.job_id, job.state, job.reason = job.attempt + 1, None, "waiting", ""
+        self._waiting.append(job)
+
     def _submitted(self, job: SweepJob, job_id: int) -> None:
         job.job_id, job.state = job_id, "PENDING"
         self._waiting.remove(job)
@@ -108,34 +115,31 @@ class SweepLoop:
                 # What ended a job early is Slurm's to say, and it says so once the job is gone.
                 if not job.interrupted or waited or job.state in ENDED:
                     self._end(job, job.state, job.reason, has_result=True)
+            elif waited and job.name in self._of_before:
+                self._again(job)
             elif waited:
                 gone = "" if job.state in ENDED else "the job is gone"
                 self._end(job, job.state, job.reason or gone)
 
-    def _result(self, job: SweepJob) -> Path:
-        return result.place(self.sweep.results, self.sweep.name, job.name, job.attempt) / result.RESULT
-
     def _has_result(self, job: SweepJob) -> bool:
-        return self._result(job).exists()
+        return (result.place(self.sweep.results, self.sweep.name, job.name, job.attempt) / result.RESULT).exists()
 
     def _was_interrupted(self, job: SweepJob) -> bool:
-        """Whether a result says so; what is no result is judged when all are merged."""
-        try:
-            return bool(json.loads(self._result(job).read_bytes()).get("interrupted"))
-        except (OSError, ValueError, AttributeError):
-            return False
+        return bool(found_again.left(self.sweep, job).get("interrupted"))
 
     # What slurmctld says.
 
     def _query(self) -> None:
-        if not (self._outstanding or self._doubtful or self._needs_nodes()):
+        if not (self._unasked or self._outstanding or self._doubtful or self._needs_nodes()):
             return
         if self.clock() - self._queried_at < self._interval or not self.controller.may_ask():
             return
         self._queried_at = self.clock()
         try:
             changed = False
-            if self._outstanding or self._doubtful:
+            if self._unasked:
+                found_again.refuse_another_cluster(self.sweep, self.controller)
+            if self._unasked or self._outstanding or self._doubtful:
                 changed = self._update_all(self.controller.jobs(self.sweep.job_name))
             if self._needs_nodes() and self.controller.may_ask():
                 self._nodes, self._nodes_at = self.controller.nodes(), self.clock()
@@ -150,6 +154,8 @@ class SweepLoop:
         """A controller that is away is waited for; everything else is the user's to mend."""
         if not passing(error):
             raise error
+        if self.now() > self.sweep.deadline + self.pace.result_wait:
+            raise CouldNotJudge(f"{error}; the sweep's deadline has come, and it is not waited for any longer")
         self._interval = self.pace.query_last
         if not self._away:
             self.on_message(f"slurmctld does not answer ({error}); jobs go on, and so does this when it is back")
@@ -175,21 +181,26 @@ class SweepLoop:
     def _update_all(self, states: Iterable[JobState]) -> bool:
         """Take over what squeue says; whether anything is new."""
         by_id = {state.job_id: state for state in states}
-        latest = {
-            frozenset(node_names.expand(state.wanted)): state for _, state in sorted(by_id.items()) if state.wanted
-        }
-        known = {job.job_id for job in self.sweep.jobs.values()}
-        changed = False
-        for name in sorted(self._doubtful):
-            job = self.sweep.jobs[name]
-            state = latest.get(frozenset(job.nodes))
-            if state is not None and state.job_id not in known:
-                self._submitted(job, state.job_id)
-                changed = True
-        self._doubtful.clear()
+        changed = self._find_again(by_id)
         for job in list(self._outstanding):
             changed |= self._update(job, by_id.get(job.job_id or 0))
         return changed
+
+    def _find_again(self, by_id: Mapping[int, JobState]) -> bool:
+        """Take over jobs that were submitted and are not known here; whether there were any."""
+        doubtful = [job for job in self._waiting if self._unasked or job.name in self._doubtful]
+        found = found_again.submitted(self.sweep, doubtful, by_id.values()) if doubtful else {}
+        for job in doubtful:
+            if job.name in found:
+                job.attempt, number = found[job.name]
+                self._submitted(job, number)
+        if self._unasked:
+            found_again.skip_begun(self.sweep, self._waiting)
+            shown = {job.name: by_id.get(job.job_id or 0) for job in self._outstanding}
+            self._of_before = {name for name, state in shown.items() if state is None or state.ended}
+        self._unasked = False
+        self._doubtful.clear()
+        return bool(found)
 
     def _update(self, job: SweepJob, slurms: JobState | None) -> bool:
         if slurms is None:
@@ -198,12 +209,15 @@ class SweepLoop:
             return False
         before = job.state, job.reason
         job.state, job.reason = slurms.state, "" if slurms.reason == "None" else slurms.reason
-        if slurms.ended and not slurms.started:
+        if slurms.ended and not slurms.started and job.name in self._of_before:
+            self._again(job)
+        elif slurms.ended and not slurms.started:
             self._end(job, *self._withdrawn.get(job.name, (slurms.state, job.reason)))
         elif slurms.ended:
             self._gone.setdefault(job.name, self.clock())
         else:
             self._gone.pop(job.name, None)
+            self._of_before.discard(job.name)
         return before != (job.state, job.reason)
 
     def _refuse(self) -> None:
@@ -222,12 +236,7 @@ class SweepLoop:
                 self._withdraw(job, "refused", refused)
 
     def _why(self, job: SweepJob, objection: Callable[[NodeState | None], str | None]) -> str | None:
-        """The first objection to a node of the job, with its name where there are two."""
-        for node in job.nodes:
-            why = objection(self._nodes.get(node))
-            if why is not None:
-                return why if len(job.nodes) == 1 else f"{node}: {why}"
-        return None
+        return first_objection(job.nodes, self._nodes, objection)
 
     def _withdraw(self, job: SweepJob, state: str, why: str) -> None:
         """Take a job out of the queue. It may have started meanwhile: whether it ended is what squeue says next."""
@@ -257,14 +266,15 @@ class SweepLoop:
         waiting = next((job for job in self._waiting if job.name not in self._doubtful), None)
         too_soon = self.clock() - self._submitted_at < self.pace.submit
         over = self.now() >= self.sweep.deadline
-        if room <= 0 or waiting is None or not self._nodes or self._away or too_soon or over:
+        blind = self._unasked or self._away or not self._nodes
+        if room <= 0 or waiting is None or blind or too_soon or over:
             return
         job, self._submitted_at = waiting, self.clock()
         folder = self.sweep.folder
         try:
-            options = submission(self.sweep, job, output(folder, job), self.now())
-            words = [job.name, str(job.attempt), str(gpus(self.sweep.gres.get(job.nodes[0], "")))]
-            self._submitted(job, self.controller.submit(options, str(folder / SCRIPT), *words))
+            options = job_script.submission(self.sweep, job, job_script.output(folder, job), self.now())
+            words = job_script.arguments(self.sweep, job)
+            self._submitted(job, self.controller.submit(options, str(folder / job_script.SCRIPT), *words))
             self._interval = self.pace.query_first
         except NearfarError as error:
             self._not_taken(job, error)
@@ -284,5 +294,9 @@ class SweepLoop:
 
 def measure(sweep: Sweep, controller: Controller, pace: Pace) -> None:
     """Run all jobs of a sweep, and print what comes of them. The results directory is locked by the caller."""
+    if sweep.resumed:  # it may be in another place than it was begun in
+        write_atomically(
+            sweep.folder / job_script.SCRIPT, job_script.text(sweep), "name another --results DIR", mode=0o644
+        )
     progress = SweepProgress(sweep)
     SweepLoop(sweep, controller, progress.job_ended, progress.message, progress.counts, pace).run()

@@ -12,6 +12,7 @@ from nearfar import history
 from nearfar.base import CouldNotJudge, files, node_lock
 from nearfar.slurm.controller import templates
 
+from .node_selection import gpus
 from .sweep_file import Sweep, SweepJob
 
 #: In the sweep's directory.
@@ -31,14 +32,19 @@ def output(folder: Path, job: SweepJob) -> Path:
     return folder / JOBS / f"{job.name}.{job.attempt}.out"
 
 
-def write(sweep: Sweep) -> None:
-    """Write the script of a sweep."""
+def text(sweep: Sweep) -> str:
+    """The script of a sweep."""
     values = {
         "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "site_partition": sweep.site_partition,
         "python": sys.executable, "environment": sweep.environment,
         "pack": sweep.level,  # as sites' own templates may still call it
     }  # fmt: skip
-    files.write_atomically(sweep.folder / SCRIPT, templates.render("job.sh", values), "name another --results DIR")
+    return templates.render("job.sh", values)
+
+
+def arguments(sweep: Sweep, job: SweepJob) -> list[str]:
+    """The script's arguments, after its name: which node, which attempt, how many GPUs Slurm has there."""
+    return [job.name, str(job.attempt), str(gpus(sweep.gres.get(job.nodes[0], "")))]
 
 
 def submission(sweep: Sweep, job: SweepJob, output: Path, now: float) -> list[str]:

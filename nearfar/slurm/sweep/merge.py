@@ -105,7 +105,8 @@ class Merged:
 
 
 def merge(sweep: Sweep) -> Merged:
-    """Read a sweep's results and write its report and page into its directory."""
+    """Read a sweep's results and write its report and page into its directory. Raises ``CouldNotJudge`` where that is gone."""
+    sweep.check_place()
     page = SweepPage(sweep)
     found = outcomes(sweep, page.add)
     pairs = pair_rounds.read(sweep, found)

@@ -21,7 +21,7 @@ from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
 from nearfar.slurm.results import RunInfo, publish_result, result
 
-from . import site_partition
+from . import found_again, site_partition
 from .levels import LEVELS, PAIR
 from .sweep_file import SweepJob
 
@@ -42,6 +42,7 @@ def run(
     if here is not None and here not in job.nodes:
         raise CouldNotJudge(f"this is node {here}, and the job is for {job.name}; nothing was measured")
     _check_programs()
+    found_again.claim(results, sweep, job, os.environ.get("SLURM_JOB_ID"))
     began, started = time.monotonic(), time.time()
     # The ranks of a pair's other node read files too.
     shared = results / sweep if len(job.nodes) > 1 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.controller import NodeState, node_names
@@ -82,6 +82,17 @@ def gpus(listed: str) -> int:
     return found
 
 
+def first_objection(
+    names: Sequence[str], nodes: Mapping[str, NodeState], objection: Callable[[NodeState | None], str | None]
+) -> str | None:
+    """The first objection to one of these nodes, with its name where there are several."""
+    for name in names:
+        why = objection(nodes.get(name))
+        if why is not None:
+            return why if len(names) == 1 else f"{name}: {why}"
+    return None
+
+
 def refusal(node: NodeState | None) -> str | None:
     """Why no job can start on a node now, in words; None where one can, if only after others have ended."""
     if node is None:
@@ -91,9 +102,11 @@ def refusal(node: NodeState | None) -> str | None:
     why = f": {' '.join(node.reason.split())}" if node.reason else ""
     if node.drain:
         return f"drained{who}{when}{why}"
-    if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG"}:
+    if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG", "INVAL"}:
         state = "down" if node.base == "DOWN" else "failing" if "FAIL" in node.flags else "wrongly registered"
         return f"{state}{who}{when}{why}"
+    if node.base == "FUTURE":
+        return "future: no machine has this name yet"
     return None
 
 
@@ -104,5 +117,5 @@ def occupation(node: NodeState | None) -> str | None:
         return refusal(node) or "not responding"
     if node.idle:
         return None
-    flags = ", ".join(sorted(node.flags)).lower().replace("_", " ")
+    flags = ", ".join(sorted(node.doings)).lower().replace("_", " ")
     return flags if node.base == "IDLE" else node.base.lower()

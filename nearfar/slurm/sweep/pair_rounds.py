@@ -19,9 +19,8 @@ from nearfar.slurm.results import Pair, joined
 from . import begin_or_resume, job_loop, pairing, sweep_file
 from .levels import LEVELS, PAIR, PING_PONG
 from .outcome import Outcome, outcomes
-from .pace import Pace
 from .pairing import NodeVerdict
-from .slurmctld import Controller
+from .slurmctld import Controller, Pace
 from .sweep_file import Sweep, jobs_for
 
 

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import NearfarError, reports_directory
 from nearfar.slurm.controller import Slurm, node_names
 
 from . import begin_or_resume, job_script, nightly, node_selection, pairs_wanted, site_partition
 from .levels import LEVELS
-from .slurmctld import Controller
+from .slurmctld import Controller, waited_for
 from .sweep_file import Sweep, SweepOptions, jobs_for
 
 
@@ -31,10 +32,34 @@ def new_sweep(
     """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs.
 
     ``nodes`` is a list in Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level
-    has them. ``name`` None: the time and the level. ``mpi_pairs`` None: as the level and the site's partition have it. Raises
-    ``NearfarError`` for what cannot be measured so.
+    has them. ``name`` None: the time and the level. ``mpi_pairs`` None: as the level and the site's partition have it. A slurmctld
+    that does not answer is waited for as long as a job still ends before the deadline. Raises ``NearfarError`` for what cannot be
+    measured so.
     """
     environment = job_script.environment(os.environ)
+    if nodes is not None:
+        node_names.listed(nodes, "--nodes")
+    level, now = LEVELS[asked.level], time.time()
+    minutes, hours = minutes or level.minutes, level.hours if hours is None else hours
+    if hours * 60 < minutes:
+        raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
+    name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
+    folder = begin_or_resume.place(results, name)
+
+    def ask() -> Sweep:
+        chosen = _chosen(controller, results, asked, nodes, mpi_pairs)
+        return Sweep(
+            **{f.name: getattr(asked, f.name) for f in fields(SweepOptions)}, folder=folder, minutes=minutes, started=now,
+            deadline=now + hours * 3600, environment=environment, command=("nearfar", *sys.argv[1:]), **chosen,
+        )  # fmt: skip
+
+    return waited_for(ask, hours * 3600 - minutes * 60)
+
+
+def _chosen(
+    controller: Controller, results: Path, asked: SweepOptions, nodes: str | None, mpi_pairs: bool | None
+) -> dict[str, Any]:
+    """What of a new sweep Slurm's answers decide."""
     names = node_selection.choose(controller, asked.partition, nodes, asked.reservation)
     if asked.site_partition is not None:
         site_partition.refuse_unknown(asked.site_partition, names[0])
@@ -44,21 +69,14 @@ def new_sweep(
     if asked.idle_only:
         left_out = {node: why for node in names if (why := node_selection.occupation(known.get(node))) is not None}
         names = nightly.longest_ago(results, [node for node in names if node not in left_out])
-    level, now = LEVELS[asked.level], time.time()
     no_pairs = pairs_wanted.reason_against(
         False if asked.idle_only else mpi_pairs, asked.level, names, asked.partition, asked.site_partition
     )
-    minutes, hours = minutes or level.minutes, level.hours if hours is None else hours
-    if hours * 60 < minutes:
-        raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
-    name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
-    return Sweep(
-        **{f.name: getattr(asked, f.name) for f in fields(SweepOptions)}, folder=begin_or_resume.place(results, name),
-        minutes=minutes, started=now, deadline=now + hours * 3600, jobs=jobs_for((node,) for node in names),
-        gres={node: gres for node in names if node in known and (gres := node_selection.gres(known[node]))},
-        environment=environment, command=("nearfar", *sys.argv[1:]), left_out=left_out, mpi_pairs=no_pairs is None,
-        no_pairs=no_pairs or "",
-    )  # fmt: skip
+    gres = {node: listed for node in names if node in known and (listed := node_selection.gres(known[node]))}
+    return {
+        "jobs": jobs_for((node,) for node in names), "gres": gres, "left_out": left_out, "mpi_pairs": no_pairs is None,
+        "no_pairs": no_pairs or "", "cluster": controller.cluster(),
+    }  # fmt: skip
 
 
 def controller() -> Controller:

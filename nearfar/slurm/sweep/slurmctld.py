@@ -1,12 +1,14 @@
-"""What a sweep asks of slurmctld and tells it. Questions are counted: fewer than twenty a minute, however many nodes."""
+"""What a sweep asks of slurmctld and tells it, and how often. Questions are counted: fewer than twenty a minute, however many nodes."""
 
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.controller import NodeState, Slurm, WrongOption, node_names
@@ -19,6 +21,10 @@ _PASSING = (
     "temporarily unable", "temporarily unavailable", "standby mode", "no answer within", "Connection reset",
     "Transport endpoint", "Unexpected message received", "Protocol authentication error", "Slurm controller",
 )  # fmt: skip
+#: Seconds between two questions before a sweep has begun; each may take Slurm's commands ten by itself.
+_PAUSE = 5.0
+#: Seconds from the first line about a slurmctld that does not answer to the next; each time twice as long.
+_TOLD_AGAIN = 60.0
 #: States after which nothing more comes of a job.
 ENDED = frozenset({
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
@@ -26,15 +32,33 @@ ENDED = frozenset({
 })  # fmt: skip
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds: between two submissions, two looks at the results directory, two questions to slurmctld (the interval grows from
+    the first to the last while nothing changes), two readings of all nodes' states, two saves. ``result_wait``: how long a
+    result may take from the end of its job to this host's sight (NFS keeps attributes for a minute)."""
+
+    submit: float = 0.2
+    poll: float = 0.5
+    query_first: float = 1.0
+    query_last: float = 6.0
+    nodes: float = 30.0
+    result_wait: float = 75.0
+    save: float = 2.0
+
+
 @dataclass(frozen=True)
 class JobState:
-    """A job as squeue has it. ``wanted``: the node that it was submitted for. ``started``: it has had nodes."""
+    """A job as squeue has it. ``started``: it has had nodes. ``command``: its script and the script's arguments."""
 
     job_id: int
     state: str
     reason: str
-    wanted: str
     started: bool
+    command: str
 
     @property
     def ended(self) -> bool:
@@ -54,6 +78,43 @@ class NodeGroup:
 def passing(error: Exception) -> bool:
     """Whether the same call may succeed a little later."""
     return any(words in str(error) for words in _PASSING)
+
+
+def waited_for(
+    ask: Callable[[], T], limit: float, tell: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:  # fmt: skip
+    """What ``ask`` gives, asked again for at most ``limit`` seconds where slurmctld does not answer.
+
+    ``ask`` may be several questions that change nothing. ``tell`` gets a line now and then (None: standard error, on a terminal each
+    in the place of the last). Raises what ``ask`` raises for every other reason, and ``CouldNotJudge`` after the limit.
+    """
+    say = tell or _say
+    began, tell_at, apart = clock(), 0.0, _TOLD_AGAIN
+    while True:
+        try:
+            found = ask()
+        except NearfarError as error:
+            waited = clock() - began
+            if not passing(error):
+                raise
+            if waited >= limit:
+                raise CouldNotJudge(f"{error}; waited {waited:.0f} s, and nothing was begun") from None
+            if waited >= tell_at or (tell is None and sys.stderr.isatty()):
+                say(f"slurmctld does not answer; waiting, {waited:.0f} s so far; Ctrl-C ends")
+            if waited >= tell_at:
+                tell_at, apart = waited + apart, 2 * apart
+            sleep(min(_PAUSE, max(0.0, limit - waited)))
+            continue
+        if tell_at:
+            say("slurmctld answers again")
+        return found
+
+
+def _say(words: str) -> None:
+    terminal = sys.stderr.isatty()
+    end = "\n" if not terminal or "again" in words else ""
+    print(f"{chr(13) + chr(27) + '[K' if terminal else ''}nearfar: {words}", end=end, file=sys.stderr, flush=True)
 
 
 class Controller:
@@ -86,7 +147,7 @@ class Controller:
         try:
             text = self._ask("scontrol", "--all", "--oneliner", "show", kind, name)
         except CouldNotJudge as error:
-            if passing(error):
+            if "not found" not in str(error):
                 raise
             text = ""
         fields = dict(re.findall(r"(\w+)=(\S*)", text))
@@ -96,6 +157,11 @@ class Controller:
         nodes = fields.get("Nodes", "")
         return NodeGroup(name, fields.get("State", ""), () if nodes == "(null)" else tuple(node_names.expand(nodes)))
 
+    def cluster(self) -> str:
+        """The cluster's name."""
+        self._queried.append(self._clock())
+        return self._slurm.settings().get("ClusterName", "")
+
     def nodes(self) -> dict[str, NodeState]:
         """All nodes by name."""
         self._queried.append(self._clock())
@@ -103,7 +169,7 @@ class Controller:
 
     def jobs(self, name: str) -> list[JobState]:
         """This user's jobs of a name that slurmctld remembers, ended ones too (it forgets them after MinJobAge)."""
-        text = self._ask("squeue", "--noheader", "--me", "--states=all", f"--name={name}", "--format=%i|%T|%n|%N|%r")
+        text = self._ask("squeue", "--noheader", "--me", "--states=all", f"--name={name}", "--format=%i|%T|%N|%r|%o")
         return [_job(line) for line in text.splitlines() if line.strip()]
 
     def submit(self, options: Sequence[str], script: str, *arguments: str) -> int:
@@ -134,5 +200,5 @@ def _job(line: str) -> JobState:
     fields = line.split("|", 4)
     if len(fields) != 5 or not fields[0].isdigit():
         raise CouldNotJudge(f"squeue: '{line[:80]}' is no line that was asked for")
-    number, state, wanted, has, reason = fields
-    return JobState(int(number), state, reason, wanted, bool(has.strip()))
+    number, state, has, reason, command = fields
+    return JobState(int(number), state, reason, bool(has.strip()), command)

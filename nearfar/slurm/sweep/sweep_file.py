@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -16,11 +17,15 @@ FILE = "sweep.json"
 #: Keys of earlier versions, and what they are called today.
 _RENAMED = {"pack": "level", "window": "max_jobs", "tasks": "jobs", "job": "job_id"}
 #: What a sweep has had since the first version.
-_LATER = ("no_pairs",)
-#: Fields of a sweep that the file says otherwise: its place is the folder, its jobs have entries of their own.
-_APART = ("folder", "jobs")
+_LATER = ("no_pairs", "cluster")
+#: Fields of a sweep that the file says otherwise, or not: its place is the folder, its jobs have entries of their own.
+_APART = ("folder", "jobs", "resumed")
 #: How a nightly job ends that made way for others, or never had its turn.
 _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
+
+#: A sweep's name as it stands at the beginning of its file; so many bytes are read.
+_HEAD = 1024
+_NAME = re.compile(rb'"sweep":\s*"([A-Za-z0-9][A-Za-z0-9._-]*)"')
 
 
 @dataclass(eq=False)
@@ -78,7 +83,8 @@ class Sweep(SweepOptions):
 
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
     it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, in sweeps that are
-    ``part_of`` this one; ``no_pairs`` says why it does not though it might.
+    ``part_of`` this one; ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its
+    jobs; empty where an earlier version began it. ``resumed``: Slurm may have jobs of it that the file does not know.
     """
 
     folder: Path
@@ -93,6 +99,8 @@ class Sweep(SweepOptions):
     part_of: str | None = None
     mpi_pairs: bool = False
     no_pairs: str = ""
+    cluster: str = ""
+    resumed: bool = False
 
     @property
     def name(self) -> str:
@@ -109,16 +117,28 @@ class Sweep(SweepOptions):
         """What all its jobs are called: ``scancel --name`` takes it."""
         return f"nearfar-{f'{self.part_of}.' if self.part_of else ''}{self.name}"
 
-    def save(self) -> None:
-        """Write ``sweep.json``, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only)."""
+    @property
+    def text(self) -> str:
+        """What ``sweep.json`` holds."""
         document = {
             "schema": SCHEMA, "sweep": self.name, "nodes": list(self.jobs),
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in _APART},
             "jobs": [asdict(job) for job in self.jobs.values()],
         }  # fmt: skip
-        text = json.dumps(document, indent=1) + "\n"
+        return json.dumps(document, indent=1) + "\n"
+
+    def save(self) -> None:
+        """Write ``sweep.json``, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only, a directory that is gone)."""
+        self.check_place()
         # `act` reads it, maybe as another user, and believes what only its owner can change.
-        write_atomically(self.folder / FILE, text, "name another --results DIR", mode=0o644)
+        write_atomically(self.folder / FILE, self.text, "name another --results DIR", mode=0o644)
+
+    def check_place(self) -> None:
+        """Raise ``CouldNotJudge`` where the sweep's directory is gone: another in its place would hide what was measured."""
+        if not self.folder.is_dir():
+            raise CouldNotJudge(
+                f"{self.folder}: is gone: it was moved or removed, or its file system is not mounted; bring it back, and continue"
+            )
 
 
 def jobs_for(nodes: Iterable[tuple[str, ...]]) -> dict[str, SweepJob]:
@@ -142,7 +162,10 @@ def parse(folder: Path, raw: Any) -> Sweep:
     """The sweep that a ``sweep.json`` holds, one of an earlier version too. Raises ``CouldNotJudge`` for another document."""
     path = folder / FILE
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
-        raise CouldNotJudge(f"{path}: expected schema {SCHEMA}; this file is not a sweep's")
+        said = raw.get("schema") if isinstance(raw, dict) else None
+        raise CouldNotJudge(
+            f"{path}: expected schema {SCHEMA}, found {said}; this file is not a sweep's, or of a later version"
+        )
     try:
         raw = _renamed(raw)
         jobs = [
@@ -170,3 +193,32 @@ def _renamed(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def original(folder: Path) -> str | None:
+    """The name of the sweep that ``folder`` is a copy of; None where it is in its own place, or its original is not beside it (it
+    was moved, or has another name now)."""
+    try:
+        with open(folder / FILE, "rb") as stream:
+            found = _NAME.search(stream.read(_HEAD))
+    except OSError:
+        return None
+    name = None if found is None else found[1].decode("ascii")
+    if name is None or name == folder.name or name.startswith("."):
+        return None
+    # Two names of one place are no copy.
+    beside = folder.parent / name
+    try:
+        return name if (beside / FILE).exists() and not beside.samefile(folder) else None
+    except OSError:
+        return None
+
+
+def copies(results: Path) -> dict[str, str]:
+    """The directories in a results directory that are copies of sweeps there, each with the name of its original."""
+    found = {}
+    for path in sorted(results.glob(f"*/{FILE}")):
+        name = original(path.parent)
+        if name is not None:
+            found[path.parent.name] = name
+    return found
