@@ -193,11 +193,11 @@ def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:
             weights += f"read_share: {capacity.read_share:.4f}, "
         if not math.isclose(capacity.mixed_weight, 1):
             weights += f"mixed_weight: {capacity.mixed_weight:.4f}, "
-        yield f"  {name}: {{value: {capacity.value:.4f}, published: false, {weights}source: {source}}}"
+        yield f"  {name}: {{value: {capacity.value:.4f}, kind: derived, {weights}source: {source}}}"
     if node_type.caps:
         yield "caps:"
         for cell, cap in node_type.caps.items():
-            yield f"  {cell}: {{value: {cap.value:.4f}, published: false, source: {source}}}"
+            yield f"  {cell}: {{value: {cap.value:.4f}, kind: derived, source: {source}}}"
     if node_type.stream:
         yield "stream:"
         for (cores, memory), kernels in node_type.stream.items():

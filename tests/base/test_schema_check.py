@@ -40,7 +40,7 @@ def test_shipped_files_need_no_second_look(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind, name", [("systems", "keeneland"), ("nodes", "pop-a100"), ("gpus", "a10"), ("references", "titan")]
+    "kind, name", [("systems", "keeneland"), ("nodes", "pop-four-gpus"), ("gpus", "a10"), ("references", "titan")]
 )
 def test_never_yes_where_jsonschema_says_no(kind: str, name: str) -> None:
     data = SiteFile(CHECKOUT / "site" / kind / f"{name}.yaml").data

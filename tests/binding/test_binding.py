@@ -206,7 +206,7 @@ def test_a_hidden_gpu_is_left_out_and_refused_by_name() -> None:
         place(node, Layout(gpus=(0,)))
 
 
-NODES = [published(name) for name in ("keeneland", "summit", "sierra", "titan", "jaguarpf", "pop-a100")] + [
+NODES = [published(name) for name in ("keeneland", "summit", "sierra", "titan", "jaguarpf", "pop-four-gpus")] + [
     constructed(name)
     for name in ("nic-behind-gpu-switch", "eight-gpus-nvswitch-subnuma", "four-numa-a-package", "grace-hopper",
                  "restricted-cpuset", "unknown-locality", "cpuless-memory", "virtual-machine-4gpus")

@@ -29,7 +29,7 @@ from nearfar.model.prediction.compiled import CompiledCell, known_values
 from nearfar.topology import Link
 
 SITE = [Path(__file__).parents[2] / "site"]
-NODE_TYPES = ["keeneland", "dl160", "summit", "sierra", "titan", "jaguarpf", "pop-a100"]
+NODE_TYPES = ["keeneland", "dl160", "summit", "sierra", "titan", "jaguarpf", "pop-four-gpus"]
 
 
 @pytest.fixture(scope="module")

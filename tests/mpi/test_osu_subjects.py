@@ -70,7 +70,7 @@ def test_between_nodes_through_every_nic() -> None:
     assert not [c for c in cases(KEENELAND, benchmarks=["osu_latency"]) if c.nic]
 
 
-@pytest.mark.parametrize("name", ["keeneland", "summit", "sierra", "titan", "h200-x4-vm", "pop-a100", "jaguarpf"])
+@pytest.mark.parametrize("name", ["keeneland", "summit", "sierra", "titan", "h200-x4-vm", "pop-four-gpus", "jaguarpf"])
 def test_every_case_of_a_node_has_its_places(name: str) -> None:
     machine = node(name)
     for case in cases(machine, nodes=2):

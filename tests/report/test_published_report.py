@@ -21,7 +21,7 @@ from tests.data.runs import modelled
 from tests.report.test_report import Page
 from tests.support.verdicts import judged
 
-SYSTEMS = ("keeneland", "dl160", "summit", "sierra", "pop-a100")
+SYSTEMS = ("keeneland", "dl160", "summit", "sierra", "pop-four-gpus")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_every_modelled_figure_with_a_published_counterpart_stands_beside_it(run
     shown = section(runs[name])
     figures = [f for check in shown.checks for f in check.figures if f.reference and f.reference.origin == "published"]
     assert shown.published is not None
-    assert bool(figures) == (name not in ("dl160", "pop-a100"))
+    assert bool(figures) == (name not in ("dl160", "pop-four-gpus"))
     assert shown.published.line.startswith(f"{len(figures)} modelled figures" if figures else "No figure was published")
     told = " ".join(row.published for table in shown.published.tables for row in table.rows)
     assert all(f"{f.expected:g}" in told for f in figures)
@@ -98,7 +98,7 @@ def test_what_has_no_counterpart_says_why(pages: dict[str, Page]) -> None:
     assert "switch:0000:02:00.0.down" in text
 
 
-@pytest.mark.parametrize("name", ["dl160", "pop-a100"])
+@pytest.mark.parametrize("name", ["dl160", "pop-four-gpus"])
 def test_a_reason_that_all_cells_share_is_said_once_a_check(
     pages: dict[str, Page], runs: dict[str, Path], name: str
 ) -> None:

@@ -45,7 +45,7 @@ def write(site: Path, text: str, name: str = "mine") -> Path:
 def test_the_shipped_systems_load_with_their_node_types() -> None:
     directories = [CHECKOUT / "site"]
     loaded = systems.load_all(directories)
-    assert set(loaded) >= {"keeneland", "dl160", "summit", "sierra", "titan", "jaguarpf", "pop-a100"}
+    assert set(loaded) >= {"keeneland", "dl160", "summit", "sierra", "titan", "jaguarpf", "pop-four-gpus"}
     for system in loaded.values():
         for partition in system.partitions.values():
             node_type = partition.load_node_type(directories)

@@ -266,7 +266,7 @@ def _buses(bridge: Bridge) -> set[str]:
 
 def gpu(bus: str, device: str, model: str, speed: float, number: int | None = None, uuid: str = "") -> Pci:
     os = [] if number is None else [(f"nvml{number}", "NVML", 1)]
-    infos = {"GPUModel": model, **({"NVIDIAUUID": uuid} if uuid else {})}
+    infos = {**({"GPUModel": model} if model else {}), **({"NVIDIAUUID": uuid} if uuid else {})}
     return Pci(bus, f"0302 [10de:{device}]", speed, os, infos if os else {"PCIDevice": model})
 
 
@@ -386,9 +386,11 @@ def jaguarpf() -> Machine:
     )  # fmt: skip
 
 
-def four_numa_a_package(name: str, product: str, source: str, nvlink: int) -> Machine:
-    """Two packages of four NUMA nodes; a GPU on every second one, NICs behind the switches of GPUs 1 and 3."""
+def four_numa_a_package(name: str, product: str, source: str, nvlink: int, model: str = "NVIDIA A100") -> Machine:
+    """Two packages of four NUMA nodes; a GPU on every second one, NICs behind the switches of GPUs 1 and 3. Without a ``model``
+    the GPUs have no name, and no link a speed."""
     packages, buses = [], []
+    device, speed = ("20b0", 31.507692) if model else ("0000", 0.0)
     for p in range(2):
         numa = []
         for n in range(4):
@@ -400,15 +402,13 @@ def four_numa_a_package(name: str, product: str, source: str, nvlink: int) -> Ma
                 bus = f"0000:{base + 3:02x}:00.0"
                 buses.append(bus)
                 below: list[Bridge | Pci] = [
-                    Bridge(
-                        f"0000:{base + 2:02x}:00.0", [gpu(bus, "20b0", "NVIDIA A100", 31.507692, g)], speed=31.507692
-                    )
+                    Bridge(f"0000:{base + 2:02x}:00.0", [gpu(bus, device, model, speed, g)], speed=speed)
                 ]
                 if g in (1, 3):
-                    nic = mlx5(f"0000:{base + 4:02x}:00.0", g // 2, 31.507692)
-                    below.append(Bridge(f"0000:{base + 2:02x}:04.0", [nic], speed=31.507692))
-                switch = Bridge(f"0000:{base + 1:02x}:00.0", below, "0604 [1000:c010]", 31.507692)
-                port = Bridge(f"0000:{base:02x}:01.1", [switch], "0604 [1022:1483]", 31.507692)
+                    nic = mlx5(f"0000:{base + 4:02x}:00.0", g // 2, speed)
+                    below.append(Bridge(f"0000:{base + 2:02x}:04.0", [nic], speed=speed))
+                switch = Bridge(f"0000:{base + 1:02x}:00.0", below, "0604 [1000:c010]", speed)
+                port = Bridge(f"0000:{base:02x}:01.1", [switch], "0604 [1022:1483]", speed)
                 io.append(Bridge(f"0000:[{base:02x}-{base + 4:02x}]", [port]))
             numa.append(Numa(index, f"{12 * index}-{12 * index + 11}", 64 * GiB, io))
         packages.append(Package(p, numa))
@@ -416,11 +416,11 @@ def four_numa_a_package(name: str, product: str, source: str, nvlink: int) -> Ma
     return Machine(name, product, source, packages, nvlink=links)
 
 
-def pop_a100() -> Machine:
+def pop_four_gpus() -> Machine:
     return four_numa_a_package(
-        "pop-a100", "four-GPU node with eight NUMA nodes",
+        "pop-four-gpus", "four-GPU node with eight NUMA nodes",
         "from the POP co-design pattern on process and thread mapping to GPUs; that the eight NUMA nodes are in two "
-        "packages follows from their number of cores; memory sizes and PCI addresses stand for any", 6,
+        "packages follows from their number of cores; memory sizes, PCI addresses and ids stand for any; no GPU is named", 6, "",
     )  # fmt: skip
 
 
@@ -566,7 +566,7 @@ def format_three() -> Machine:
 
 def files() -> dict[Path, str]:
     """Every file that this module writes."""
-    types = (keeneland(), dl160(), summit(), sierra(), titan(), jaguarpf(), pop_a100())
+    types = (keeneland(), dl160(), summit(), sierra(), titan(), jaguarpf(), pop_four_gpus())
     captures = {
         "eight-gpus-nvswitch": nvswitch(2, 1),
         "eight-gpus-nvswitch-one-numa": nvswitch(1, 1),

@@ -194,7 +194,7 @@ def test_published_node_types() -> None:
         assert not any(name.startswith("g") for names in shared_uplinks(node).values() for name in names)
     assert classes(node_type("titan")) == {0: ["unknown"], 1: ["unknown"]}
     assert node_type("jaguarpf").gpus == ()
-    pop = node_type("pop-a100")
+    pop = node_type("pop-four-gpus")
     assert [gpu.numa_node for gpu in pop.gpus] == [0, 2, 4, 6]
     assert [format_cpu_list(pop.numa_nodes[g.numa_node or 0].cpus) for g in pop.gpus] == [
         "0-11",

@@ -34,7 +34,7 @@ def h200(count: int = 4) -> Node:
 
 
 def test_a_node_does_not_differ_from_itself() -> None:
-    for name in ("keeneland", "summit", "pop-a100", "titan", "jaguarpf"):
+    for name in ("keeneland", "summit", "pop-four-gpus", "titan", "jaguarpf"):
         assert compare(node_type(name), node_type(name)) == []
 
 
@@ -120,7 +120,7 @@ def test_nvlink_lanes() -> None:
 
 
 def test_numa_nodes_and_packages() -> None:
-    node = node_type("pop-a100")
+    node = node_type("pop-four-gpus")
     one = replace(node, numa_nodes=tuple(n for n in node.numa_nodes if n.index != 5))
     assert "NUMA node 5 is missing" in items(node, one)["n5"]
     empty = replace(node, numa_nodes=tuple(replace(n, memory=0) if n.index == 5 else n for n in node.numa_nodes))
@@ -133,7 +133,7 @@ def test_numa_nodes_and_packages() -> None:
 
 
 def test_gpu_localities() -> None:
-    node = node_type("pop-a100")
+    node = node_type("pop-four-gpus")
     assert "it is on node 4" in items(node, changed(node, 1, numa_node=4, package=1))["g1.numa_node"]
     assert "does not say" in items(node, changed(node, 1, numa_node=None, package=None))["g1.numa_node"]
 

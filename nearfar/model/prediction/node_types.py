@@ -22,7 +22,8 @@ class Capacity:
     """What flows share, or what a cell carries alone (then ``name`` is the cell). ``value`` and ``peak`` in ``unit``.
 
     ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
-    exceed. ``published`` tells a value that stands in the source from one that was derived from it. ``read_share`` is
+    exceed. ``published`` tells a value that was measured and stands in the source from one that was derived from it; ``place`` is
+    where it stands, ``looked_in`` where it was looked for in vain. ``read_share`` is
     what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
     what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it.
     """
@@ -32,6 +33,8 @@ class Capacity:
     unit: str = "GB/s"
     source: str = "the node type does not give it"
     published: bool = False
+    place: str = ""
+    looked_in: tuple[str, ...] = ()
     peak: float | None = None
     read_weight: float = 1.0
     write_weight: float = 1.0
@@ -210,7 +213,9 @@ def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
         value=None if value is None else float(value),
         unit=entry.get("unit", "GB/s"),
         source=entry.get("source") or entry["reason"],
-        published=value is not None and entry.get("published", True),
+        published=value is not None and entry.get("kind", "measured") == "measured",
+        place=entry.get("place", ""),
+        looked_in=tuple(entry.get("looked_in", ())),
         peak=entry.get("peak"),
         read_weight=entry.get("read_weight", 1.0),
         write_weight=entry.get("write_weight", 1.0),
@@ -229,7 +234,8 @@ def _cap(file: SiteFile, node: Node, key: str) -> tuple[Cell, Capacity]:
 
 def _stream(file: SiteFile, node: Node, key: str) -> tuple[tuple[int, int], Mapping[str, float]]:
     flow = _known_cell(file, node, f"{key}/copy", "stream", key).flows[0]
-    rates = {kernel: float(rate) for kernel, rate in file.data["stream"][key].items() if kernel != "source"}
+    entry = file.data["stream"][key]
+    rates = {kernel: float(rate) for kernel, rate in entry.items() if kernel not in ("source", "kind", "place")}
     return (flow.source.index, flow.destination.index), rates
 
 
