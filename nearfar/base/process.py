@@ -8,6 +8,7 @@ SIGKILL.
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import shutil
 import signal
@@ -72,10 +73,12 @@ def run(
     grace: float | None = None,
     on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
+    newline: str | None = None,
 ) -> Finished:
     """Run ``command`` for at most ``limit`` seconds (None: no limit); its group is gone when this returns or raises.
 
     ``on_stdout`` and ``on_stderr`` see each line as it comes (from reader threads). ``env`` replaces the environment.
+    ``newline``: what alone ends a line of standard output, as of ``open`` (None: a carriage return too, which is replaced).
     Raises ``CouldNotJudge`` when the program is missing or may not be executed.
     """
     started = time.monotonic()
@@ -93,6 +96,8 @@ def run(
     timed_out = False
     readers: list[threading.Thread] = []
     try:
+        assert isinstance(child.stdout, io.TextIOWrapper)
+        child.stdout.reconfigure(newline=newline)
         readers += [_reader(child.stdout, out, on_stdout), _reader(child.stderr, err, on_stderr)]
         child.wait(timeout=limit)
     except subprocess.TimeoutExpired:

@@ -9,7 +9,7 @@ Needs: base, topology, topology.inventory, cells, measurement, model.prediction,
 from __future__ import annotations
 
 from . import drain_policy, environments, expectations, gpu_count, reframe_settings, systems, topology_diff
-from .drain_policy import HEALTH, MPI_PAIRS, Policy
+from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy
 from .environments import SYSTEM, Environment
 from .expectations import filled
 from .first_site_files import write_first_site_files
@@ -20,6 +20,7 @@ __all__ = [
     "MPI_PAIRS",
     "SYSTEM",
     "Environment",
+    "FlapRule",
     "Partition",
     "Policy",
     "System",

@@ -9,7 +9,7 @@ import pwd
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from nearfar.base import SiteFile, SiteFileError, did_you_mean
@@ -33,6 +33,26 @@ class DrainCap:
     def of(self, size: int) -> int:
         """How many nodes of a partition of ``size`` nodes that is."""
         return max(1, floor(self.share * size + 1e-9))
+
+
+@dataclass(frozen=True)
+class AvailableFloor:
+    """At least ``share`` of each Slurm partition, and ``nodes`` of it, stay usable: nodes that are out for whatever reason count."""
+
+    share: float
+    nodes: int = 0
+
+    def of(self, size: int) -> int:
+        """How many nodes of a partition of ``size`` nodes that is. The share leaves one node of each that may go."""
+        return max(self.nodes, min(size - 1, ceil(self.share * size - 1e-9)))
+
+
+@dataclass(frozen=True)
+class FlapRule:
+    """A node drained ``drains`` times within ``within`` seconds is not resumed by itself: it waits for a person."""
+
+    drains: int = 2
+    within: float = 86400.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +87,13 @@ class Policy:
     in_all: DrainCap = DrainCap(8, 0.1)
     same_metric: DrainCap = DrainCap(3, 0.2)
     intermittent: NightRule | None = NightRule()
+    available: AvailableFloor | None = None
+    flaps: FlapRule = FlapRule()
+
+    @property
+    def floor(self) -> AvailableFloor:
+        """What has to stay usable; where the site does not say, others may have out as large a share as ``in_all`` allows."""
+        return AvailableFloor(_left_by(self.in_all)) if self.available is None else self.available
 
     @property
     def look_back(self) -> float:
@@ -99,6 +126,11 @@ def of_system(file: SiteFile, checks: Sequence[str] | None = None) -> Policy:
         given["same_metric"] = _share(data["same_metric"], Policy.same_metric)
     if "intermittent" in data:
         given["intermittent"] = NightRule(**data["intermittent"])
+    if "available" in data.get("cap", {}):
+        share = _left_by(given.get("in_all", Policy.in_all))
+        given["available"] = AvailableFloor(**{"share": share, **data["cap"]["available"]})
+    if "flaps" in data:
+        given["flaps"] = _flaps(data["flaps"])
     steps = {name: step_of(value) for name, value in data.get("checks", {}).items()}
     return Policy(system=file.data["system"], checks=steps, **given)
 
@@ -145,6 +177,16 @@ def _caps(data: Mapping[str, Any]) -> dict[str, DrainCap]:
 
 def _share(value: Mapping[str, Any], default: DrainCap) -> DrainCap:
     return DrainCap(value.get("nodes", default.nodes), value.get("share", default.share))
+
+
+def _left_by(in_all: DrainCap) -> float:
+    """The share of a partition that is left where as many nodes are out by others as may be drained."""
+    return max(0.0, 1 - 2 * in_all.share)
+
+
+def _flaps(value: Mapping[str, Any]) -> FlapRule:
+    within = seconds(value["within"]) if "within" in value else FlapRule.within
+    return FlapRule(value.get("drains", FlapRule.drains), within)
 
 
 def _user(name: str | int) -> int | None:

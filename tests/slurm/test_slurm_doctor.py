@@ -25,6 +25,7 @@ NodeName={name} Arch=x86_64 CoresPerSocket=1
    State={state} ThreadsPerCore=1
    Partitions=gpu
    LastBusyTime=2026-01-01T00:00:00
+
 """
 
 pytestmark = pytest.mark.skipif(

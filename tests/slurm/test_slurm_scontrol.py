@@ -34,6 +34,7 @@ NodeName={name} Arch=x86_64 CoresPerSocket=2
    BootTime=2026-11-21T19:05:55 SlurmdStartTime=2026-11-21T19:21:17
    AllocTRES=
 {texts}
+
 """  # noqa: W291
 
 

@@ -48,5 +48,13 @@ def run(args: argparse.Namespace) -> int:
         print(explain.all_nodes(seen, options.policy, done, why=False))
     held = any(b.hard and options.policy.step(b.check, True) == DRAIN for b in seen.decisions.blamed)
     undone = done and (done.unclear or any(done.problems.values()))
-    waits = seen.decisions.stop or seen.past.stopped or held or undone or seen.refused or seen.other_systems
+    waits = (
+        seen.decisions.stop
+        or seen.past.stopped
+        or held
+        or seen.decisions.held
+        or undone
+        or seen.refused
+        or seen.other_systems
+    )
     return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD

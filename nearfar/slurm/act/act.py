@@ -81,6 +81,10 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
         log.note("resumed_by_others", time.time(), name)
     for name in drains_seen(view.nodes, view.past, view.now):
         log.note("drain_seen", time.time(), name)
+    for name in view.decisions.died:
+        log.note("died", time.time(), name, state=view.nodes[name].words)
+    for name in view.decisions.up_again:
+        log.note("up_again", time.time(), name, state=view.nodes[name].words)
     for name, hard in sorted(view.decisions.hard.items()):
         for each in hard.closed:
             assert each.closed_by is not None

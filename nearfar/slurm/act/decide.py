@@ -25,10 +25,12 @@ from nearfar.slurm.findings import (
     SharedFault,
     blamed,
     confirmation,
+    deaths,
     drained_by_us,
     hard_evidence,
     objection_to_comment,
     objection_to_drain,
+    objections,
     our_comment,
     our_reason,
     that_drains,
@@ -77,7 +79,7 @@ def decide(
     waiting = {
         n: why
         for n, state in nodes.items()
-        if (why := for_a_person(n, state, past, that_drains(hard.get(n, _NONE), policy))) is not None
+        if (why := for_a_person(n, state, past, that_drains(hard.get(n, _NONE), policy), policy)) is not None
     }
     ours = (n for n, state in nodes.items() if our_reason(state) is not None or our_comment(state) is not None)
     for name in sorted({*by_node, *past.evidence, *ours, *waiting}):
@@ -90,7 +92,9 @@ def decide(
         )
         decisions.append(_waiting(decision, waiting.get(name)))
     allowed, stop = within_caps(decisions, nodes, policy, past, now)
-    return Decisions(tuple(allowed), tuple(blames), stop, hard)
+    died = {name: deaths.died_words(name, nodes[name]) for name in deaths.died(nodes, past)}
+    up_again = {name: deaths.up_words(name, nodes[name]) for name in deaths.up_again(nodes, past)}
+    return Decisions(tuple(allowed), tuple(blames), stop, hard, died, up_again)
 
 
 def _slow(
@@ -157,7 +161,7 @@ def _node(
         held = "held, a person decides: " if first.finding.hard else ""
         how = f"; nearfar slurm clear {name} --because WORDS, or drain it" if held else ""
         words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
-        return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first)
+        return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first, held=bool(held))
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
         what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"
@@ -203,11 +207,16 @@ def _resume(
         other = (e for e in counted if e.finding.hard and (ours is None or e.found_by.run != ours.run))
         return Decision(name, NOTHING, waits, evidence=next(other, None))
     drained = past.drained[name]
-    passed, why = passed_since(runs, drained, max(drained.at, past.cleared.get(name, 0.0)))
+    # What it passed before it died says nothing of it.
+    floor = max(drained.at, *(times.get(name, 0.0) for times in (past.cleared, past.died, past.up_again)))
+    passed, why = passed_since(runs, drained, floor)
     if not passed:
         beside = " --beside OTHER" if drained.check == MPI_PAIRS else ""
         return Decision(name, NOTHING, f"stays drained: {why}; nearfar slurm retest {name}{beside}", drained=True)
     still = next((e for e in counted if policy.step(e.found_by.check, e.finding.hard) == DRAIN), None)
     if still is not None:
         return Decision(name, NOTHING, f"stays drained: {why}, but {headline(still)}", evidence=still, drained=True)
+    objection = objections.objection_to_resume(state, state.reason)
+    if objection is not None:
+        return Decision(name, NOTHING, f"stays drained: {why}, but {objection}", drained=True)
     return Decision(name, RESUME, why, state.reason)

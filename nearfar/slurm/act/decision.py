@@ -13,7 +13,8 @@ DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "r
 @dataclass(frozen=True)
 class Decision:
     """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
-    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed."""
+    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed; ``held``: it
+    would be drained, and is not, for others' sake."""
 
     node: str
     action: str
@@ -22,17 +23,25 @@ class Decision:
     evidence: Evidence | None = None
     waits: bool = False
     drained: bool = False
+    held: bool = False
 
 
 @dataclass(frozen=True)
 class Decisions:
     """Of all nodes that were seen or drained. ``stop``: why nothing more may be drained, where this run found that out.
-    ``hard``: the hard evidence of each node that has any."""
+    ``hard``: the hard evidence of each node that has any. ``died``, ``up_again``: what is said once, by node."""
 
     nodes: tuple[Decision, ...]
     blamed: tuple[SharedFault, ...]
     stop: str | None
     hard: Mapping[str, HardEvidence] = field(default_factory=dict)
+    died: Mapping[str, str] = field(default_factory=dict)
+    up_again: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def held(self) -> bool:
+        """Whether a drain is held."""
+        return any(decision.held for decision in self.nodes)
 
 
 def headline(evidence: Evidence) -> str:

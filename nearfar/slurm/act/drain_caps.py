@@ -1,13 +1,15 @@
-"""How many nodes may be drained: beyond a cap drains stop, until a person allows them again."""
+"""How many nodes may be drained: beyond a cap drains stop, until a person allows them again; where too few nodes of a partition
+would be left, they are held while that lasts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.findings import LogSummary, drained_by_us
+from nearfar.slurm.findings import WRONG_DATA, LogSummary, drained_by_us
 
 from .decision import DRAIN, NOTHING, Decision, headline
 
@@ -17,28 +19,61 @@ _DAY = 86400.0
 def within_caps(
     decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
 ) -> tuple[list[Decision], str | None]:
-    """The decisions without the drains that the caps do not allow, or that are stopped already; and why this stops them."""
+    """The decisions without the drains that the caps and the floor do not allow, or that are stopped already; and why a cap stops
+    them."""
     ours = [name for name, state in nodes.items() if drained_by_us(state)]
     today = [name for name, at in past.drains if now - at < _DAY]  # a node counts once, however often it was begun
+    out = {name for name, state in nodes.items() if not state.usable}
     stop, why = None, past.stopped
     held: dict[str, Decision] = {}
     for decision in sorted((d for d in decisions if d.action == DRAIN), key=_severity):
-        if why is None:
+        too_few = None if why is not None else _too_few_left(decision.node, nodes, ours, out, policy)
+        if why is None and too_few is None:
             stop = why = _beyond(decision.node, nodes, ours, today, policy)
         if why is not None:
-            assert decision.evidence is not None
             how = "a person allows them: nearfar slurm allow-drains --because WORDS"
-            words = f"{headline(decision.evidence)}: held, drains are stopped ({why}); {how}"
-            held[decision.node] = replace(decision, action=NOTHING, why=words, reason=None)
+            held[decision.node] = _held(decision, f"held, drains are stopped ({why}); {how}")
+        elif too_few is not None:
+            held[decision.node] = _held(decision, _while_too_few(decision, too_few))
         else:
             ours.append(decision.node)
             today.append(decision.node)
+            out.add(decision.node)
     return [held.get(decision.node, decision) for decision in decisions], stop
 
 
 def _severity(decision: Decision) -> tuple[object, ...]:
     assert decision.evidence is not None
     return (*decision.evidence.severity[:2], decision.node)
+
+
+def _held(decision: Decision, words: str) -> Decision:
+    assert decision.evidence is not None
+    return replace(decision, action=NOTHING, why=f"{headline(decision.evidence)}: {words}", reason=None, held=True)
+
+
+def _while_too_few(decision: Decision, too_few: str) -> str:
+    assert decision.evidence is not None
+    jobs = "; jobs on it may compute with WRONG DATA" if decision.evidence.finding.code == WRONG_DATA else ""
+    by_hand = f"scontrol update nodename={decision.node} state=drain reason={shlex.quote(decision.reason or '')}"
+    return f"held while it lasts: {too_few}{jobs}; to drain it all the same: {by_hand}"
+
+
+def _too_few_left(
+    name: str, nodes: Mapping[str, NodeState], ours: Collection[str], out: Collection[str], policy: Policy
+) -> str | None:
+    """In which partition one drain more leaves too few usable nodes; None where it does not. One that is not usable already takes
+    nothing away."""
+    if name in out:
+        return None
+    for partition in nodes[name].partitions:
+        members = {n for n, state in nodes.items() if partition in state.partitions and state.base != "FUTURE"}
+        least, gone = policy.floor.of(len(members)), members & set(out)
+        if len(members) - len(gone) - 1 < least:
+            others = len(gone - set(ours))
+            already = f"{len(gone)} of {len(members)} nodes are out already, {others} by others"
+            return f"partition {partition}: {already}; at least {least} must stay"
+    return None
 
 
 def _beyond(

@@ -21,10 +21,11 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) 
     problems = {} if done is None else done.problems
     lines = [] if done is None else [*done.recovered, *done.unclear]
     for decision in view.decisions.nodes:
-        listed = decision.waits or decision.drained or decision.evidence is not None
+        listed = decision.held or decision.waits or decision.drained or decision.evidence is not None
         if decision.action == NOTHING and not (why or listed):
             continue
         lines += _lines(decision, done is None, problems.get(decision.node))
+    lines += [*view.decisions.died.values(), *view.decisions.up_again.values()]
     lines += [f"blamed on no node: {blame.words}" for blame in view.decisions.blamed]
     stopped = view.decisions.stop or view.past.stopped
     if stopped:
@@ -49,7 +50,7 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None, why: bool) 
 
 
 def _lines(decision: Decision, dry: bool, problem: str | None) -> list[str]:
-    none = "waits" if decision.waits else "drained" if decision.drained else "-"
+    none = "held" if decision.held else "waits" if decision.waits else "drained" if decision.drained else "-"
     word = none if decision.action == NOTHING else f"would {decision.action}" if dry else decision.action
     if problem is not None:
         return [f"{decision.node:<12} {'not done':<13} {problem}"]
@@ -123,7 +124,7 @@ def document(view: ActView, done: ActResult | None, name: str = "") -> dict[str,
         "dry_run": done is None,
         "latch": view.decisions.stop or view.past.stopped,
         "nodes": [
-            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "waits": d.waits,
+            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "waits": d.waits, "held": d.held,
              "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node),
              "state": None if d.node not in view.nodes else view.nodes[d.node].words, "evidence": _evidence(view, d.node)}
             for d in view.decisions.nodes
@@ -135,6 +136,8 @@ def document(view: ActView, done: ActResult | None, name: str = "") -> dict[str,
         ],
         "refused": list(view.refused),
         "clocks": list(view.clocks),
+        "died": list(view.decisions.died),
+        "up_again": list(view.decisions.up_again),
         "unheard": list(view.other_systems),
         "recovered": [] if done is None else list(done.recovered),
         "unclear": [] if done is None else list(done.unclear),

@@ -74,8 +74,10 @@ def draining(reason: str, objection: Objection) -> NodeWrite:
     return NodeWrite({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
 
 
-def resuming(reason: str) -> NodeWrite:
-    """Resume a node that is drained with exactly this reason."""
+def resuming(reason: str, retest: bool = False) -> NodeWrite:
+    """Resume a node that is drained with exactly this reason; in a ``retest`` also one that Slurm keeps down."""
     return NodeWrite(
-        {"state": "resume"}, lambda node: objections.objection_to_resume(node, reason), lambda node: not node.drain
+        {"state": "resume"},
+        lambda node: objections.objection_to_resume(node, reason, retest),
+        lambda node: not node.drain,
     )

@@ -34,7 +34,7 @@ from nearfar.slurm.findings import (
 from .decide import passed_since
 from .decision import DRAIN, reason_of
 from .node_updates import NodeWrite, draining, resuming, write
-from .waiting_nodes import for_a_person, repaired, to_clear
+from .waiting_nodes import not_to_be_retested, repaired, to_clear
 
 #: Measures nodes inside a reservation and returns the runs that it left.
 Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]
@@ -76,14 +76,14 @@ def suspects(
             raise NearfarError(f"{name}: it is {state.words}, not drained: nothing has to be tested again")
         if state.rebooting:
             raise NearfarError(f"{name}: it is {state.words}: wait until it has been rebooted")
-        if state.base != "IDLE" or not state.free_of_jobs:
+        if (state.base != "IDLE" and (state.base != "DOWN" or state.dead)) or not state.free_of_jobs:
             what = "it has to be up" if state.base in ("DOWN", "UNKNOWN") else "jobs still run on it; wait for them"
             raise NearfarError(f"{name}: it is {state.words}: {what}")
         drained = past.drained.get(name)
         hard = hard_evidence.that_drains(hard_evidence.of_node((), name, state, past, time.time()), policy)
-        waits = for_a_person(name, state, past, hard)
+        waits = not_to_be_retested(name, state, past, hard, policy)
         if objections.our_reason(state) is not None:
-            if waits is not None and not repaired(hard):
+            if waits is not None:
                 raise NearfarError(f"{name}: {waits}")
             found.append(Suspect(name, state.reason, drained, hard.waiting))
         elif delivered is not None and state.reason == delivered:
@@ -116,7 +116,7 @@ def retest(
         reservations.make(slurm, name, names, user)
         reservations.verify(slurm, name, names, user)
         for suspect in these:
-            problem = write("retest", suspect.node, resuming(suspect.reason), slurm, log, reservation=name)
+            problem = write("retest", suspect.node, resuming(suspect.reason, retest=True), slurm, log, reservation=name)
             if problem is not None:
                 raise CouldNotJudge(f"{suspect.node}: not tested again: {problem}")
         runs = list(measure(names, name))

@@ -12,7 +12,7 @@ from nearfar.base import NearfarError, process
 from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, of_sweep, reconciled, summarize
+from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, deaths, of_sweep, reconciled, summarize
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, begin_or_resume, occupation, pairing
 from nearfar.slurm.trust import Trust
 
@@ -62,6 +62,7 @@ def run(
                 tell(line)
         nodes = slurm.nodes()
         before = reconciled(summarize(log.entries(), options.policy.system), SlurmView(nodes, slurm.started))
+        nodes = deaths.with_our_reasons(nodes, before)
         these = quarantine.suspects(
             node_names.listed(request.nodes, "NODES"), nodes, before, options.policy, request.delivered
         )

@@ -15,6 +15,7 @@ from nearfar.slurm.findings import (
     LogSummary,
     SlurmView,
     TimeRange,
+    deaths,
     gather,
     our_comment,
     our_reason,
@@ -57,6 +58,7 @@ def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str 
         raise CouldNotJudge(f"{options.state}: {CLOCK_SET_BACK}")
     nodes = slurm.nodes()
     before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
+    nodes = deaths.with_our_reasons(nodes, before)
     times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node)
     found = gather(options.results, options.health, options.policy.system, options.policy.trusted, now, times)
     decisions = decide(found.runs, nodes, options.policy, before, now)

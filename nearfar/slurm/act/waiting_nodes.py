@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shlex
 
+from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import HardEvidence, LogSummary, OurDrain, our_reason, reasons
 
 
-def for_a_person(name: str, state: NodeState, past: LogSummary, hard: HardEvidence) -> str | None:
+def for_a_person(
+    name: str, state: NodeState, past: LogSummary, hard: HardEvidence, policy: Policy
+) -> str | None:  # fmt: skip
     """Why a drained node waits for a person, and what the person does; None where it does not: it is not drained, only by
     others, or a run that passes is all that it needs."""
     if not state.drain:
@@ -18,6 +21,9 @@ def for_a_person(name: str, state: NodeState, past: LogSummary, hard: HardEviden
         return _edited(name, state.reason, drained)
     if drained is None or not ours.same(reasons.find(drained.reason)):
         return f"drained for a reason that the log does not know; {to_clear(name)}"
+    flapping = past.flaps.words(name, policy.flaps)
+    if flapping is not None:
+        return f"{flapping}; {to_clear(name)}"
     # A word about a drain that the log does not know makes it known, at that moment.
     cleared = past.cleared.get(name, 0.0) >= drained.at
     closed = drained.hard is False or cleared or _closed(name, drained, past, hard)
@@ -28,6 +34,14 @@ def for_a_person(name: str, state: NodeState, past: LogSummary, hard: HardEviden
             f"hard evidence, and it was rebooted since: a full run that passes releases it: nearfar slurm retest {name}"
         )
     return f"hard evidence; {to_clear(name)}"
+
+
+def not_to_be_retested(
+    name: str, state: NodeState, past: LogSummary, hard: HardEvidence, policy: Policy
+) -> str | None:  # fmt: skip
+    """Why a node that waits for a person must not be tested again yet; None where its test is what is wanting."""
+    flapping = past.flaps.words(name, policy.flaps) is not None
+    return None if repaired(hard) and not flapping else for_a_person(name, state, past, hard, policy)
 
 
 def repaired(hard: HardEvidence) -> bool:

@@ -15,6 +15,8 @@ from nearfar.base import CouldNotJudge
 
 #: Subjects whose line is one text to its end.
 _TEXTS = ("OS", "Reason", "Comment", "Extra", "Features", "AvailableFeatures", "ActiveFeatures", "Gres", "Partitions")
+#: What Slurm prints behind the reason.
+_BEHIND = ("Comment", "Extra")
 _SUBJECT = re.compile(r" {3}(?! )([A-Za-z][A-Za-z0-9_]*)=(.*)")
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*)=(\S*)")
 #: Slurm puts who gave a reason, and when, behind the reason's first line.
@@ -25,6 +27,17 @@ _ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
           "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
+#: The states and flags of Slurm 22.05 to 26.05 (node_states and node_state_flags of slurm_protocol_defs.c), and older names.
+_BASES = frozenset(["DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "UNKNOWN"])
+_FLAGS = frozenset([
+    "BLOCKED", "CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "EXTERNAL", "FAIL", "INVALID_REG", "INVAL", "MAINTENANCE",
+    "MAINT", "NOT_RESPONDING", "PERFCTRS", "PLANNED", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP",
+    "POWER_DRAIN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
+])  # fmt: skip
+#: Of a node that Slurm does not take as it has registered.
+_INVALID = frozenset(["INVALID_REG", "INVAL"])
+#: Seconds since 1970 from which on a time is one of Slurm's words for "none" (NO_VAL is 4294967294).
+_NO_TIME = 0xFFFFFFF0
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,33 @@ class NodeState:
         return self.base == "DOWN" or bool(self.flags & {"NOT_RESPONDING", "FAIL", "INVALID_REG"})
 
     @property
+    def known_words(self) -> bool:
+        """Whether every word of its state is one that this program knows."""
+        return self.base in _BASES and self.flags <= _FLAGS
+
+    @property
+    def invalid(self) -> bool:
+        """Registered otherwise than slurm.conf has it: Slurm starts no job on it."""
+        return bool(self.flags & _INVALID)
+
+    @property
+    def dead(self) -> bool:
+        """Taken to be down because it does not answer."""
+        return self.base == "DOWN" and "NOT_RESPONDING" in self.flags
+
+    @property
+    def usable(self) -> bool:
+        """Whether jobs run on it, or could. One that is powered down could: Slurm starts it."""
+        if self.out or self.base not in ("IDLE", "ALLOCATED", "MIXED"):
+            return False
+        return not (self.invalid or self.flags & {"NOT_RESPONDING", "REBOOT_ISSUED"})
+
+    @property
+    def gone(self) -> bool:
+        """A machine of a cloud that was given back, or is about to be: the next one of this name is another."""
+        return "CLOUD" in self.flags and bool(self.flags & {"POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN"})
+
+    @property
     def free_of_jobs(self) -> bool:
         """No job holds any CPU of it, nor is one still being cleaned up."""
         return self.fields.get("CPUAlloc") == "0" and "COMPLETING" not in self.flags and self.base in ("IDLE", "DOWN")
@@ -103,7 +143,8 @@ class NodeState:
 def parse_nodes(text: str) -> dict[str, NodeState]:
     """All nodes by name from ``scontrol show nodes``.
 
-    Raises ``CouldNotJudge`` for a text that is not quite that: half a record, a node twice, a node without a state.
+    Raises ``CouldNotJudge``, which names the node, for a text that is not quite that: half a record, a node twice, a node without
+    a state, a line that is no subject. Slurm ends each record with an empty line.
     """
     found: dict[str, NodeState] = {}
     for lines in _records(text):
@@ -119,14 +160,24 @@ def _records(text: str) -> Iterator[list[str]]:
     for line in text.split("\n"):
         if line.startswith("NodeName="):
             if lines:
-                yield lines
+                yield _whole(lines)
             lines = [line]
         elif lines:
             lines.append(line)
         elif line.strip():
             raise CouldNotJudge(f"scontrol shows no nodes but '{line.strip()[:80]}'")
     if lines:
-        yield lines
+        # What follows the last line break is empty in a whole answer.
+        yield _whole(lines[:-1] if not lines[-1] else lines)
+
+
+def _whole(lines: list[str]) -> list[str]:
+    if len(lines) < 2 or lines[-1]:
+        name = _PAIR.findall(lines[0])[0][1]
+        raise CouldNotJudge(
+            f"scontrol's answer is cut off, or not as it should be, at node '{name}'; nothing is concluded from that"
+        )
+    return lines
 
 
 def _node(lines: list[str]) -> NodeState:
@@ -138,11 +189,20 @@ def _node(lines: list[str]) -> NodeState:
         if subject is None:
             if under is not None and line.strip():
                 texts[under].append(_CONTINUED.sub("", line))
+            elif line.strip():
+                raise CouldNotJudge(
+                    f"scontrol shows a line '{line[:60]}' of node {fields['NodeName']}; it is no subject"
+                )
             continue
         under = None
         if subject[1] in _TEXTS:
             if subject[1] in texts:
                 raise CouldNotJudge(f"scontrol shows two lines {subject[1]}= of node {fields['NodeName']}")
+            if subject[1] == "Reason" and not texts.keys().isdisjoint(_BEHIND):
+                words = "a comment that holds it, or another Slurm; nothing is concluded from that"
+                raise CouldNotJudge(
+                    f"scontrol shows the reason of node {fields['NodeName']} behind its comment: {words}"
+                )
             under = subject[1]
             texts[under] = [subject[2]]
         else:
@@ -191,6 +251,7 @@ def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime |
 def _time(text: str) -> float | None:
     """``2026-11-20T09:00:00``, which is UTC as scontrol is asked for it, in seconds since 1970; None for any other text."""
     try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+        seconds = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
+    return seconds if seconds < _NO_TIME else None

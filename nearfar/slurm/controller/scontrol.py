@@ -61,7 +61,7 @@ class Slurm:
         name = " ".join(words[:3] if len(words) > 1 else command)
         if process.find_program(command[0], self.environ.get("PATH")) is None:
             raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
-        answer = process.run(command, self.limit, env=self.environ)
+        answer = process.run(command, self.limit, env=self.environ, newline="\n")
         text = answer.last_line or answer.stdout.strip().split("\n")[-1]
         if answer.timed_out:
             raise CouldNotJudge(

@@ -6,7 +6,7 @@ slurm.trust.
 
 from __future__ import annotations
 
-from . import confirmation, hard_evidence, objections, reasons
+from . import confirmation, deaths, hard_evidence, objections, reasons
 from .check_run import RUN, CheckRun
 from .confirmation import fails
 from .evidence import Evidence, Intervention
@@ -36,6 +36,7 @@ __all__ = [
     "TimeRange",
     "blamed",
     "confirmation",
+    "deaths",
     "drained_by_others",
     "drained_by_us",
     "drains_seen",

@@ -12,6 +12,7 @@ from nearfar.slurm.results import ResultFinding
 
 from .check_run import CheckRun
 from .evidence import Evidence
+from .flaps import Flaps
 from .log import Entry
 
 #: Actions after which a node carries a reason of ours.
@@ -45,7 +46,8 @@ class LogSummary:
     ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
     too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
     it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
-    drained by us was seen so by a later call, so that slurmctld has kept it.
+    drained by us was seen so by a later call, so that slurmctld has kept it. ``flaps``: how often each was drained; ``died``,
+    ``up_again``: when one that is drained by us stopped answering, and when it answered again.
     """
 
     since: dict[str, float] = field(default_factory=dict)
@@ -62,6 +64,13 @@ class LogSummary:
     drained_by_others: dict[str, float] = field(default_factory=dict)
     resumed_by_others: dict[str, float] = field(default_factory=dict)
     drain_seen: dict[str, float] = field(default_factory=dict)
+    flaps: Flaps = field(default_factory=Flaps)
+    died: dict[str, float] = field(default_factory=dict)
+    up_again: dict[str, float] = field(default_factory=dict)
+
+    def dead(self, node: str) -> bool:
+        """Whether a node that was drained by us was told to have died, and not to be up again."""
+        return node in self.died and self.up_again.get(node, 0.0) < self.died[node]
 
     def retested(self, node: str) -> bool:
         """Whether a retest of a node has not ended: who resumed it was this program."""
@@ -121,6 +130,7 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         if done:
             summary.drained.pop(node, None)
             summary.begun.pop(node, None)
+            summary.flaps.resumed(node)
             if entry.action == "release" and "reservation" not in entry.more:
                 _seen_to(summary, node, entry.at)  # on a person's word, not by a retest
     elif entry.action == "clear":
@@ -136,14 +146,16 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         summary.drained_by_others[node] = float(entry.more.get("since", entry.at))
     elif entry.action == "resumed_by_others":
         summary.resumed_by_others[node] = entry.at
-    elif entry.action == "drain_seen":
-        summary.drain_seen[node] = entry.at
+        summary.flaps.resumed(node)
+    elif entry.action in ("drain_seen", "died", "up_again"):
+        getattr(summary, entry.action)[node] = entry.at
 
 
 def _seen_to(summary: LogSummary, node: str, at: float) -> None:
     """A person has seen to a node: all that was known of it is closed."""
     summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = at
     summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
+    summary.flaps.seen_to(node)
 
 
 def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
@@ -152,11 +164,12 @@ def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
         again = summary.begun.get(node)
         summary.drains = [each for each in summary.drains if again is None or each != (node, again.at)]
         summary.drains.append((node, entry.at))
+        summary.flaps.drained(node, entry.at)
     if done:
         summary.drained[node] = _drained(entry)
         summary.since[node] = entry.at
         summary.begun.pop(node, None)
-        for times in (summary.cleared, summary.resumed_by_others, summary.drain_seen):
+        for times in (summary.cleared, summary.resumed_by_others, summary.drain_seen, summary.died, summary.up_again):
             times.pop(node, None)
     else:
         summary.begun[node] = _drained(entry)

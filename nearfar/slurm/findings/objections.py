@@ -7,6 +7,14 @@ from nearfar.slurm.controller import NodeState
 from . import reasons
 from .reasons import DrainReason
 
+#: Reasons that Slurm gives a node which it finds dead, or newly booted.
+DIED = ("Not responding", "Node unexpectedly rebooted")
+#: States in which a node that has passed is not resumed yet.
+_NOT_YET = {
+    "INVALID_REG": "Slurm does not take it as it has registered", "INVAL": "Slurm does not take it as it has registered",
+    "NOT_RESPONDING": "it does not answer", "POWERING_DOWN": "it is being powered down", "FAIL": "somebody, or a program, marked it",
+}  # fmt: skip
+
 
 def our_reason(state: NodeState) -> DrainReason | None:
     """The reason of ours that a node is out of use for, whatever others put before or behind it; None where it is in use or out
@@ -25,13 +33,26 @@ def our_comment(state: NodeState) -> DrainReason | None:
 
 
 def unreadable(state: NodeState) -> str | None:
-    """Until a node has registered, a slurmctld that was just started knows nothing of it: nothing is done about it."""
-    return f"it is {state.words}: slurmctld has not heard from it yet" if state.base == "UNKNOWN" else None
+    """Why nothing at all is done about a node. Until it has registered, a slurmctld that was just started knows nothing of it."""
+    if state.base == "UNKNOWN":
+        return f"it is {state.words}: slurmctld has not heard from it yet"
+    if state.base == "FUTURE":
+        return f"it is {state.words}: not a node in service"
+    if not state.known_words:
+        return f"it is {state.words}: not a state that this version knows"
+    return None
 
 
 def objection_to_drain(state: NodeState) -> str | None:
     """Why a node must not be drained."""
-    return objection_to_drain_again(state) or unreadable(state)
+    if state.gone:
+        return f"it is {state.words}: that machine was given back, and the next of this name is another"
+    objection = objection_to_drain_again(state) or unreadable(state)
+    if objection is None and (state.base == "ERROR" or "FAIL" in state.flags):
+        return f"it is {state.words}: marked by somebody, or a program"
+    if objection is None and "REBOOT_ISSUED" in state.flags:
+        return f"it is {state.words}: it is rebooted first"
+    return objection
 
 
 def objection_to_drain_again(state: NodeState) -> str | None:
@@ -45,16 +66,21 @@ def objection_to_drain_again(state: NodeState) -> str | None:
     return None
 
 
-def objection_to_resume(state: NodeState, reason: str) -> str | None:
-    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on."""
+def objection_to_resume(state: NodeState, reason: str, retest: bool = False) -> str | None:
+    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on. ``retest``: a
+    person takes back one that Slurm keeps down and that answers."""
     if not state.drain:
         return f"it is not drained but {state.words}"
-    if state.reason != reason:
+    theirs = state.reason is not None and state.reason.startswith(DIED) and reason.endswith(f" : {state.reason}")
+    if state.reason != reason and not theirs:
         return f"its reason has changed to '{state.reason}'"
-    if state.base == "DOWN":
+    if state.base == "DOWN" and (state.dead or not retest):
         return f"it is {state.words}"
     if state.rebooting:
         return f"it is {state.words}: it is rebooted first"
+    not_yet = next((why for flag, why in _NOT_YET.items() if flag in state.flags), None)
+    if not_yet is not None:
+        return f"it is {state.words}: {not_yet}"
     return unreadable(state)
 
 

@@ -1,0 +1,124 @@
+"""How many nodes act may take out of a partition: what others have out counts, and drains are held only while it lasts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nearfar.base import SiteFile
+from nearfar.base.errors import NearfarError
+from nearfar.site import drain_policy
+from nearfar.site.drain_policy import AvailableFloor, DrainCap, Policy
+from nearfar.slurm.act.decide import DRAIN, NOTHING, decide
+from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.findings.log_summary import LogSummary
+from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
+
+ROOMY = replace(POLICY, per_day=DrainCap(99, 1.0), in_all=DrainCap(99, 1.0), available=AvailableFloor(0.75))
+
+
+def out(*names: str, base: str = "DOWN", reason: str | None = "Not responding") -> dict[str, NodeState]:
+    return {name: state(name, base=base, reason=reason) for name in names}
+
+
+def test_nodes_that_others_have_out_count() -> None:
+    """Five of twenty are out, three by others; a quarter may be."""
+    ours = {name: state(name, "DRAIN", reason=OURS) for name in ("n1", "n2")}
+    nodes = cluster(20, **ours, **out("n3"), n4=state("n4", "DRAIN", reason=FOREIGN), n5=state("n5", "NOT_RESPONDING"))
+    decided = decide([ran("n9", "r1", ABSENT)], nodes, ROOMY, LogSummary(), NOW)
+    why = "partition gpu: 5 of 20 nodes are out already, 3 by others; at least 15 must stay"
+    assert of(decided, "n9")[0] == NOTHING
+    assert of(decided, "n9")[1] == (
+        f"FAIL host_device g2 absent run=r1: held while it lasts: {why}; to drain it all the same: scontrol update nodename=n9 "
+        "state=drain reason='nearfar: FAIL host_device g2 absent run=r1'"
+    )
+    assert decided.held and decided.stop is None, "nothing is stopped until a person says"
+    less = decide([ran("n9", "r1", ABSENT)], {**nodes, "n3": state("n3")}, ROOMY, LogSummary(), NOW)
+    assert of(less, "n9")[0] == DRAIN and not less.held
+
+
+def test_wrong_data_is_told_loudly_and_stays_first() -> None:
+    nodes = cluster(4, **out("n1"))
+    decided = decide([ran("n2", "r1", WRONG)], nodes, ROOMY, LogSummary(), NOW)
+    assert "; jobs on it may compute with WRONG DATA; to drain it all the same: scontrol" in of(decided, "n2")[1]
+    worst = decide([ran("n2", "r1", WRONG), ran("n3", "r2", WRONG)], cluster(4), ROOMY, LogSummary(), NOW)
+    assert [of(worst, name)[0] for name in ("n2", "n3")] == [DRAIN, NOTHING], "each drain takes one away"
+
+
+def test_a_node_that_is_not_usable_already_is_drained_all_the_same() -> None:
+    nodes = cluster(4, **out("n1"), n2=state("n2", "NOT_RESPONDING"))
+    assert of(decide([ran("n2", "r1", ABSENT)], nodes, ROOMY, LogSummary(), NOW), "n2")[0] == DRAIN
+
+
+def test_a_full_partition_holds_only_its_own_nodes() -> None:
+    nodes = {**cluster(4, **out("n1")), "m1": replace(state("m1"), partitions=("other",))}
+    decided = decide([ran("n2", "r1", ABSENT), ran("m1", "r2", ABSENT)], nodes, ROOMY, LogSummary(), NOW)
+    assert (of(decided, "n2")[0], of(decided, "m1")[0]) == (NOTHING, DRAIN), "one node of each partition may go"
+
+
+def test_drains_that_are_stopped_already_say_so() -> None:
+    past = LogSummary(stopped="no more than 2 drained within a day")
+    decided = decide([ran("n2", "r1", ABSENT)], cluster(4, **out("n1")), ROOMY, past, NOW)
+    assert "held, drains are stopped (no more than 2" in of(decided, "n2")[1] and decided.held
+
+
+def test_who_is_drained_is_resumed_whatever_is_left() -> None:
+    nodes = cluster(4, **out("n2", "n3"), n1=state("n1", "DRAIN", reason=OURS))
+    decided = decide([ran("n1", "r9", passed=["sole.g2_n0"])], nodes, ROOMY, drained("n1", 5), NOW)
+    assert of(decided, "n1")[0] == "resume"
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    size=st.integers(1, 30), others=st.sets(st.integers(1, 30)), failing=st.sets(st.integers(1, 30)),
+    share=st.floats(0, 1), nodes=st.integers(0, 5),
+)  # fmt: skip
+def test_no_drain_of_ours_leaves_fewer_than_the_floor(
+    size: int, others: set[int], failing: set[int], share: float, nodes: int
+) -> None:
+    policy = replace(ROOMY, available=AvailableFloor(share, nodes), same_metric=DrainCap(99, 1.0))
+    fleet = {f"n{i}": state(f"n{i}", base="DOWN" if i in others else "IDLE") for i in range(1, size + 1)}
+    runs = [ran(f"n{i}", f"r{i}", WRONG) for i in failing if i <= size]
+    decided = decide(runs, fleet, policy, LogSummary(), NOW)
+    drains = {d.node for d in decided.nodes if d.action == DRAIN}
+    usable = sum(node.usable for node in fleet.values())
+    least = policy.floor.of(size)
+    assert usable - len(drains) >= min(usable, least)
+    held = {d.node for d in decided.nodes if d.held}
+    wanted = {run.node for run in runs if fleet[run.node].usable}
+    assert drains | held == wanted, "each is drained, or held and told"
+    assert not held or usable - len(drains) - 1 < least, "nobody is held for nothing"
+
+
+@pytest.mark.parametrize(
+    ("given_", "in_all", "size", "least"),
+    [
+        (None, 0.1, 20, 16), (None, 0.1, 4, 3), (None, 0.1, 1, 0), (None, 0.1, 1000, 800), (None, 0.6, 20, 0),
+        (AvailableFloor(1.0), 0.1, 20, 19), (AvailableFloor(0.9, 2), 0.1, 2, 2), (AvailableFloor(0.29), 0.1, 100, 29),
+    ],
+)  # fmt: skip
+def test_how_many_must_stay(given_: AvailableFloor | None, in_all: float, size: int, least: int) -> None:
+    """By default as many may be out by others as act may drain."""
+    assert Policy("s", in_all=DrainCap(8, in_all), available=given_).floor.of(size) == least
+
+
+def policy_of(folder: Path, act: str) -> Policy:
+    path = folder / "s.yaml"
+    path.write_text(f"system: s\nact: {act}\npartitions: [{{name: gpu}}]\n")
+    file = SiteFile(path)
+    file.check("system-1")
+    return drain_policy.of_system(file)
+
+
+def test_in_the_system_file(tmp_path: Path) -> None:
+    assert policy_of(tmp_path, "{}").floor == AvailableFloor(0.8)
+    both = policy_of(tmp_path, "{cap: {in_all: {nodes: 8, share: 0.2}, available: {nodes: 3}}}")
+    assert (both.floor.nodes, round(both.floor.share, 9)) == (3, 0.6)
+    assert policy_of(tmp_path, "{cap: {available: {share: 0.9}}}").floor == AvailableFloor(0.9)
+    for wrong in ("{share: 1.5}", "{nodes: -1}", "{share: most}", "{shere: 0.5}"):
+        with pytest.raises(NearfarError, match=r"s\.yaml:2"):
+            policy_of(tmp_path, f"{{cap: {{available: {wrong}}}}}")
