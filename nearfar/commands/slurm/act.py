@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError
-from nearfar.slurm.act import DRAIN, STATE, ActOptions, act, clear, explain, read_policy, retest, view
+from nearfar.commands import metrics_option
+from nearfar.slurm.act import DRAIN, STATE, ActOptions, clear, explain, read_policy, retest, view
 from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.sweep import LEVELS
+from nearfar.slurm.telling import act_and_tell
 
 from . import renamed
 
@@ -51,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state", metavar="DIR", type=Path, default=STATE, help=f"the lock and the log (default: {STATE})"
     )
+    metrics_option.add(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     what.add_argument("--explain", metavar="NODE", nargs="?", const="", help="say why, of one node or of all")
@@ -91,11 +94,13 @@ def run(args: argparse.Namespace) -> int:
         return _retest(args, options, slurm)
     if options.results is None and options.health is None:
         raise NearfarError("nothing to act on: name --results DIR, --health DIR, or both")
+    problems: tuple[str, ...] = ()
     if args.dry_run or args.explain is not None:
         seen, done = view.look(options, slurm, node=args.explain or None), None
     else:
-        seen, done = act.run(options, slurm)
-    for line in (*seen.refused, *seen.clocks):
+        told = act_and_tell(options, slurm, metrics_option.of(args))
+        seen, done, problems = told.seen, told.done, told.problems
+    for line in (*seen.refused, *seen.clocks, *problems):
         print(f"nearfar: {line}", file=sys.stderr)
     if args.json:
         print(json.dumps(explain.document(seen, done, args.explain or ""), indent=1, ensure_ascii=False))

@@ -5,7 +5,7 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 
 from __future__ import annotations
 
-from . import act, clear, explain, outside_slurm, retest, view
+from . import act, clear, explain, outside_slurm, retest, state_directory, view
 from .decision import DRAIN
 from .options import STATE, ActOptions, read_policy
 
@@ -19,5 +19,6 @@ __all__ = [
     "outside_slurm",
     "read_policy",
     "retest",
+    "state_directory",
     "view",
 ]
