@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,52 +10,11 @@ from typing import Any
 
 import pytest
 
-from nearfar.site import HOOKS, Policy, SiteHooks
-from nearfar.site.drain_policy import DrainCap, DrainSteps
-from nearfar.slurm.act import ActOptions
-from nearfar.slurm.findings.log import Entry
-from nearfar.slurm.telling import ActTold, act_and_tell, events, hooks
-from tests.support.fake_slurm import FakeSlurm
+from nearfar.site.drain_policy import DrainSteps
+from nearfar.slurm.findings import Entry
+from nearfar.slurm.telling import events, hooks
 from tests.support.node_results import leave
-
-
-class Told:
-    """A site of two nodes whose hooks write down what they are told."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.results, self.state = folder, folder / "results", folder / "state"
-        self.results.mkdir()
-        self.slurm = FakeSlurm(("n1", "n2"), keeps=True)
-        self.now = time.time()
-        self.hooks = {hook: self.program(hook, 'cat >> "$0.told"') for hook in HOOKS}
-        self.seconds = 5.0
-        self.steps = DrainSteps("drain", "drain")
-
-    def program(self, name: str, script: str, mode: int = 0o755) -> str:
-        path = self.folder / name
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(mode)
-        return str(path)
-
-    def act(self) -> ActTold:
-        cap = DrainCap(8, 1.0)
-        wanted = SiteHooks(dict(self.hooks), self.seconds)
-        policy = Policy(
-            "vm", frozenset({0, os.geteuid()}), self.steps, per_day=cap, in_all=cap, same_metric=cap, hooks=wanted,
-        )  # fmt: skip
-        options = ActOptions(policy, self.results, None, self.state)
-        return act_and_tell(options, self.slurm, None)  # type: ignore[arg-type]
-
-    def told(self, hook: str) -> list[dict[str, Any]]:
-        path = self.folder / f"{hook}.told"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def memory(self) -> list[tuple[str, str | None]]:
-        lines = [json.loads(line) for line in (self.state / "hooks.jsonl").read_text().splitlines()]
-        return [(line["action"], line.get("problem")) for line in lines if line["action"] not in ("hook_on", "hook_off")]
-
-    def wrong_data(self, node: str, run: str) -> None:
-        leave(self.results, node, run, at=self.now - 60, wrong="wrong data")
+from tests.support.told import Told
 
 
 @pytest.fixture
