@@ -24,6 +24,7 @@ COMMANDS = {
     "diagnose": "which degraded part explains what is slow",
     "history": "figures of a node over time, and across nodes",
     "lint": "the site's files: schema, physical limits, names that match no check",
+    "metrics": "what a run measured, as text for Prometheus",
     "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
     "predict": "what cells should reach on a node type, and what limits them",
     "report": "the page of a run, made again from its files",

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from .errors import CouldNotJudge
 
@@ -45,7 +45,7 @@ class Finished:
         return lines[-1] if lines else ""
 
 
-def end_group(child: subprocess.Popen[str], grace: float) -> None:
+def end_group(child: subprocess.Popen[Any], grace: float) -> None:
     """End a child's whole process group and reap the child."""
     _signal_group(child.pid, signal.SIGTERM)
     try:

@@ -1,15 +1,17 @@
 """The commands of ``nearfar``, one module each; ``nearfar.cli`` imports the one that was asked for.
 
 Needs: base, topology, topology.inventory, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding,
-mpi.osu, verdict.references, site, site.lint, history, history.tuning, report, compare, run, run.spack.
+mpi.osu, verdict.references, site, site.lint, history, history.tuning, report, compare, prometheus, run, run.spack.
 """
 
 from __future__ import annotations
 
+from . import metrics_option
 from .numbers import positive, refuse_outside
 from .run_names import run_directories
 
 __all__ = [
+    "metrics_option",
     "positive",
     "refuse_outside",
     "run_directories",

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 from nearfar.base import node_lock
+from nearfar.prometheus import run_metrics
 from nearfar.run import validation
 from nearfar.site import environments
 
+from . import metrics_option
 from .numbers import refuse_outside
 
 _EPILOG = """examples:
@@ -58,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--wait", metavar="SECONDS", type=float,
         help="how long to wait for another run that measures on this node (default: NEARFAR_WAIT, else 60); then exit code 3",
     )  # fmt: skip
+    metrics_option.add(parser)
     parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
 
 
@@ -78,5 +81,6 @@ def run(args: argparse.Namespace) -> int:
             print(folder)
         return 0
     code, folder = validation.run(request)
+    metrics_option.write(args, lambda to: run_metrics.write(folder, to))
     print((folder / "report.json").read_text(encoding="utf-8") if args.json else validation.headline(folder))
     return code

@@ -5,6 +5,7 @@ The ``act`` of a system file, read once for ``act`` and for lint. A site that sa
 
 from __future__ import annotations
 
+import os
 import pwd
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from math import ceil, floor
 from typing import Any
 
 from nearfar.base import SiteFile, SiteFileError, did_you_mean
+
+from .hooks import HOOKS, SiteHooks, hook_problem
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
@@ -89,6 +92,7 @@ class Policy:
     intermittent: NightRule | None = NightRule()
     available: AvailableFloor | None = None
     flaps: FlapRule = FlapRule()
+    hooks: SiteHooks = field(default_factory=SiteHooks)
 
     @property
     def floor(self) -> AvailableFloor:
@@ -131,6 +135,7 @@ def of_system(file: SiteFile, checks: Sequence[str] | None = None) -> Policy:
         given["available"] = AvailableFloor(**{"share": share, **data["cap"]["available"]})
     if "flaps" in data:
         given["flaps"] = _flaps(data["flaps"])
+    given["hooks"] = SiteHooks.of(data)
     steps = {name: step_of(value) for name, value in data.get("checks", {}).items()}
     return Policy(system=file.data["system"], checks=steps, **given)
 
@@ -158,6 +163,16 @@ def strangers(file: SiteFile) -> Iterator[SiteFileError]:
         if _user(name) is None:
             words = f"act: trusted: no user '{name}' on this host; name one, or its number"
             yield file.error(words, "act", "trusted", index)
+
+
+def unusable_hooks(file: SiteFile) -> Iterator[SiteFileError]:
+    """The hooks that ``act`` could not run here, as this user, root or a trusted one."""
+    data = file.data.get("act") or {}
+    users = {0, os.geteuid(), *filter(None, map(_user, data.get("trusted", ())))}
+    for name in HOOKS:
+        problem = hook_problem(data["hooks"][name], users) if name in data.get("hooks", {}) else None
+        if problem is not None:
+            yield file.error(f"act: hooks: {name}: {problem}", "act", "hooks", name)
 
 
 def seconds(words: str) -> float:

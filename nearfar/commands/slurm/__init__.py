@@ -1,6 +1,7 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.results, slurm.sweep, commands.
+Needs: base, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.results, slurm.sweep,
+slurm.telling, commands.
 """
 
 from __future__ import annotations

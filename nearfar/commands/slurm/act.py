@@ -7,7 +7,9 @@ import json
 import sys
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
-from nearfar.slurm.act import DRAIN, act, explain, view
+from nearfar.commands import metrics_option
+from nearfar.slurm.act import DRAIN, explain, view
+from nearfar.slurm.telling import act_and_tell
 
 from . import act_arguments, renamed
 
@@ -33,14 +35,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     parser.add_argument("--json", action="store_true", help="the decisions as JSON (nearfar-act/1)")
     act_arguments.add(parser)
+    metrics_option.add(parser)
     renamed.refuse_moved(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, or act."""
     options, slurm = act_arguments.needs_findings(act_arguments.options(args)), act_arguments.slurm()
-    seen, done = (view.look(options, slurm), None) if args.dry_run else act.run(options, slurm)
-    for line in (*seen.refused, *seen.clocks):
+    problems: tuple[str, ...] = ()
+    if args.dry_run:
+        seen, done = view.look(options, slurm), None
+    else:
+        told = act_and_tell(options, slurm, metrics_option.of(args))
+        seen, done, problems = told.seen, told.done, told.problems
+    for line in (*seen.refused, *seen.clocks, *problems):
         print(f"nearfar: {line}", file=sys.stderr)
     if args.json:
         print(json.dumps(explain.document(seen, done), indent=1, ensure_ascii=False))

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from nearfar.base import NearfarError
+from nearfar.commands import metrics_option
 from nearfar.slurm.health import check
 
 _EPILOG = """examples:
@@ -50,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what a prolog or epilog runs: no last run is read, and only a FAIL is written",
     )
-
+    metrics_option.add(parser)
     parser.add_argument("--json", action="store_true", help="print the whole finding, with what every source said")
 
 
@@ -60,6 +61,15 @@ def run(args: argparse.Namespace) -> int:
     if not 0 < limit <= 30:
         raise NearfarError(f"--limit: {limit:g}: more than 0 and at most 30 seconds")
     return check.program(
-        check.HealthOptions(args.output, args.system, args.partition, args.results, limit, args.tools, args.quick),
+        check.HealthOptions(
+            args.output,
+            args.system,
+            args.partition,
+            args.results,
+            limit,
+            args.tools,
+            args.quick,
+            metrics_option.of(args),
+        ),
         args.json,
     )

@@ -100,6 +100,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=Path("/etc/nearfar"),
         help="of the scripts (default: /etc/nearfar)",
     )
+    parser.add_argument(
+        "--metrics", metavar="DIR", type=Path,
+        help="the directory on every machine in which node_exporter finds text files: act, looks and runs each write one "
+        "(default: NEARFAR_METRICS, else none)",
+    )  # fmt: skip
     parser.add_argument("--slurm-bin", metavar="DIR", type=Path, help="Slurm's commands (default: as on the PATH here)")
     parser.add_argument("--slurm-conf", metavar="FILE", type=Path, help="(default: SLURM_CONF, if it is set)")
     parser.add_argument("--slurm-version", metavar="YY.MM", help="(default: that of the scontrol here)")
@@ -198,7 +203,10 @@ def _options(args: argparse.Namespace) -> InstallOptions:
         collect=None if collect is None else str(collect.absolute()),
         words=tuple(map(renamed.today, args.nightly)), act_words=tuple(map(renamed.today, args.act)),
         path=search_path(slurm_bin),
-        environment=surroundings(None if args.slurm_conf is None else str(args.slurm_conf.absolute())),
+        environment=surroundings(
+            None if args.slurm_conf is None else str(args.slurm_conf.absolute()),
+            None if args.metrics is None else str(args.metrics.absolute()),
+        ),
     )  # fmt: skip
 
 

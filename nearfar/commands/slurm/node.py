@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 
 from nearfar.base import EXIT_GOOD
+from nearfar.commands import metrics_option
+from nearfar.prometheus import run_metrics
 from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.results import parted
@@ -39,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--outside-slurm", action="store_true",
         help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",
     )  # fmt: skip
+    metrics_option.add(parser)
     parser.add_argument(
         "--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)"
     )
@@ -51,5 +54,8 @@ def run(args: argparse.Namespace) -> int:
         state = outside_slurm.refuse_unless_free(args.node, Slurm())
         gpus = node_selection.gpus(node_selection.gres(state)) if gpus is None else gpus
     job = SweepJob(parted(args.node), args.attempt)
-    print(node_run.run(args.results.absolute(), args.sweep, job, args.level, args.site_partition, gpus))
+    place = node_run.run(args.results.absolute(), args.sweep, job, args.level, args.site_partition, gpus)
+    if len(job.nodes) == 1:  # what a pair measured is no node's
+        metrics_option.write(args, lambda to: run_metrics.write(place, to))
+    print(place)
     return EXIT_GOOD

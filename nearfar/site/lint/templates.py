@@ -14,6 +14,8 @@ from .complaints import ERROR, WARNING, Complaint
 _ROOTS = (CHECKOUT / "site" / "templates", CHECKOUT / "nearfar" / "report" / "templates")
 #: The published node that launch lines are rendered for: every template is asked for GPUs on two NUMA nodes.
 _NODE = "keeneland"
+#: What Jinja2 renders; other files beside them are copied as they are.
+_RENDERED = (".j2", ".html", ".css")
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+): (?P<words>.*)")
 
 
@@ -42,7 +44,8 @@ def _of_template(path: Path, name: str) -> Iterator[Complaint]:
     # As nearfar.binding.launch_scripts has them: bash counts an array with what begins a comment of Jinja2's.
     marks = {"comment_start_string": "{%#", "comment_end_string": "#%}"} if name.endswith(".sh.j2") else {}
     try:
-        jinja2.Environment(**marks).parse(path.read_text(encoding="utf-8"))  # type: ignore[arg-type]
+        if path.suffix in _RENDERED:
+            jinja2.Environment(**marks).parse(path.read_text(encoding="utf-8"))  # type: ignore[arg-type]
     except jinja2.TemplateSyntaxError as error:
         yield Complaint(path, error.lineno, ERROR, "template", f"template: {error.message}")
         return

@@ -5,7 +5,7 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 
 from __future__ import annotations
 
-from . import act, clear, explain, outside_slurm, release, retest, view
+from . import act, clear, explain, outside_slurm, release, retest, state_directory, view
 from .decision import DRAIN
 from .options import STATE, ActOptions, read_policy
 
@@ -20,5 +20,6 @@ __all__ = [
     "read_policy",
     "release",
     "retest",
+    "state_directory",
     "view",
 ]

@@ -40,8 +40,8 @@ class Entry:
 class ActLog:
     """The log in one file. ``folder`` must be this user's or root's alone (the caller has checked that)."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "log.jsonl"
+    def __init__(self, folder: Path, name: str = "log.jsonl") -> None:
+        self.path = folder / name
 
     def begin(self, action: str, at: float, node: str | None = None, **more: Any) -> Entry:
         """Write down that an action begins; on the disk when this returns."""

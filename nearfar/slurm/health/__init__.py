@@ -2,7 +2,7 @@
 
 ``look`` and ``finding`` import much: the former is imported only by the child that looks, the latter by those who read what it left.
 
-Needs: base, topology, topology.inventory, site, slurm.controller, slurm.results, slurm.trust.
+Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, slurm.results, slurm.trust.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class HealthOptions:
     """What is looked at and where the finding goes. ``system`` and ``partition`` None: those that the site's files claim the
     node for. ``results``: where sweeps leave results, for the last one of this node. ``tools``: directories of hwloc's programs,
     before the system's own. ``quick``: the look before or after a job, at the node's parts, links and memory alone; only a FAIL
-    is written, so that the newest whole look stays."""
+    is written, so that the newest whole look stays. ``metrics``: the directory of Prometheus' text files, None: none is written."""
 
     output: Path = OUTPUT
     system: str | None = None
@@ -53,9 +53,11 @@ class HealthOptions:
     limit: float = LIMIT
     tools: str = ""
     quick: bool = False
+    metrics: Path | None = None
 
     def __post_init__(self) -> None:
         """Paths may be given as text."""
+        object.__setattr__(self, "metrics", None if self.metrics is None else Path(self.metrics))
         object.__setattr__(self, "output", Path(self.output))
         object.__setattr__(self, "results", None if self.results is None else Path(self.results))
 
@@ -115,9 +117,21 @@ def _written(options: HealthOptions, node: str) -> dict[str, Any]:
     except NearfarError:
         print(_headline(finding))  # for slurmd's log: it is nowhere else
         raise
+    if options.metrics is not None:
+        _tell(finding, options.metrics)
     if past is not None and not options.quick:  # after the findings: what is found twice is better than lost
         kept_looks.store_past(options.output, node, past, _ELSEWHERE)
     return finding
+
+
+def _tell(finding: dict[str, Any], metrics: Path) -> None:
+    """Write what Prometheus reads. Where that cannot be, the finding is there all the same."""
+    from nearfar.prometheus import health_metrics
+
+    try:
+        health_metrics.write(finding, metrics)
+    except NearfarError as error:
+        print(f"nearfar: metrics: {error}", file=sys.stderr)
 
 
 def program(options: HealthOptions, as_json: bool = False) -> int:

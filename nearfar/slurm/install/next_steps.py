@@ -27,6 +27,11 @@ def after_writing(options: InstallOptions, present: Mapping[str, str] | None, di
                      f"--what {' '.join(part for part in options.what if part in ON_NODES)}")  # fmt: skip
         steps.append(f"every node needs {options.checkout} and {options.python} in the same place, root's alone too")
         steps += _settings(options, present)
+    if options.metrics is not None:
+        steps.append(
+            f"node_exporter --collector.textfile.directory={options.metrics} on every machine; {options.act_user} has to be able to write "
+            f"there on this one, {options.user} and root on the nodes: docs/guide/monitoring.md"
+        )
     return [*steps, "look whether all is well: nearfar slurm doctor"]
 
 

@@ -28,7 +28,7 @@ _AT = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 #: A path that systemd, cron and slurm.conf take as it is.
 _PLAIN = re.compile(r"/[A-Za-z0-9._/+-]+")
 #: Variables of the installer's environment that the scripts need too.
-_KEPT = ("NEARFAR_SITE", "NEARFAR_STATE", "NEARFAR_PROGRAMS", "NEARFAR_HISTORY", "SLURM_CONF")
+_KEPT = ("NEARFAR_SITE", "NEARFAR_STATE", "NEARFAR_PROGRAMS", "NEARFAR_HISTORY", "NEARFAR_METRICS", "SLURM_CONF")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,11 @@ class InstallOptions:
     def findings(self) -> str:
         """The directory of all nodes' findings, which ``act`` reads."""
         return self.collect or self.health_output
+
+    @property
+    def metrics(self) -> str | None:
+        """The directory of Prometheus' text files on every machine; None: none are written."""
+        return self.environment.get("NEARFAR_METRICS")
 
     def check(self) -> None:
         """Raise ``NearfarError`` for words that systemd, cron or Slurm would take otherwise."""
@@ -123,7 +128,13 @@ def slurm_directory() -> str | None:
     return None if found is None else os.path.dirname(os.path.abspath(found))
 
 
-def surroundings(slurm_conf: str | None) -> dict[str, str]:
-    """The variables that the scripts set: those of this process' own that they need, and the checkout."""
+def surroundings(slurm_conf: str | None, metrics: str | None = None) -> dict[str, str]:
+    """The variables that the scripts set: those of this process' own that they need, what was given in their place, and the
+    checkout."""
     kept = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
-    return {**kept, **({} if slurm_conf is None else {"SLURM_CONF": slurm_conf}), "PYTHONPATH": str(files.CHECKOUT)}
+    given = {"SLURM_CONF": slurm_conf, "NEARFAR_METRICS": metrics}
+    return {
+        **kept,
+        **{name: value for name, value in given.items() if value is not None},
+        "PYTHONPATH": str(files.CHECKOUT),
+    }

@@ -94,6 +94,8 @@ def _values(options: InstallOptions) -> dict[str, Any]:
         *options.words,
     ]
     health = {"output": options.health_output, "results": options.results}
+    if options.metrics is not None:
+        health["metrics"] = options.metrics
     return {
         "partition": options.partition, "user": options.user, "act_user": options.act_user, "timer": options.timer,
         "at": options.at, "every": options.every, "hours": options.hours, "folder": options.folder, "python": options.python,

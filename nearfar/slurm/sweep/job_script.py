@@ -83,7 +83,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
         raise CouldNotJudge(
             f"{programs}: no programs there, and jobs build nothing; build them first: ./validate --setup-only"
         )
-    names = ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU", node_lock.WAIT, node_lock.PART)
+    names = ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU", "NEARFAR_METRICS", node_lock.WAIT, node_lock.PART)
     kept = {name: environ[name] for name in names if environ.get(name)}
     # Each node keeps its own figures in the one history: its own reports are gone with its job.
     return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(files.CHECKOUT),

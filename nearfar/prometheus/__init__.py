@@ -1,0 +1,25 @@
+"""What Prometheus is told: text files for node_exporter's textfile collector, and every metric in them.
+
+``health_metrics`` needs no more than this package's base, since the health check starts every few minutes; ``run_metrics`` reads a
+run, imports much, and is therefore not imported here.
+
+Needs: base, measurement, verdict.
+"""
+
+from __future__ import annotations
+
+from . import catalogue, exposition, health_metrics
+from .catalogue import METRICS, PrometheusMetric
+from .exposition import VARIABLE, MetricsPage, directory
+
+__all__ = [
+    "METRICS",
+    "VARIABLE",
+    "MetricsPage",
+    "PrometheusMetric",
+    "catalogue",
+    "directory",
+    "exposition",
+    "health_metrics",
+    "run_metrics",
+]

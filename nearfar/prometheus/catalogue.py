@@ -1,0 +1,116 @@
+"""Every metric: its name, what it says, its labels, and the file that it stands in (docs/reference/metrics.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+#: The files: a node's last run, its last look, and what ``nearfar slurm act`` knows of all nodes.
+RUN, HEALTH, FLEET = "nearfar-run.prom", "nearfar-health.prom", "nearfar-fleet.prom"
+#: So many findings of one node have a series of their own; their numbers are always there.
+MOST_FINDINGS = 20
+
+_NODE = ("node",)
+_FIGURE = ("node", "check", "quantity", "path_class", "direction", "subject", "figure")
+#: Figures and what they are held against: the word in the name, and what it says.
+_SIDES = {
+    "": "Measured: ",
+    "reference_": "What is expected of it: ",
+    "lowest_": "The least that passes: ",
+    "highest_": "The most that passes: ",
+}
+
+
+@dataclass(frozen=True)
+class PrometheusMetric:
+    """A gauge. ``help`` is one line."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    file: str
+
+
+def _metrics() -> Iterator[PrometheusMetric]:
+    yield from _run()
+    yield from _health()
+    yield from _fleet()
+
+
+def _run() -> Iterator[PrometheusMetric]:
+    def one(name: str, words: str, *labels: str) -> PrometheusMetric:
+        return PrometheusMetric(f"nearfar_{name}", words, (*_NODE, *labels), RUN)
+
+    yield one("run_info", "The node's last run. Always 1.", "system", "level", "hostname", "version", "driver", "gpu")
+    yield one("run_start_timestamp_seconds", "When the node's last run began, in seconds since 1970.")
+    yield one("run_duration_seconds", "How long the node's last run took.")
+    yield one("run_interrupted", "1: the node's last run was ended before it was through.")
+    yield one("run_verdict", "The verdict of the node's last run: 1 for the one that it is, else 0.", "verdict")
+    yield one("check_verdict", "The verdict of each check of the last run, as a label. Always 1.", "check", "verdict")
+    yield one("figures", "How many figures of a check have a verdict.", "check", "verdict")
+    yield one("findings", "How many things that are no figure were found in the last run.", "check", "verdict", "hard")
+    yield one(
+        "finding",
+        f"What was found in the last run, figures too: the worst {MOST_FINDINGS} of the node. Always 1.",
+        "check", "what", "verdict", "hard",
+    )  # fmt: skip
+    worst = "without the label subject, the worst of its path class and direction"
+    for side, words in _SIDES.items():
+        rate, latency = f"rate_{side}bytes_per_second", f"latency_{side}seconds"
+        yield PrometheusMetric(f"nearfar_{rate}", f"{words}the rate of a path; {worst}.", _FIGURE, RUN)
+        yield PrometheusMetric(f"nearfar_{latency}", f"{words}the latency of a path; {worst}.", _FIGURE, RUN)
+    for side, words in _SIDES.items():
+        yield PrometheusMetric(
+            f"nearfar_share_{side}ratio", f"{words}a ratio of figures; only with --all.", _FIGURE, RUN
+        )
+        yield PrometheusMetric(f"nearfar_size_{side}bytes", f"{words}a size; only with --all.", _FIGURE, RUN)
+
+
+def _health() -> Iterator[PrometheusMetric]:
+    def one(name: str, words: str, *labels: str) -> PrometheusMetric:
+        return PrometheusMetric(f"nearfar_health_{name}", words, (*_NODE, *labels), HEALTH)
+
+    yield one("info", "The node's last look. Always 1.", "system", "partition", "hostname", "version")
+    yield one("timestamp_seconds", "When the node was looked at last, in seconds since 1970.")
+    yield one("duration_seconds", "How long the last look took.")
+    yield one("verdict", "The verdict of the last look: 1 for the one that it is, else 0.", "verdict")
+    yield one("findings", "How many things the last look found.", "verdict", "hard")
+    yield one(
+        "finding", f"What the last look found: the first {MOST_FINDINGS}. Always 1.", "what", "verdict", "hard"
+    )  # fmt: skip
+    yield one("notes", "How many things were worth a line and are no finding.")
+    yield one("unread", "How many things could not be read.")
+    yield one("source_duration_seconds", "How long each source of evidence took.", "source")
+    yield one(
+        "last_run_end_timestamp_seconds", "When the last run that the look knows of ended, in seconds since 1970."
+    )
+
+
+def _fleet() -> Iterator[PrometheusMetric]:
+    def one(name: str, words: str, *labels: str) -> PrometheusMetric:
+        return PrometheusMetric(f"nearfar_{name}", words, ("system", *labels), FLEET)
+
+    yield one("act_info", "The last nearfar slurm act that came to its end. Always 1.", "version")
+    yield one("act_last_run_timestamp_seconds", "When act came to its end last, in seconds since 1970.")
+    yield one("act_last_run_duration_seconds", "How long the last act took, without hooks.")
+    yield one("act_actions", "What the last act did, by action.", "action")
+    yield one("act_problems", "What the last act could not do: nodes refused, retests whose end is not known.")
+    yield one("act_refused_files", "Results and findings that the last act did not believe.")
+    yield one("act_wrong_clocks", "Nodes whose clock is off, as the last act saw it.")
+    yield one("fleet_nodes", "The nodes by state; each is counted once.", "state")
+    yield one("fleet_node", "Each node that is not good, with its state as a label. Always 1.", "node", "state")
+    yield one("fleet_waiting_nodes", "Nodes that wait for a person.")
+    yield one("fleet_open_findings", "Findings of a node that stand, by check.", "node", "check", "hard")
+    yield one("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
+    yield one("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
+    yield one("drains", "Drains that count against a cap.", "cap")
+    yield one("drains_limit", "The most nodes that a cap allows.", "cap")
+    yield one("drains_stopped", "1: drains are stopped until a person allows them.")
+    yield one("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")
+    yield one("fleet_last_look_timestamp_seconds", "When the newest look at a node came, in seconds since 1970.")
+    yield one("sweep_start_timestamp_seconds", "When the newest sweep began, in seconds since 1970.", "sweep", "level")
+    yield one("hook_events_waiting", "Events that a hook has not been told yet.", "hook")
+
+
+#: By name, in the order of the files.
+METRICS = {metric.name: metric for metric in _metrics()}

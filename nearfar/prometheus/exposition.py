@@ -1,0 +1,96 @@
+"""Prometheus' text format, and a file of it in the directory that node_exporter's textfile collector reads."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, write_atomically
+
+from .catalogue import METRICS
+
+#: Where commands write their file, unless an option says so.
+VARIABLE = "NEARFAR_METRICS"
+_ELSEWHERE = "name another --metrics DIR"
+#: A label's value is cut here.
+_LONGEST = 200
+#: Seconds after which what an interrupted writer has left is removed.
+_LEFT = 3600.0
+
+
+class MetricsPage:
+    """The samples of one file. A sample is a gauge of ``METRICS`` with labels and a value in the unit that its name ends in."""
+
+    def __init__(self) -> None:
+        self._samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+
+    def add(self, name: str, value: float | None, **labels: object) -> None:
+        """Add a sample; None and what is no finite number is left out, and so is an empty label. The first of two with the same labels
+        stays: node_exporter refuses a whole file for the second. Raises ``KeyError`` for a metric or a label that ``METRICS`` has not."""
+        metric = METRICS[name]
+        for label in labels:
+            if label not in metric.labels:
+                raise KeyError(f"{name}: no label {label}")
+        if value is None or not math.isfinite(value):
+            return
+        shown = ((label, str(labels[label])[:_LONGEST]) for label in metric.labels if labels.get(label) is not None)
+        series = tuple((label, text) for label, text in shown if text)
+        self._samples.setdefault(name, {}).setdefault(series, float(value))
+
+    def one_of(self, name: str, states: tuple[str, ...], now: str, **labels: object) -> None:
+        """A sample for each state, 1 for the present one and 0 for all others. The label is called as the metric's last."""
+        label = METRICS[name].labels[-1]
+        for state in dict.fromkeys((*states, now)):
+            self.add(name, float(state == now), **labels, **{label: state})
+
+    @property
+    def series(self) -> int:
+        """How many samples there are."""
+        return sum(map(len, self._samples.values()))
+
+    def text(self) -> str:
+        """The file's text: each metric with HELP and TYPE, in the order of ``METRICS``."""
+        lines = []
+        for name in (name for name in METRICS if name in self._samples):
+            lines.append(f"# HELP {name} {_escaped(METRICS[name].help)}")
+            lines.append(f"# TYPE {name} gauge")
+            for series, value in self._samples[name].items():
+                labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in series)
+                lines.append(f"{name}{{{labels}}} {_number(value)}" if labels else f"{name} {_number(value)}")
+        return "".join(line + "\n" for line in lines)
+
+    def write(self, folder: Path, name: str) -> Path:
+        """Write ``folder/name`` at once, readable for all. Raises ``CouldNotJudge`` with the remedy where that is impossible.
+
+        The directory is not made: node_exporter reads one that is there. What interrupted writers have left an hour ago is removed.
+        """
+        if not folder.is_dir():
+            raise CouldNotJudge(f"{folder}: no such directory; make it, as node_exporter reads it, or {_ELSEWHERE}")
+        place = folder / name
+        write_atomically(place, self.text().encode("utf-8", "replace"), _ELSEWHERE, mode=0o644)
+        for path in folder.glob(f".{name}.*"):
+            with suppress(OSError):
+                if time.time() - path.lstat().st_mtime > _LEFT:
+                    path.unlink()
+        return place
+
+
+def directory(given: Path | None) -> Path | None:
+    """The directory that an option names, else that of ``NEARFAR_METRICS``; None where neither does."""
+    word = os.environ.get(VARIABLE)
+    return given if given is not None else Path(word) if word else None
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.12g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n")
+
+
+def _quoted(text: str) -> str:
+    return _escaped(text).replace('"', r"\"")

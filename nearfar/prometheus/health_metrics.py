@@ -1,0 +1,52 @@
+"""A look of the health check as Prometheus' text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from nearfar import __version__
+from nearfar.base import VERDICTS, utc_time
+
+from .catalogue import HEALTH, MOST_FINDINGS
+from .exposition import MetricsPage
+
+
+def page(finding: Mapping[str, Any]) -> MetricsPage:
+    """The metrics of a look, as ``nearfar-health/1`` has it."""
+    made, node = MetricsPage(), str(finding["node"])
+    made.add(
+        "nearfar_health_info", 1, node=node, system=finding["system"], partition=finding["partition"],
+        hostname=finding["hostname"], version=__version__,
+    )  # fmt: skip
+    made.add("nearfar_health_timestamp_seconds", utc_time(finding["time"]).timestamp(), node=node)
+    made.add("nearfar_health_duration_seconds", finding["seconds"], node=node)
+    made.one_of("nearfar_health_verdict", VERDICTS, finding["verdict"], node=node)
+    found = finding["findings"]
+    for (verdict, hard), count in Counter((one["verdict"], _word(one["hard"])) for one in found).items():
+        made.add("nearfar_health_findings", count, node=node, verdict=verdict, hard=hard)
+    for one in sorted(found, key=lambda one: (VERDICTS.index(one["verdict"]), not one["hard"]))[:MOST_FINDINGS]:
+        labels = {"what": one["what"], "verdict": one["verdict"], "hard": _word(one["hard"])}
+        made.add("nearfar_health_finding", 1, node=node, **labels)
+    made.add("nearfar_health_notes", len(finding.get("notes", ())), node=node)
+    made.add("nearfar_health_unread", len(finding.get("unread", ())), node=node)
+    for name, source in finding.get("sources", {}).items():
+        made.add("nearfar_health_source_duration_seconds", source["seconds"], node=node, source=name)
+    last = finding.get("last")
+    if last:
+        with suppress(ValueError):
+            ended = utc_time(last["ended"]).timestamp()
+            made.add("nearfar_health_last_run_end_timestamp_seconds", ended, node=node)
+    return made
+
+
+def write(finding: Mapping[str, Any], folder: Path) -> Path:
+    """Write it below a directory. Raises ``CouldNotJudge`` where that is impossible."""
+    return page(finding).write(folder, HEALTH)
+
+
+def _word(hard: bool) -> str:
+    return "yes" if hard else "no"

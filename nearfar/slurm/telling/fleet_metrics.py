@@ -1,0 +1,113 @@
+"""What ``act`` knows of all nodes, as Prometheus' text."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from nearfar import __version__
+from nearfar.base import CouldNotJudge
+from nearfar.prometheus import MetricsPage, catalogue
+from nearfar.site import HEALTH
+from nearfar.slurm.act import ActOptions, act, view
+from nearfar.slurm.findings import drained_by_us
+from nearfar.slurm.trust import Trust
+
+from . import fleet_states
+from .events import slow_figures
+
+_DAY = 86400.0
+#: What a sweep keeps of itself, in its directory of the results.
+_SWEEP = "sweep.json"
+
+
+def page(
+    seen: view.ActView, done: act.ActResult, options: ActOptions, seconds: float, waiting: Mapping[str, int]
+) -> MetricsPage:
+    """The metrics of a call of ``act`` that took ``seconds``. ``waiting``: how many events each hook has still to be told."""
+    made, system = MetricsPage(), options.policy.system
+    _add_act(made, seen, done, system, seconds)
+    _add_nodes(made, seen, options)
+    _add_drains(made, seen, done, options)
+    for hook, count in waiting.items():
+        made.add("nearfar_hook_events_waiting", count, system=system, hook=hook)
+    if options.results is not None:
+        _add_sweep(made, options.results, options)
+    return made
+
+
+def write(made: MetricsPage, folder: Path) -> Path:
+    """Write it below a directory. Raises ``CouldNotJudge`` where that is impossible."""
+    return made.write(folder, catalogue.FLEET)
+
+
+def _add_act(made: MetricsPage, seen: view.ActView, done: act.ActResult, system: str, seconds: float) -> None:
+    made.add("nearfar_act_info", 1, system=system, version=__version__)
+    made.add("nearfar_act_last_run_timestamp_seconds", time.time(), system=system)
+    made.add("nearfar_act_last_run_duration_seconds", seconds, system=system)
+    actions = Counter(decision.action for decision, problem in done.decisions if problem is None)
+    for action in ("drain", "resume", "comment", "uncomment"):
+        made.add("nearfar_act_actions", actions[action], system=system, action=action)
+    problems = sum(problem is not None for _, problem in done.decisions) + len(done.unclear)
+    made.add("nearfar_act_problems", problems, system=system)
+    made.add("nearfar_act_refused_files", len(seen.refused), system=system)
+    made.add("nearfar_act_wrong_clocks", len(seen.clocks), system=system)
+
+
+def _add_nodes(made: MetricsPage, seen: view.ActView, options: ActOptions) -> None:
+    system = options.policy.system
+    hard = [(node, one) for node, these in seen.decisions.hard.items() for one in these.open]
+    standing = [*hard, *slow_figures(seen, options)]
+    states = fleet_states.of_nodes(seen, {node for node, _ in standing}, options.policy.max_age)
+    counted = Counter(states.values())
+    for state in fleet_states.STATES:
+        made.add("nearfar_fleet_nodes", counted[state], system=system, state=state)
+    for node, state in states.items():
+        if state != fleet_states.GOOD:
+            made.add("nearfar_fleet_node", 1, system=system, node=node, state=state)
+    waits = sum(decision.waits for decision in seen.decisions.nodes)
+    made.add("nearfar_fleet_waiting_nodes", waits, system=system)
+    kinds = Counter((node, one.found_by.check, "yes" if one.finding.hard else "no") for node, one in standing)
+    for (node, check, word), count in kinds.items():
+        made.add("nearfar_fleet_open_findings", count, system=system, node=node, check=check, hard=word)
+    made.add("nearfar_fleet_hard_evidence", len(hard), system=system)
+    made.add("nearfar_fleet_shared_faults", len(seen.decisions.blamed), system=system)
+    for name, looks in (("result", False), ("look", True)):
+        newest = max((run.known for run in seen.runs if (run.check == HEALTH) is looks), default=None)
+        made.add(f"nearfar_fleet_last_{name}_timestamp_seconds", newest, system=system)
+
+
+def _add_drains(made: MetricsPage, seen: view.ActView, done: act.ActResult, options: ActOptions) -> None:
+    """Those that count against the caps, with what this call has added."""
+    policy = options.policy
+    new = {decision.node for decision, problem in done.decisions if decision.action == "drain" and problem is None}
+    resumed = {decision.node for decision, problem in done.decisions if decision.action == "resume" and problem is None}
+    today = {node for node, at in seen.past.drains if seen.now - at < _DAY} | new
+    in_all = ({name for name, state in seen.nodes.items() if drained_by_us(state)} | new) - resumed
+    for name, nodes, cap in (("per_day", today, policy.per_day), ("in_all", in_all, policy.in_all)):
+        made.add("nearfar_drains", len(nodes), system=policy.system, cap=name)
+        made.add("nearfar_drains_limit", cap.nodes, system=policy.system, cap=name)
+    stopped = seen.decisions.stop or seen.past.stopped
+    made.add("nearfar_drains_stopped", float(stopped is not None), system=policy.system)
+
+
+def _add_sweep(made: MetricsPage, results: Path, options: ActOptions) -> None:
+    """The newest sweep by its own file, of a user whose results count; where that cannot be read there is none."""
+    found = []
+    for path in results.glob(f"*/{_SWEEP}"):
+        with suppress(OSError):
+            found.append((path.lstat().st_mtime, path))
+    if not found:
+        return
+    path = max(found)[1]
+    try:
+        raw = Trust(results, {0, *options.policy.trusted}).object(path)
+    except CouldNotJudge:
+        return
+    started = raw.get("started")
+    if isinstance(started, (int, float)):
+        labels = {"system": options.policy.system, "sweep": path.parent.name, "level": raw.get("level")}
+        made.add("nearfar_sweep_start_timestamp_seconds", started, **labels)

@@ -1,0 +1,107 @@
+"""What Prometheus is told of all nodes, after each ``act``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nearfar.site.drain_policy import DrainCap
+from tests.prometheus.test_text_files import samples
+from tests.support.node_results import leave
+from tests.support.told import Told
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Told:
+    site = Told(tmp_path, tuple(f"n{number}" for number in range(1, 9)))
+    site.metrics = tmp_path / "textfiles"
+    site.metrics.mkdir()
+    return site
+
+
+def told(site: Told) -> dict[str, dict[str, float]]:
+    """By metric the values by what its labels are besides the system."""
+    assert site.act().problems == () and site.metrics is not None
+    found = samples((site.metrics / "nearfar-fleet.prom").read_text())
+    assert all(labels.pop("system") == "vm" for these in found.values() for labels, _ in these)
+    return {name: {" ".join(labels.values()): value for labels, value in these} for name, these in found.items()}
+
+
+def test_the_fleet(site: Told) -> None:
+    site.cap = DrainCap(1, 1.0)
+    leave(site.results, "n1", "00000001", at=site.now - 60)
+    site.wrong_data("n2", "00000002")
+    site.wrong_data("n3", "00000003")
+    site.slurm.drain("n4", "bad DIMM")
+    site.slurm.states["n5"] = replace(site.slurm.states["n5"], base="DOWN")
+    leave(site.results, "n6", "00000006", at=site.now - 10 * 86400)
+    (site.results / "s-00000001" / "sweep.json").write_text(json.dumps({"started": 1795165200.5, "level": "nightly"}))
+    site.act()
+    found = told(site)
+    assert found["nearfar_fleet_nodes"] == {
+        "good": 1, "suspect": 1, "drained_by_nearfar": 1, "drained_by_others": 1, "down": 1, "not_seen": 3,
+    }  # fmt: skip
+    states = {
+        "n2 drained_by_nearfar",
+        "n3 suspect",
+        "n4 drained_by_others",
+        "n5 down",
+        "n6 not_seen",
+        "n7 not_seen",
+        "n8 not_seen",
+    }
+    assert set(found["nearfar_fleet_node"]) == states
+    assert found["nearfar_fleet_open_findings"] == {"n2 host_device_check yes": 1, "n3 host_device_check yes": 1}
+    assert (found["nearfar_fleet_hard_evidence"], found["nearfar_drains_stopped"]) == ({"": 2}, {"": 1})
+    assert found["nearfar_drains"] == {"per_day": 1, "in_all": 1} and found["nearfar_drains_limit"] == {
+        "per_day": 1,
+        "in_all": 1,
+    }
+    assert found["nearfar_sweep_start_timestamp_seconds"] == {"s-00000001 nightly": 1795165200.5}
+    assert time.time() - found["nearfar_act_last_run_timestamp_seconds"][""] < 60
+    assert site.now - 61 < found["nearfar_fleet_last_result_timestamp_seconds"][""] <= site.now - 59
+    assert found["nearfar_hook_events_waiting"] == {"on-finding": 0, "on-drain": 0, "on-release": 0}
+
+
+def test_what_an_act_has_done_is_counted_by_itself(site: Told) -> None:
+    site.wrong_data("n2", "00000002")
+    first = told(site)
+    assert first["nearfar_act_actions"] == {"drain": 1, "resume": 0, "comment": 0, "uncomment": 0}
+    assert first["nearfar_drains"] == {"per_day": 1, "in_all": 1}, "what it has just done counts"
+    assert told(site)["nearfar_act_actions"]["drain"] == 0
+
+
+def test_events_that_wait_are_counted(site: Told) -> None:
+    site.wrong_data("n1", "00000001")
+    site.wrong_data("n2", "00000002")
+    site.hooks = {"on-drain": site.program("bad", "exit 1"), "on-finding": site.hooks["on-finding"]}
+    assert len(site.act().problems) == 1
+    assert site.metrics is not None
+    found = samples((site.metrics / "nearfar-fleet.prom").read_text())["nearfar_hook_events_waiting"]
+    assert {labels["hook"]: value for labels, value in found} == {"on-drain": 2, "on-finding": 0}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"started": "today"}', '{"started": NaN}'])
+def test_a_sweep_that_cannot_be_read_is_left_out(site: Told, text: str) -> None:
+    leave(site.results, "n1", "00000001", at=site.now - 60)
+    (site.results / "s-00000001" / "sweep.json").write_text(text)
+    assert "nearfar_sweep_start_timestamp_seconds" not in told(site)
+
+
+def test_a_pipe_in_the_place_of_a_sweep_holds_nobody(site: Told) -> None:
+    leave(site.results, "n1", "00000001", at=site.now - 60)
+    os.mkfifo(site.results / "s-00000001" / "sweep.json")
+    assert "nearfar_sweep_start_timestamp_seconds" not in told(site)
+
+
+def test_a_directory_that_cannot_be_written_changes_nothing_that_act_does(site: Told) -> None:
+    assert site.metrics is not None
+    site.metrics.rmdir()
+    site.wrong_data("n2", "00000002")
+    [problem] = site.act().problems
+    assert problem.startswith("metrics: ") and "no such directory" in problem and site.slurm.states["n2"].drain
