@@ -11,7 +11,7 @@ from nearfar import cli
 def main(ahead: str, *words: str) -> int:
     """Run it. (libfaketime would fail the sleeps of Python 3.11, which are until an absolute time.)"""
     right = time.time
-    time.time = lambda: right() + float(ahead)  # type: ignore[assignment]
+    time.time = lambda: right() + float(ahead)
     return cli.main(list(words))
 
 
