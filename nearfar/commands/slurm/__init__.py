@@ -1,6 +1,6 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.results, slurm.sweep, commands.
+Needs: base, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.results, slurm.status, slurm.sweep, commands.
 """
 
 from __future__ import annotations
