@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from . import node_page, status_page
 from .fleet_status import GROUPS, TO_TEST, WAITS, FleetStatus, NodeStatus, status_of
+from .node_log import LogEvent, events, since
 
 __all__ = [
     "GROUPS",
     "TO_TEST",
     "WAITS",
     "FleetStatus",
+    "LogEvent",
     "NodeStatus",
+    "events",
     "node_page",
+    "since",
     "status_of",
     "status_page",
 ]
