@@ -115,22 +115,26 @@ def _node(
     state = seen.nodes.get(name)
     measured = max([run.known for run in newest if run.check != HEALTH], default=last)
     since = _out_since(name, state, seen)
-    found = "" if decision is None or decision.evidence is None else headline(decision.evidence)
+    headline_ = "" if decision is None or decision.evidence is None else headline(decision.evidence)
 
-    def said(group: str, words: str = "", found: str = found) -> NodeStatus:
-        return NodeStatus(name, group, words.removeprefix(f"{found}: "), found, since, measured, state)
+    def said(group: str, words: str = "", found: str = headline_) -> NodeStatus:
+        words = words.removeprefix(f"{headline_}: ")
+        return NodeStatus(name, group, words, found, since, measured, state)
 
     if seen.past.retested(name):
-        return said(RETURNING, "inside a reservation; the next act ends what was interrupted")
+        return said(RETURNING, "being tested again inside a reservation; the next act ends a test that was interrupted")
     drained_for = "" if state is None or not drained_by_us(state) else str(our_reason(state)).removeprefix("nearfar: ")
     if decision is not None and decision.waits:
-        return said(WAITS, decision.why, found or drained_for)
+        return said(WAITS, decision.why, headline_ or drained_for)
     if decision is not None and (decision.drained or decision.action == RESUME):
         if decision.action == RESUME:
             return said(RETURNING, f"the next act resumes it: {decision.why}", drained_for)
         return said(TO_TEST, decision.why.removeprefix("stays drained: "), drained_for)
     if state is not None and (state.out or state.down):
-        return said(OTHERS, _state(state))
+        return said(
+            OTHERS,
+            *((decision.why, f"{_state(state)}; {headline_}") if headline_ and decision else (_state(state), "")),
+        )
     if decision is not None and decision.action in (DRAIN, COMMENT):
         how = "drains it" if decision.action == DRAIN else "puts a comment on it"
         return said(SUSPECT, f"the next act {how}: {decision.why}")
