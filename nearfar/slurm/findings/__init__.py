@@ -12,8 +12,8 @@ from .confirmation import fails
 from .evidence import Evidence, Intervention
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
-from .interventions import drained_by_others, resumed_by_others
-from .log import ActLog
+from .interventions import drained_by_others, reboots, resumed_by_others
+from .log import ActLog, Entry
 from .log_summary import LogSummary, OurDrain, log_line, summarize
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
 from .reconcile import SlurmView, drains_seen, reconciled
@@ -26,6 +26,7 @@ __all__ = [
     "WRONG_DATA",
     "ActLog",
     "CheckRun",
+    "Entry",
     "Evidence",
     "HardEvidence",
     "Intervention",
@@ -50,6 +51,7 @@ __all__ = [
     "our_comment",
     "our_reason",
     "reasons",
+    "reboots",
     "reconciled",
     "resumed_by_others",
     "summarize",

@@ -45,7 +45,8 @@ class LogSummary:
     ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
     too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
     it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
-    drained by us was seen so by a later call, so that slurmctld has kept it.
+    drained by us was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was
+    drained by us or suspect.
     """
 
     since: dict[str, float] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class LogSummary:
     drained_by_others: dict[str, float] = field(default_factory=dict)
     resumed_by_others: dict[str, float] = field(default_factory=dict)
     drain_seen: dict[str, float] = field(default_factory=dict)
+    rebooted: dict[str, float] = field(default_factory=dict)
 
     def retested(self, node: str) -> bool:
         """Whether a retest of a node has not ended: who resumed it was this program."""
@@ -136,6 +138,8 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         summary.drained_by_others[node] = float(entry.more.get("since", entry.at))
     elif entry.action == "resumed_by_others":
         summary.resumed_by_others[node] = entry.at
+    elif entry.action == "rebooted":
+        summary.rebooted[node] = float(entry.more.get("booted", entry.at))
     elif entry.action == "drain_seen":
         summary.drain_seen[node] = entry.at
 
