@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nearfar.slurm.controller import NodeState
+from nearfar.slurm.controller import NodeState, versions
 from nearfar.slurm.findings import drained_by_us
 from nearfar.slurm.health import kept_looks
 from tests.support.node_results import leave, utc
@@ -336,6 +336,9 @@ class Events:
             self.world.scontrol("cancel_reboot", node)
             return f"scontrol {' '.join(words)}: not begun, cancelled", None
         mark.unlink()
+        if "ASAP" in words and not versions.REBOOT_ASAP_KEEPS_DRAIN.holds(self.world.slurm.version()):
+            self.truth.person(node, time.time())  # who types it puts the node into use as well
+            self.truth.foreign.pop(node, None)
         self._booted(node)
         return f"scontrol {' '.join(words)}", None
 
