@@ -8,8 +8,9 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from nearfar.slurm.controller import NodeState
+from nearfar.slurm.controller import NodeState, versions
 from nearfar.slurm.findings import drained_by_us
 from nearfar.slurm.health import kept_looks
 from tests.support.node_results import leave, utc
@@ -23,8 +24,8 @@ Step = tuple[str, Ended | None]
 FOREIGN = "ticket"
 #: How often each event happens, in proportion.
 WEIGHTS = {
-    "act": 24, "wrong": 9, "absent": 5, "slow": 4, "passing": 8, "stale": 2, "copy": 2, "forged": 1, "act_killed": 6, "acts_at_once": 2,
-    "act_beside_restart": 3, "retest": 8, "retest_killed": 5, "retest_beside_restart": 2, "sweep": 3, "sweep_killed": 2, "restart": 3,
+    "act": 24, "wrong": 14, "absent": 8, "slow": 4, "passing": 8, "stale": 2, "copy": 2, "forged": 1, "act_killed": 6, "acts_at_once": 2,
+    "act_beside_restart": 3, "retest": 8, "retest_killed": 5, "retest_beside_restart": 2, "sweep": 3, "sweep_killed": 2, "restart": 2,
     "slurmctld_killed": 2, "slurmd_killed": 3, "power_cut": 2, "reboot": 4, "foreign_drain": 4, "foreign_resume": 4, "resume_ours": 3,
     "clear": 6, "release": 2, "allow_drains": 4, "clock": 4, "status": 3, "tidy": 1, "cut_short": 1,
 }  # fmt: skip
@@ -106,9 +107,12 @@ class Events:
                 self.truth.void.add(run)
         return f"{' '.join(nodes)}: slow twice by stale references", None
 
+    def _sweeps(self) -> list[Path]:
+        return sorted(path for path in self.world.results.iterdir() if path.is_dir() and not path.name.startswith("."))
+
     def _copy(self) -> Step:
         """Somebody copies a sweep, with its times or not."""
-        found = sorted(path for path in self.world.results.iterdir() if "-copy-" not in path.name)
+        found = [path for path in self._sweeps() if "-copy-" not in path.name]
         if not found:
             return "no sweep to copy", None
         sweep = self.chance.choice(found)
@@ -132,13 +136,15 @@ class Events:
         """A node writes half a look."""
         node = self._node()
         (self.world.health / f"{node}.json").write_text('{"schema": "nearfar-health/1", "run": "')
-        return f"{node}: half a look", None
+        ended = self._acted()
+        self._look(node, secrets.token_hex(4), None)
+        return f"{node}: half a look, act, and a whole one", ended
 
     def _tidy(self) -> Step:
         """After an act that was through, results are tidied away."""
         ended = self._acted()
         if ended.returncode in (0, 3) and ended.out:
-            for path in sorted(self.world.results.iterdir())[:20]:
+            for path in self._sweeps()[:20]:
                 path.rename(self.world.folder / f"tidied-{path.name}-{secrets.token_hex(2)}")
         return "act, and the oldest results are tidied away", ended
 
@@ -330,6 +336,9 @@ class Events:
             self.world.scontrol("cancel_reboot", node)
             return f"scontrol {' '.join(words)}: not begun, cancelled", None
         mark.unlink()
+        if "ASAP" in words and not versions.REBOOT_ASAP_KEEPS_DRAIN.holds(self.world.slurm.version()):
+            self.truth.person(node, time.time())  # who types it puts the node into use as well
+            self.truth.foreign.pop(node, None)
         self._booted(node)
         return f"scontrol {' '.join(words)}", None
 

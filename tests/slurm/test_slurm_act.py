@@ -94,7 +94,7 @@ def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
     assert not site.node("n2").drain and site.node("n3").drain
     capsys.readouterr()
 
-    assert site.run("status", "n3") == 0
+    assert site.run("status", "n3") == 3, "it waits for a person"
     assert "once it has been seen to: nearfar slurm clear n3" in capsys.readouterr().out
     assert site.run("clear", "n3", "--because", "GPU 2 replaced") == 0
     assert site.act() == 0 and not site.node("n3").drain, "the run was begun after the person's word"
@@ -124,7 +124,7 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
         assert [line for line in said.splitlines() if line.startswith(f"{node}           waits ") and words in line], (
             said
         )
-        assert site.run("status", node) == 0
+        assert site.run("status", node) == 3
         assert "  so        nothing: " in (explained := capsys.readouterr().out) and words in explained, explained
     assert site.act("--json") == 0
     assert [n["node"] for n in json.loads(capsys.readouterr().out)["nodes"] if n["waits"]] == ["n2", "n3", "n4"]

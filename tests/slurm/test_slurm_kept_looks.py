@@ -65,6 +65,18 @@ def runs(health: Path) -> list[tuple[str, str, str]]:
 
 
 @root_only
+def test_a_look_that_is_kept_later_was_known_when_it_was_the_newest(health: Path) -> None:
+    """The last look before a reboot is kept by the first one after it: what it found was known before the reboot."""
+    store(health, look("00000001", ABSENT), look("00000002", ABSENT, minutes=5))
+    before = NOW - 3600
+    os.utime(health / "n1.json", (before, before))
+    store(health, look("00000003", minutes=10))
+    assert kept(health) == ["00000001", "00000002"]
+    known = {run.run: run.known for run in gathered(health).runs}
+    assert known["00000002"] == before < known["00000003"]
+
+
+@root_only
 def test_a_gpu_that_was_absent_for_one_look(health: Path) -> None:
     store(health, look("00000001", ABSENT), look("00000002", minutes=5))
     assert json.loads((health / "n1.json").read_text())["run"] == "00000002", "the newest look stays where it was"

@@ -59,6 +59,14 @@ def _free_ports(count: int) -> list[int]:
             one.close()
 
 
+def _instead() -> list[tuple[Path, Path]]:
+    """The programs of the named installation, each with that of this machine's own Slurm which a node has it in place of: an
+    mpirun that is called by its path looks beside itself for srun first."""
+    named = os.environ.get(INSTALLATION)
+    found = sorted(Path(named, "bin").iterdir()) if named else []
+    return [(path, Path("/usr/bin", path.name)) for path in found if Path("/usr/bin", path.name).exists()]
+
+
 class PrivateSlurm:
     """``with PrivateSlurm(cpus=2, gpus=2) as slurm: slurm.run(["srun", …])``. Up in a few tenths of a second.
 
@@ -166,7 +174,8 @@ class PrivateSlurm:
         """The command in a namespace where the machine is called ``name``, and knows the others' names."""
         if os.geteuid() != 0:
             return command
-        mounts = f"mount --bind {self.folder}/hosts /etc/hosts && mount --bind {self.own(name)} {self.node}"
+        pairs = [(self.folder / "hosts", Path("/etc/hosts")), (self.own(name), self.node), *_instead()]
+        mounts = " && ".join(f"mount --bind {place} {over}" for place, over in pairs)
         commands = f"hostname {name} && {mounts} && exec {shlex.join(command)}"
         return ["unshare", "--uts", "--mount", "sh", "-c", commands]
 

@@ -1,7 +1,7 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.results, slurm.sweep,
-slurm.telling, commands.
+Needs: base, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
+slurm.status, slurm.sweep, slurm.telling, commands.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ COMMANDS = {
     "doctor": "what is wrong with an installed site",
     "act": "the robot: drain, comment or resume nodes for what was found, as the site's file allows",
     "status": "the fleet in one screen, or all that is known of one node",
+    "log": "what was done about nodes: drained, cleared, rebooted, resumed, and by whom",
     "retest": "measure drained nodes again inside a reservation; release those that pass",
     "clear": "write down that nodes have been seen to",
     "release": "put nodes that act has drained into use again, without measuring",
@@ -30,6 +31,7 @@ EARLIER = ("nightly",)
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --level accept
   nearfar slurm status
+  nearfar slurm log --since 7d
   nearfar slurm retest n2
 
 docs/guide/day-one.md: from nothing to a fleet that is left to act.

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(explain.document(seen, done), indent=1, ensure_ascii=False))
     else:
-        print(explain.all_nodes(seen, options.policy, done, why=False))
+        print(explain.all_nodes(seen, options.policy, done))
     held = any(b.hard and options.policy.step(b.check, True) == DRAIN for b in seen.decisions.blamed)
     undone = done and (done.unclear or any(done.problems.values()))
     waits = (

@@ -6,16 +6,25 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 from __future__ import annotations
 
 from . import act, clear, explain, outside_slurm, release, retest, state_directory, view
-from .decision import DRAIN
+from .decision import COMMENT, DRAIN, NOTHING, RESUME, Decision, headline
+from .last_read import LastRead
 from .options import STATE, ActOptions, read_policy
+from .view import ActView
 
 __all__ = [
+    "COMMENT",
     "DRAIN",
+    "NOTHING",
+    "RESUME",
     "STATE",
     "ActOptions",
+    "ActView",
+    "Decision",
+    "LastRead",
     "act",
     "clear",
     "explain",
+    "headline",
     "outside_slurm",
     "read_policy",
     "release",

@@ -15,6 +15,7 @@ from nearfar.slurm.findings import (
     drained_by_others,
     drains_seen,
     log_line,
+    reboots,
     resumed_by_others,
     summarize,
 )  # fmt: skip
@@ -73,10 +74,12 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
     for name, hard in sorted(view.decisions.hard.items()):
         for one in hard.new:
             written[one.key] = log.note("evidence", time.time(), name, **log_line(one), system=system).id
-    for name in drained_by_others(
-        view.nodes, {name: hard.open for name, hard in view.decisions.hard.items()}, view.past
-    ):
-        log.note("drained_by_others", time.time(), name, since=view.now, reason=view.nodes[name].reason)
+    open_ = {name: hard.open for name, hard in view.decisions.hard.items()}
+    for name in drained_by_others(view.nodes, open_, view.past):
+        state = view.nodes[name]
+        log.note("drained_by_others", time.time(), name, since=view.now, reason=state.reason, who=state.reason_by)
+    for name, booted in reboots(view.nodes, open_, view.past):
+        log.note("rebooted", time.time(), name, booted=booted)
     for name in resumed_by_others(view.nodes, view.past):
         log.note("resumed_by_others", time.time(), name)
     for name in drains_seen(view.nodes, view.past, view.now):

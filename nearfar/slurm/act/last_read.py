@@ -25,10 +25,17 @@ class LastRead:
 
     def note(self, options: ActOptions, at: float) -> None:
         """Write down that all that came until ``at`` has been read, and what was found is in the log."""
-        if options.results is not None:
-            times = {**self._times(), _key(options): at}
-            text = json.dumps({"schema": _SCHEMA, "until": times}, indent=1) + "\n"
-            write_atomically(self._path, text, "name another --state DIR")
+        times = {**self._times(), _key(options): at}
+        text = json.dumps({"schema": _SCHEMA, "until": times}, indent=1) + "\n"
+        write_atomically(self._path, text, "name another --state DIR")
+
+    @property
+    def at(self) -> float | None:
+        """When ``act`` ran last here; None where it never did."""
+        try:
+            return self._path.stat().st_mtime
+        except OSError:
+            return None
 
     def _times(self) -> dict[str, float]:
         try:

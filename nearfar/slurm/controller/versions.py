@@ -51,10 +51,22 @@ SCRIPTS_LISTED = Difference(
     (24, 5), "Prolog and Epilog may be set several times, and are shown as Prolog[0], Prolog[1]",
     "src/api/config_info.c: Prolog[%d]",
 )  # fmt: skip
+REBOOT_ASAP_KEEPS_DRAIN = Difference(
+    (24, 11), "scontrol reboot ASAP leaves a node drained that was drained; before, it puts it into use: reboot a drained node "
+    "without ASAP", "src/slurmctld/proc_req.c: REBOOT_FLAGS_ASAP",
+)  # fmt: skip
 KILL_TASK_NAMES_JOB = Difference(
     (25, 5), "the reason 'Kill task failed' ends with the job: (JobId=… StepId=…)", "CHANGELOG/slurm-25.05.md"
 )
-DIFFERENCES = (LAUNCH_FAILURE, REASON_KEPT, REASON_JOINED, SCRIPTS_LISTED, KILL_TASK_NAMES_JOB, HEALTH_CHECK_TIMEOUT)
+DIFFERENCES = (
+    LAUNCH_FAILURE,
+    REASON_KEPT,
+    REASON_JOINED,
+    SCRIPTS_LISTED,
+    REBOOT_ASAP_KEEPS_DRAIN,
+    KILL_TASK_NAMES_JOB,
+    HEALTH_CHECK_TIMEOUT,
+)
 
 #: How the reasons begin that Slurm gives by itself, in any of the versions 22.05 to 26.05: nobody has been there. (Its sources:
 #: set_node_reason, drain_nodes, set_node_down_ptr, slurm_drain_nodes, and node_mgr.c: validate_node_specs.)

@@ -12,7 +12,7 @@ from .confirmation import fails
 from .evidence import Evidence, Intervention
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
-from .interventions import drained_by_others, resumed_by_others
+from .interventions import drained_by_others, reboots, resumed_by_others
 from .log import ActLog, Entry
 from .log_summary import LogSummary, OurDrain, log_line, summarize
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
@@ -52,6 +52,7 @@ __all__ = [
     "our_comment",
     "our_reason",
     "reasons",
+    "reboots",
     "reconciled",
     "resumed_by_others",
     "summarize",

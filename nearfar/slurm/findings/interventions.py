@@ -64,6 +64,19 @@ def drained_by_others(
             yield name
 
 
+def reboots(
+    nodes: Mapping[str, NodeState], open_: Mapping[str, Sequence[Evidence]], past: LogSummary
+) -> Iterator[tuple[str, float]]:
+    """Nodes that are drained by us or have open evidence and were rebooted since, with the time, where the log does not say so."""
+    for name in sorted({*past.drained, *(name for name, evidence in open_.items() if evidence)}):
+        booted = None if name not in nodes else nodes[name].booted
+        known = [each.found_by.known for each in open_.get(name, ())]
+        known += [past.drained[name].at] if name in past.drained else []
+        # A node tells how long it is up; the time that Slurm makes of it wavers by a second or two.
+        if booted is not None and booted > min(known) and booted > past.rebooted.get(name, 0.0) + 60:
+            yield name, booted
+
+
 def _drained_by_others(state: NodeState) -> bool:
     """Whether a node carries the reason of somebody who drained it. It may stay after a resume (``versions.REASON_KEPT``), which sets
     when the node was busy last; a reason that was only written onto a node in use is no drain."""

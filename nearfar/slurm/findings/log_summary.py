@@ -46,8 +46,9 @@ class LogSummary:
     ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
     too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
     it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
-    drained by us was seen so by a later call, so that slurmctld has kept it. ``flaps``: how often each was drained; ``died``,
-    ``up_again``: when one that is drained by us stopped answering, and when it answered again.
+    drained by us was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was
+    drained by us or suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us
+    stopped answering, and when it answered again.
     """
 
     since: dict[str, float] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class LogSummary:
     drained_by_others: dict[str, float] = field(default_factory=dict)
     resumed_by_others: dict[str, float] = field(default_factory=dict)
     drain_seen: dict[str, float] = field(default_factory=dict)
+    rebooted: dict[str, float] = field(default_factory=dict)
     flaps: Flaps = field(default_factory=Flaps)
     died: dict[str, float] = field(default_factory=dict)
     up_again: dict[str, float] = field(default_factory=dict)
@@ -147,6 +149,8 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
     elif entry.action == "resumed_by_others":
         summary.resumed_by_others[node] = entry.at
         summary.flaps.resumed(node)
+    elif entry.action == "rebooted":
+        summary.rebooted[node] = float(entry.more.get("booted", entry.at))
     elif entry.action in ("drain_seen", "died", "up_again"):
         getattr(summary, entry.action)[node] = entry.at
 

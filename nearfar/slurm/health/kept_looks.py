@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -40,7 +41,7 @@ def store(output: Path, finding: Mapping[str, Any], elsewhere: str, most: int = 
     before, found = _read(newest), _fails(finding)
     last = _fails(before)
     if last and last != found and not before.get("kept"):
-        _keep(folder, {**before, "kept": True}, elsewhere, most)
+        _keep(folder, {**before, "kept": True}, elsewhere, most, newest)
     if found and (last != found or not any(_fails(_read(path)) == found for path in _files(folder))):
         finding = {**finding, "kept": True}
         _keep(folder, finding, elsewhere, most)
@@ -87,8 +88,15 @@ def forget(paths: Iterable[Path]) -> None:
                 path.unlink()
 
 
-def _keep(folder: Path, finding: Mapping[str, Any], elsewhere: str, most: int) -> None:
-    files.write_atomically(folder / name(finding), _text(finding), elsewhere, durable=True)
+def _keep(folder: Path, finding: Mapping[str, Any], elsewhere: str, most: int, like: Path | None = None) -> None:
+    """Keep a look; one that was the newest until now (``like``) with the time at which it became that: what it found was known then,
+    and a reboot since lies between."""
+    path = folder / name(finding)
+    files.write_atomically(path, _text(finding), elsewhere, durable=True)
+    if like is not None:
+        with suppress(OSError):
+            known = like.stat().st_mtime_ns
+            os.utime(path, ns=(known, known))
     for place in (folder.parent, folder.parent.parent):  # they may be new as well
         files.sync_directory(place, elsewhere)
     _make_room(folder, most)

@@ -1,0 +1,61 @@
+"""``nearfar slurm log``: what was done about nodes and seen of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+from nearfar.base import EXIT_GOOD, NearfarError, second_text, utc_text
+from nearfar.slurm.controller import node_names
+from nearfar.slurm.findings import ActLog
+from nearfar.slurm.status import events, since
+
+from . import act_arguments
+
+_EPILOG = """examples:
+  nearfar slurm log                          the last seven days, oldest first
+  nearfar slurm log 'n[2-4]' --since 24h
+  nearfar slurm log n2 --since 2026-11-01
+  nearfar slurm log --since all --json       nearfar-slurm-log/1: docs/reference/slurm-status.md
+
+One line each: time (UTC), node, what, who, why. FLAPS marks a node that was drained, in use again and drained within a day. What
+others do is seen by act's next call: Slurm keeps no record of who resumed a node. It needs no rights, and writes nothing.
+exit codes: 0 it was read; 2 wrong use, or no such directory; 3 the log cannot be read
+"""
+_SINCE = "7d"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, stops of drains."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument("nodes", metavar="NODES", nargs="?", help="of these alone, as n2 or n[1-4,7]")
+    parser.add_argument(
+        "--since", metavar="TIME", default=_SINCE, help=f"24h, 7d, a date, a time (UTC), or all (default: {_SINCE})"
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    act_arguments.add(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the log, and print what is asked for."""
+    now = time.time()
+    first, names = since(args.since, now), [] if args.nodes is None else node_names.listed(args.nodes, "NODES")
+    state = act_arguments.state(args)
+    if not state.is_dir():
+        raise NearfarError(f"{state}: no such directory: act has not run here; name its directory: --state DIR")
+    found = events(ActLog(state).entries(), names, first)
+    if args.json:
+        document = {"schema": "nearfar-slurm-log/1", "since": utc_text(first), "until": utc_text(now), "events": []}
+        print(json.dumps({**document, "events": [event.document for event in found]}, indent=1, ensure_ascii=False))
+        return EXIT_GOOD
+    event = None
+    for event in found:
+        print(event.line)
+    if event is None:
+        which = f" of {args.nodes}" if names else ""
+        print(f"nothing{which} since {second_text(first)}; {state / 'log.jsonl'}")
+    return EXIT_GOOD
