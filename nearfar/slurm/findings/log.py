@@ -19,6 +19,8 @@ from nearfar.base import CouldNotJudge, cannot_write
 SCHEMA = "nearfar-act-log/1"
 #: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
 _TORN = " #torn"
+#: Bytes at the log's end in which its last line is looked for.
+_TAIL = 1 << 16
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
@@ -68,6 +70,20 @@ class ActLog:
         lines = text.split("\n")
         # The last line of a whole file is empty; else its writer was interrupted, before it had done anything.
         return [self._entry(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
+
+    def last_writer(self) -> tuple[str, float] | None:
+        """The host that wrote the last line, and when; None where there is none, or it cannot be read."""
+        try:
+            with open(self.path, "rb") as stream:
+                stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL))
+                lines = stream.read().decode("utf-8", errors="replace").split("\n")
+        except OSError:
+            return None
+        for line in reversed(lines[:-1]):
+            with suppress(CouldNotJudge, KeyError):
+                entry = self._entry(0, line)
+                return str(entry.more["host"]), entry.at
+        return None
 
     def _entry(self, number: int, line: str) -> Entry:
         try:
