@@ -76,6 +76,8 @@ def objection_to_resume(state: NodeState, reason: str, retest: bool = False) -> 
         return f"its reason has changed to '{state.reason}'"
     if state.base == "DOWN" and (state.dead or not retest):
         return f"it is {state.words}"
+    if state.base == "ERROR":
+        return f"it is {state.words}: marked by somebody, or a program"
     if state.rebooting:
         return f"it is {state.words}: it is rebooted first"
     not_yet = next((why for flag, why in _NOT_YET.items() if flag in state.flags), None)
