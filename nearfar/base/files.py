@@ -165,9 +165,7 @@ def file_lock(path: Path, limit: float = 600.0) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     holder = path.read_text(errors="replace").strip()[:200] or "another run"
-                    raise CouldNotJudge(
-                        f"{path}: held by {holder} for more than {limit:.0f} s; wait for it"
-                    ) from None
+                    raise CouldNotJudge(f"{path}: held by {holder} for more than {limit:.0f} s; wait for it") from None
                 time.sleep(0.05)
             except OSError as error:
                 why = "its file system has no locks (Lustre: mount it with flock; NFS: without nolock)"

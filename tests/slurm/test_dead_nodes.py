@@ -27,7 +27,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     if os.geteuid() != 0:
         pytest.skip("only root gives each node a host name of its own")
     settings = {"SlurmdTimeout": "2", "MessageTimeout": "2"}
-    with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as slurm, prepared(slurm, tmp_path, monkeypatch) as site:
+    with (
+        PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as slurm,
+        prepared(slurm, tmp_path, monkeypatch) as site,
+    ):
         yield site
 
 

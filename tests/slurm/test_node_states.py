@@ -17,7 +17,9 @@ from nearfar.slurm.findings.objections import objection_to_drain, objection_to_r
 from tests.slurm.test_slurm_decide import FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
 
 PASSED = ran("n1", "r9", passed=["sole.g2_n0"])
-ROW = re.compile(r"\| (?P<states>`[^|]+`) \| (?P<drained>yes|no)[^|]* \| (?P<resumed>yes|no)[^|]* \| (?P<usable>yes|no) \|")
+ROW = re.compile(
+    r"\| (?P<states>`[^|]+`) \| (?P<drained>yes|no)[^|]* \| (?P<resumed>yes|no)[^|]* \| (?P<usable>yes|no) \|"
+)
 
 
 def node(words: str, **more: object) -> NodeState:
@@ -76,6 +78,10 @@ def test_a_node_that_has_died_is_told_once_and_waits() -> None:
         decided = decide([PASSED], dead, POLICY, past, NOW)
         assert list(decided.died) == ["n1"] and "power and console" in decided.died["n1"]
         assert of(decided, "n1")[0] == NOTHING and decided.nodes[0].drained
+        hard = of(decide([], dead, POLICY, drained("n1", 5, hard=True), NOW), "n1")[1]
+        assert hard.endswith("--because WORDS; it does not answer (DOWN+DRAIN+NOT_RESPONDING)")
+        slow = of(decide([], dead, POLICY, past, NOW), "n1")[1]
+        assert slow.endswith("has not been run since; it does not answer (DOWN+DRAIN+NOT_RESPONDING)"), "no retest yet"
         told = replace(past, died={"n1": NOW - HOUR / 2})
         assert not decide([PASSED], dead, POLICY, told, NOW).died
         back = cluster(n1=node("DOWN+DRAIN", reason=reason))

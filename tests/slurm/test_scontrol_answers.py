@@ -107,6 +107,11 @@ def test_how_the_caller_likes_his_times_and_language_changes_nothing(tmp_path: P
 
 
 def test_an_answer_in_another_form_is_none(tmp_path: Path) -> None:
-    for answer in ("", "{}", "NodeName=n1 Arch=x State=IDLE Reason=a b\n", shown("n1").replace("   State=", "   Zustand=")):
+    for answer in (
+        "",
+        "{}",
+        "NodeName=n1 Arch=x State=IDLE Reason=a b\n",
+        shown("n1").replace("   State=", "   Zustand="),
+    ):
         with pytest.raises(CouldNotJudge):
             fake_scontrol(tmp_path, answer.encode()).nodes()

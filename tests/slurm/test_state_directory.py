@@ -49,7 +49,9 @@ def test_who_holds_the_lock_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     assert other.stdout is not None and other.stdout.readline() == "held\n"
     try:
-        held = rf"lock: held by {socket.gethostname()} \(process {other.pid}\) since 2\S+Z for more than 0 s; wait for it"
+        held = (
+            rf"lock: held by {socket.gethostname()} \(process {other.pid}\) since 2\S+Z for more than 0 s; wait for it"
+        )
         with pytest.raises(CouldNotJudge, match=held), locked(state):
             pass
     finally:
@@ -66,7 +68,9 @@ def test_another_host_is_refused_for_an_hour(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(CouldNotJudge) as refused:
         used(state, monkeypatch, "admin2")
     words = str(refused.value)
-    assert "used by host admin1 (until, 2" in words and f"echo admin2 > {state / TAKE_OVER}" in words and "\n" not in words
+    assert (
+        "used by host admin1 (until, 2" in words and f"echo admin2 > {state / TAKE_OVER}" in words and "\n" not in words
+    )
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + HOUR + 60)
     used(state, monkeypatch, "admin2")
@@ -114,7 +118,9 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr(fcntl, "flock", none)
-    with pytest.raises(CouldNotJudge, match="lock: cannot be locked: Function not implemented; its file system has no locks"):
+    with pytest.raises(
+        CouldNotJudge, match="lock: cannot be locked: Function not implemented; its file system has no locks"
+    ):
         used(tmp_path / "state", monkeypatch, "admin1")
 
 
@@ -165,14 +171,16 @@ def test_whose_directory_and_log_it_is(tmp_path: Path) -> None:
     ActLog(state).note("latch", 1.0, why="cap")
     for wrong in (lambda: os.chown(ActLog(state).path, 1234, 0), lambda: os.chmod(ActLog(state).path, 0o666)):
         wrong()
-        with pytest.raises(NearfarError, match=r"log\.jsonl: .*others can write to it.* chown 0 .*chmod 644") as refused:
+        with pytest.raises(
+            NearfarError, match=r"log\.jsonl: .*others can write to it.* chown 0 .*chmod 644"
+        ) as refused:
             prepare(state)
         assert refused.value.exit_code == 2
         os.chown(ActLog(state).path, 0, 0)
     os.chmod(ActLog(state).path, 0o644)
     prepare(state)
     os.chown(state, 1234, 0)
-    with pytest.raises(NearfarError, match="belongs to user 1234, .*name another --state DIR"):
+    with pytest.raises(NearfarError, match=r"belongs to user 1234, .*name another --state DIR"):
         prepare(state)
     os.chown(state, 0, 0)
     ActLog(state).path.rename(state / "elsewhere")
@@ -208,7 +216,9 @@ def test_what_an_earlier_version_left(tmp_path: Path, monkeypatch: pytest.Monkey
         act.run(order, slurm)  # type: ignore[arg-type]
     monkeypatch.setattr(socket, "gethostname", lambda: "admin1")
     seen, done = act.run(order, slurm)  # type: ignore[arg-type]
-    assert dict(slurm.nodes()) == dict(shown) and not done.decisions, "drains are stopped, and nobody is resumed without a run"
+    assert dict(slurm.nodes()) == dict(shown) and not done.decisions, (
+        "drains are stopped, and nobody is resumed without a run"
+    )
     assert {d.node for d in seen.decisions.nodes} >= {"n3", *recorded}
     assert (state / "log.jsonl").read_bytes().startswith(before), "what was written stays"
 

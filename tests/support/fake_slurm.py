@@ -41,7 +41,13 @@ class FakeSlurm:
         kept = (node.reason, node.reason_by, node.reason_at) if self.keeps else (None, None, None)
         fields = {**node.fields, "LastBusyTime": stamp(time.time())}
         self.states[name] = replace(
-            node, base="IDLE", flags=node.flags - {"DRAIN"}, reason=kept[0], reason_by=kept[1], reason_at=kept[2], fields=fields
+            node,
+            base="IDLE",
+            flags=node.flags - {"DRAIN"},
+            reason=kept[0],
+            reason_by=kept[1],
+            reason_at=kept[2],
+            fields=fields,
         )
 
     def die(self, name: str) -> None:
@@ -49,7 +55,10 @@ class FakeSlurm:
         node = self.states[name]
         appended = f"{node.reason} : Not responding" if self.keeps else node.reason
         self.states[name] = replace(
-            node, base="DOWN", flags=node.flags | {"NOT_RESPONDING"}, reason="Not responding" if node.reason is None else appended
+            node,
+            base="DOWN",
+            flags=node.flags | {"NOT_RESPONDING"},
+            reason="Not responding" if node.reason is None else appended,
         )
 
     def come_back(self, name: str) -> None:
