@@ -88,8 +88,8 @@ def _one_host(state: Path, lock: Path, here: str, now: float) -> None:
     log = ActLog(state)
     used = _USED.match(lock.read_text(encoding="utf-8", errors="replace"))
     last = [] if used is None else [(_seconds(used["until"] or used["since"]), used["host"], used["until"] is None)]
-    logged = log.last_writer()
-    last += [] if logged is None else [(logged[1], logged[0], False)]
+    logged = log.last()
+    last += [] if logged is None else [(logged.at, str(logged.more.get("host", here)), False)]
     at, host, open_ = max(last, default=(0.0, here, False))
     if host == here:
         return

@@ -71,18 +71,17 @@ class ActLog:
         # The last line of a whole file is empty; else its writer was interrupted, before it had done anything.
         return [self._entry(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
 
-    def last_writer(self) -> tuple[str, float] | None:
-        """The host that wrote the last line, and when; None where there is none, or it cannot be read."""
+    def last(self) -> Entry | None:
+        """The last whole line; None where there is none, or it is not a line of this log. ``more`` has its ``host``."""
         try:
             with open(self.path, "rb") as stream:
                 stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL))
                 lines = stream.read().decode("utf-8", errors="replace").split("\n")
         except OSError:
             return None
-        for line in reversed(lines[:-1]):
-            with suppress(CouldNotJudge, KeyError):
-                entry = self._entry(0, line)
-                return str(entry.more["host"]), entry.at
+        line = next((line for line in reversed(lines[:-1]) if not line.endswith(_TORN)), "")
+        with suppress(CouldNotJudge):
+            return self._entry(0, line)
         return None
 
     def _entry(self, number: int, line: str) -> Entry:
