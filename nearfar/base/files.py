@@ -150,7 +150,7 @@ def link_atomically(link: Path, target: str) -> None:
 @contextmanager
 def file_lock(path: Path, limit: float = 600.0) -> Iterator[None]:
     """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then
-    ``CouldNotJudge``."""
+    ``CouldNotJudge``, which says what the file says of its holder."""
     make_directory(path.parent)
     try:
         stream = open(path, "a")
@@ -164,10 +164,12 @@ def file_lock(path: Path, limit: float = 600.0) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise CouldNotJudge(
-                        f"{path}: held by another run for more than {limit:.0f} s; wait for it"
-                    ) from None
+                    holder = path.read_text(errors="replace").strip()[:200] or "another run"
+                    raise CouldNotJudge(f"{path}: held by {holder} for more than {limit:.0f} s; wait for it") from None
                 time.sleep(0.05)
+            except OSError as error:
+                why = "its file system has no locks (Lustre: mount it with flock; NFS: without nolock)"
+                raise CouldNotJudge(f"{path}: cannot be locked: {error.strerror}; {why}") from None
         yield
 
 

@@ -175,6 +175,18 @@ def unusable_hooks(file: SiteFile) -> Iterator[SiteFileError]:
             yield file.error(f"act: hooks: {name}: {problem}", "act", "hooks", name)
 
 
+def unreached(file: SiteFile) -> Iterator[SiteFileError]:
+    """A cap that is never reached, since drains are held before: what has to stay usable leaves less than it."""
+    data = (file.data.get("act") or {}).get("cap", {})
+    share = data.get("available", {}).get("share", 0.0)
+    in_all = _share(data.get("in_all", {}), Policy.in_all).share
+    if share > 1 - in_all + 1e-9:
+        left = f"available leaves {1 - share:.3g} of a partition to all that are out"
+        yield file.error(
+            f"act: cap: {left}, less than the {in_all:g} of in_all, which is never reached", "act", "cap", "available"
+        )
+
+
 def seconds(words: str) -> float:
     """``1d12h`` in seconds."""
     return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([mhd])", words))

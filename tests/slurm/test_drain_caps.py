@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nearfar import cli
 from nearfar.base import SiteFile
 from nearfar.base.errors import NearfarError
 from nearfar.site import drain_policy
@@ -17,6 +21,8 @@ from nearfar.slurm.act.decide import DRAIN, NOTHING, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings.log_summary import LogSummary
 from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
+from tests.support.fake_slurm import FakeSlurm
+from tests.support.node_results import leave
 
 ROOMY = replace(POLICY, per_day=DrainCap(99, 1.0), in_all=DrainCap(99, 1.0), available=AvailableFloor(0.75))
 
@@ -122,3 +128,59 @@ def test_in_the_system_file(tmp_path: Path) -> None:
     for wrong in ("{share: 1.5}", "{nodes: -1}", "{share: most}", "{shere: 0.5}"):
         with pytest.raises(NearfarError, match=r"s\.yaml:2"):
             policy_of(tmp_path, f"{{cap: {{available: {wrong}}}}}")
+
+
+def test_a_cap_that_is_never_reached_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+
+    def told(cap: str) -> list[str]:
+        path.write_text(f"system: s\nact:\n  cap:\n    {cap}\n")
+        return [str(problem) for problem in drain_policy.unreached(SiteFile(path))]
+
+    (words,) = told("available: {share: 0.95}")
+    assert words == (
+        f"{path}:4: act: cap: available leaves 0.05 of a partition to all that are out, less than the 0.1 of in_all, which is never "
+        "reached"
+    )
+    assert not told("available: {share: 0.9}") and not told("in_all: {nodes: 8, share: 0.9}")
+    assert not told("available: {nodes: 3}")
+
+
+SYSTEM = """\
+system: vm
+hosts: ["n[1-4]"]
+act: {{trusted: [{user}], default: drain, cap: {{in_all: {{share: 0.5}}, per_day: {{share: 0.5}}, available: {{share: 0.75}}}}}}
+partitions: [{{name: gpu}}]
+"""
+
+
+def test_held_while_it_lasts_told_each_time_and_then_drained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "site" / "systems").mkdir(parents=True)
+    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM.format(user=os.geteuid()))
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    slurm = FakeSlurm(("n1", "n2", "n3", "n4"), keeps=False)
+    slurm.die("n1")
+    monkeypatch.setattr("nearfar.commands.slurm.act.Slurm", lambda: slurm)
+    results = tmp_path / "results"
+    results.mkdir()
+    leave(results, "n2", "00000001", at=time.time() - 60, wrong="wrong data")
+    command = ["slurm", "act", f"--results={results}", f"--state={tmp_path / 'state'}"]
+    for _ in range(2):
+        assert cli.main(command) == 3
+        told = capsys.readouterr().out
+        assert told.startswith(
+            "n2           held          FAIL host_device g2:n0 wrong_data run=00000001: held while it lasts: "
+        )
+        assert (
+            "partition all: 1 of 4 nodes are out already, 1 by others; at least 3 must stay; jobs on it may compute with"
+            in told
+        )
+        assert not slurm.node("n2").drain
+    assert cli.main([*command, "--json"]) == 3
+    (node,) = json.loads(capsys.readouterr().out)["nodes"]
+    assert (node["held"], node["action"]) == (True, "nothing")
+    slurm.come_back("n1")
+    assert cli.main(command) == 0
+    assert slurm.node("n2").drain, "nobody had to allow it"

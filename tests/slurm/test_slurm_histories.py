@@ -13,6 +13,7 @@ import pytest
 from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act import ActOptions, act, clear
 from nearfar.slurm.act.decide import DRAIN
+from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import gathering
 from nearfar.slurm.health import kept_looks
 from tests.support.fake_slurm import FakeSlurm
@@ -40,6 +41,9 @@ EVENTS = (
     "free",
     "clear",
     "tidy",
+    "death",
+    "return",
+    "cycle",
 )
 FOREIGN = "ticket 12"
 
@@ -56,6 +60,9 @@ class World:
         self.order = ActOptions(POLICY, self.results, self.health if os.geteuid() == 0 else None, folder / "state")
         self.open: dict[str, dict[str, float | None]] = {name: {} for name in NODES}
         self.log: list[tuple[str, str]] = []
+        #: When act drained each node since a person's word, once for each time that it had been in use; who died and was not told.
+        self.drains: dict[str, list[float]] = {name: [] for name in NODES}
+        self.untold: set[str] = set()
 
     def step(self) -> None:
         self.now += self.chance.choice((120, 1200, 3600, 7200))
@@ -107,7 +114,28 @@ class World:
         self.slurm.reboot(node)
         self.seen_to(node)
 
+    def on_death(self, node: str) -> None:
+        state = self.slurm.node(node)
+        if state.base != "DOWN" and state.drain:
+            self.slurm.die(node)
+            self.untold |= {node} if str(state.reason).startswith("nearfar:") else set()
+
+    def on_return(self, node: str) -> None:
+        if self.slurm.node(node).dead:
+            self.slurm.come_back(node)
+            self.untold.discard(node)
+
+    def on_cycle(self, node: str) -> None:
+        """A fault that comes again after each reboot."""
+        for _ in range(2):
+            for step in (self.on_health, self.on_act, self.on_reboot, self.on_pass, self.on_act):
+                self.now += 600
+                self.count += 1
+                step(node)
+
     def on_resume(self, node: str) -> None:
+        if self.slurm.node(node).dead:
+            return
         if self.slurm.node(node).drain and self.slurm.node(node).reason != FOREIGN:
             self.slurm.resume(node)
             self.seen_to(node)
@@ -124,7 +152,7 @@ class World:
 
     def on_clear(self, node: str) -> None:
         clear.clear(self.order, node, "seen to", self.slurm)  # type: ignore[arg-type]
-        self.open[node] = {}
+        self.open[node], self.drains[node] = {}, []
 
     def on_tidy(self, node: str) -> None:
         """Results that act has read are tidied away."""
@@ -133,6 +161,14 @@ class World:
             path.unlink()
             path.parent.rename(path.parent.with_name(f".old-{path.parent.name}"))
 
+    def flapping(self, name: str, before: NodeState, state: NodeState) -> None:
+        """Twice drained within a day, it is not resumed by act."""
+        drains = self.drains[name]
+        lately = [at for at in drains if drains[-1] - at <= 86400]
+        assert len(lately) < 2 or state.drain or not before.drain, f"{name} was resumed though it flaps: {self.log}"
+        if state.drain and not before.drain:
+            drains.append(self.now)
+
     def on_act(self, _: str) -> None:
         before = self.slurm.nodes()
         view, _done = act.run(self.order, self.slurm)  # type: ignore[arg-type]
@@ -140,6 +176,9 @@ class World:
         for name, state in self.slurm.nodes().items():
             if before[name].drain and before[name].reason == FOREIGN:
                 assert state == before[name], f"a drain by others was touched: {self.log}"
+            self.flapping(name, before[name], state)
+            assert (name in view.decisions.died) == (name in self.untold), f"{name}: told once that it died: {self.log}"
+            self.untold.discard(name)
             if not self.open[name]:
                 continue
             assert name in told, f"{name} is not listed: {self.open[name]}; {self.log}"

@@ -42,8 +42,32 @@ class FakeSlurm:
         kept = (node.reason, node.reason_by, node.reason_at) if self.keeps else (None, None, None)
         fields = {**node.fields, "LastBusyTime": stamp(time.time())}
         self.states[name] = replace(
-            node, flags=node.flags - {"DRAIN"}, reason=kept[0], reason_by=kept[1], reason_at=kept[2], fields=fields
+            node,
+            base="IDLE",
+            flags=node.flags - {"DRAIN"},
+            reason=kept[0],
+            reason_by=kept[1],
+            reason_at=kept[2],
+            fields=fields,
         )
+
+    def die(self, name: str) -> None:
+        """It answers no more, and SlurmdTimeout is over. From 23.02 on Slurm appends to a reason, before that it keeps it."""
+        node = self.states[name]
+        appended = f"{node.reason} : Not responding" if self.keeps else node.reason
+        self.states[name] = replace(
+            node,
+            base="DOWN",
+            flags=node.flags | {"NOT_RESPONDING"},
+            reason="Not responding" if node.reason is None else appended,
+        )
+
+    def come_back(self, name: str) -> None:
+        """It answers again; with ReturnToService=1 Slurm leaves it down unless nothing else was the matter."""
+        node = replace(self.states[name], flags=self.states[name].flags - {"NOT_RESPONDING"})
+        if node.reason == "Not responding":
+            node = replace(node, base="IDLE", reason=node.reason if node.drain else None)
+        self.states[name] = node
 
     def reboot(self, name: str) -> None:
         node = self.states[name]

@@ -81,6 +81,7 @@ def decide(
         for n, state in nodes.items()
         if (why := for_a_person(n, state, past, that_drains(hard.get(n, _NONE), policy), policy)) is not None
     }
+    waiting = {n: f"{why}{_unanswered(nodes[n])}" for n, why in waiting.items()}
     ours = (n for n, state in nodes.items() if our_reason(state) is not None or our_comment(state) is not None)
     for name in sorted({*by_node, *past.evidence, *ours, *waiting}):
         mine = found.get(name, ())
@@ -104,6 +105,10 @@ def _slow(
     the check passes, however many nights it failed before."""
     unending = replace(policy, max_age=inf, confirm_within=inf, intermittent=None)
     return confirmation.slow_figures(runs, unending if drained_by_us(state) else policy, since, now)
+
+
+def _unanswered(state: NodeState) -> str:
+    return f"; it does not answer ({state.words})" if state.dead else ""
 
 
 def _waiting(decision: Decision, why: str | None) -> Decision:
@@ -212,7 +217,8 @@ def _resume(
     passed, why = passed_since(runs, drained, floor)
     if not passed:
         beside = " --beside OTHER" if drained.check == MPI_PAIRS else ""
-        return Decision(name, NOTHING, f"stays drained: {why}; nearfar slurm retest {name}{beside}", drained=True)
+        how = _unanswered(state) if state.dead else f"; nearfar slurm retest {name}{beside}"
+        return Decision(name, NOTHING, f"stays drained: {why}{how}", drained=True)
     still = next((e for e in counted if policy.step(e.found_by.check, e.finding.hard) == DRAIN), None)
     if still is not None:
         return Decision(name, NOTHING, f"stays drained: {why}, but {headline(still)}", evidence=still, drained=True)

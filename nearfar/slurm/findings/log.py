@@ -19,7 +19,7 @@ from nearfar.base import CouldNotJudge, cannot_write
 SCHEMA = "nearfar-act-log/1"
 #: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
 _TORN = " #torn"
-#: Bytes that the last line is looked for in.
+#: Bytes at the log's end in which its last line is looked for.
 _TAIL = 1 << 16
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
@@ -71,19 +71,17 @@ class ActLog:
         # The last line of a whole file is empty; else its writer was interrupted, before it had done anything.
         return [self._entry(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
 
-    def last(self) -> float | None:
-        """When the last whole line was written, by its own word; None where there is none, or it is not a line of this log."""
+    def last(self) -> Entry | None:
+        """The last whole line; None where there is none, or it is not a line of this log. ``more`` has its ``host``."""
         try:
             with open(self.path, "rb") as stream:
                 stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL))
-                lines = stream.read().decode(errors="replace").split("\n")
+                lines = stream.read().decode("utf-8", errors="replace").split("\n")
         except OSError:
             return None
-        for line in reversed(lines[:-1]):
-            if not line.endswith(_TORN):
-                with suppress(CouldNotJudge):
-                    return self._entry(0, line).at
-                return None
+        line = next((line for line in reversed(lines[:-1]) if not line.endswith(_TORN)), "")
+        with suppress(CouldNotJudge):
+            return self._entry(0, line)
         return None
 
     def _entry(self, number: int, line: str) -> Entry:

@@ -76,9 +76,13 @@ def objection_to_resume(state: NodeState, reason: str, retest: bool = False) -> 
         return f"its reason has changed to '{state.reason}'"
     if state.base == "DOWN" and (state.dead or not retest):
         return f"it is {state.words}"
+    if state.base == "ERROR":
+        return f"it is {state.words}: marked by somebody, or a program"
     if state.rebooting:
         return f"it is {state.words}: it is rebooted first"
-    not_yet = next((why for flag, why in _NOT_YET.items() if flag in state.flags), None)
+    # A node that was just resumed is not heard from for a moment: within a reservation that does no harm.
+    flags = state.flags - {"NOT_RESPONDING"} if retest else state.flags
+    not_yet = next((why for flag, why in _NOT_YET.items() if flag in flags), None)
     if not_yet is not None:
         return f"it is {state.words}: {not_yet}"
     return unreadable(state)
