@@ -43,7 +43,9 @@ def selectors(expression: str) -> Iterator[Any]:
 def test_the_dashboard_has_the_form_that_grafana_imports() -> None:
     schema = json.loads((CHECKOUT / "tests/data/monitoring/grafana-dashboard.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
-    errors = [f"{list(e.absolute_path)}: {e.message[:200]}" for e in jsonschema.Draft7Validator(schema).iter_errors(DASHBOARD)]
+    errors = [
+        f"{list(e.absolute_path)}: {e.message[:200]}" for e in jsonschema.Draft7Validator(schema).iter_errors(DASHBOARD)
+    ]
     assert not errors, "\n".join(errors)
     panels = DASHBOARD["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
@@ -54,7 +56,12 @@ def test_the_dashboard_has_the_form_that_grafana_imports() -> None:
 def test_no_panel_lies_on_another() -> None:
     places = [(panel["title"], panel["gridPos"]) for panel in DASHBOARD["panels"]]
     for (one, a), (other, b) in itertools.combinations(places, 2):
-        beside = a["x"] + a["w"] <= b["x"] or b["x"] + b["w"] <= a["x"] or a["y"] + a["h"] <= b["y"] or b["y"] + b["h"] <= a["y"]
+        beside = (
+            a["x"] + a["w"] <= b["x"]
+            or b["x"] + b["w"] <= a["x"]
+            or a["y"] + a["h"] <= b["y"]
+            or b["y"] + b["h"] <= a["y"]
+        )
         assert beside, f"{one} and {other}"
         assert a["x"] + a["w"] <= 24
 
@@ -66,7 +73,9 @@ def test_every_metric_and_label_of_an_expression_exists(where: str, expression: 
     assert found
     for selector in found:
         metric = METRICS[selector.name]
-        assert {matcher.name for matcher in selector.matchers.matchers} <= set(metric.labels), f"{where}: {selector.name}"
+        assert {matcher.name for matcher in selector.matchers.matchers} <= set(metric.labels), (
+            f"{where}: {selector.name}"
+        )
     labels = {label for selector in found for label in METRICS[selector.name].labels}
     for grouped in re.findall(r"\bby \(([^)]*)\)", expression):
         assert {label.strip() for label in grouped.split(",")} <= labels
@@ -97,8 +106,14 @@ def test_the_rules_have_the_form_that_prometheus_reads() -> None:
     assert len({rule["alert"] for rule in rules()}) == len(rules())
     for rule in rules():
         assert set(rule) <= {"alert", "expr", "for", "labels", "annotations", "keep_firing_for"}
-        assert re.fullmatch(r"Nearfar[A-Za-z]+", rule["alert"]) and {"summary", "description"} <= set(rule["annotations"])
-        assert re.fullmatch(r"\d+[smhd]", rule.get("for", "0m")) and rule["labels"]["severity"] in ("info", "warning", "critical")
+        assert re.fullmatch(r"Nearfar[A-Za-z]+", rule["alert"]) and {"summary", "description"} <= set(
+            rule["annotations"]
+        )
+        assert re.fullmatch(r"\d+[smhd]", rule.get("for", "0m")) and rule["labels"]["severity"] in (
+            "info",
+            "warning",
+            "critical",
+        )
         labels = {label for selector in selectors(rule["expr"]) for label in METRICS[selector.name].labels}
         named = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
         assert named <= labels and ("absent(" not in rule["expr"] or not named), rule["alert"]

@@ -53,7 +53,10 @@ def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [(labels, latency)] = found["nearfar_latency_seconds"]
     assert latency == 6.5e-6 and labels["quantity"] == "latency.copy"
     assert found["nearfar_latency_highest_seconds"][0][1] == 9e-6
-    assert [(labels["what"], labels["hard"]) for labels, _ in found["nearfar_finding"]] == [("g2", "yes"), ("near.n0_g1", "no")]
+    assert [(labels["what"], labels["hard"]) for labels, _ in found["nearfar_finding"]] == [
+        ("g2", "yes"),
+        ("near.n0_g1", "no"),
+    ]
     assert found["nearfar_findings"] == [({**node, "check": "topology_check", "verdict": "FAIL", "hard": "yes"}, 1)]
     assert "nearfar_share_ratio" not in found
 
@@ -70,7 +73,12 @@ def test_a_node_of_a_sweep_is_called_as_slurm_calls_it(tmp_path: Path) -> None:
     folder = made_runs.run(tmp_path / "run")
     (folder / "result.json").write_text(json.dumps({"node": "gpu-001", "pack": "nightly"}))
     [(labels, _)] = samples(run_metrics.page(folder).text())["nearfar_run_info"]
-    assert (labels["node"], labels["hostname"], labels["level"], labels["driver"]) == ("gpu-001", "n1", "nightly", "580")
+    assert (labels["node"], labels["hostname"], labels["level"], labels["driver"]) == (
+        "gpu-001",
+        "n1",
+        "nightly",
+        "580",
+    )
 
 
 def test_a_run_of_which_a_case_is_missing_is_not_green(tmp_path: Path) -> None:
@@ -108,7 +116,9 @@ def test_a_file_is_written_whole_and_for_all(tmp_path: Path, monkeypatch: pytest
     assert cli.main(["metrics", str(run), "--output", str(folder)]) == 0
     place = folder / "nearfar-run.prom"
     assert stat.S_IMODE(place.stat().st_mode) == 0o644 and place.read_text().endswith("\n")
-    assert sorted(path.name for path in folder.iterdir()) == [fresh.name, place.name], "only its writer may still need it"
+    assert sorted(path.name for path in folder.iterdir()) == [fresh.name, place.name], (
+        "only its writer may still need it"
+    )
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,9 @@ def test_lint_tells_of_a_hook_that_would_not_be_run(
     assert "hooks" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("mode", "words"), [(0o644, "not executable"), (0o775, "others can write to it"), (0o757, "others can")])
+@pytest.mark.parametrize(
+    ("mode", "words"), [(0o644, "not executable"), (0o775, "others can write to it"), (0o757, "others can")]
+)
 def test_a_file_that_may_not_be_run(tmp_path: Path, mode: int, words: str) -> None:
     problem = hook_problem(str(program(tmp_path / "hook", mode)), {0, os.geteuid()})
     assert problem is not None and words in problem

@@ -46,11 +46,22 @@ def test_the_fleet(site: Told) -> None:
     assert found["nearfar_fleet_nodes"] == {
         "good": 1, "suspect": 1, "drained_by_nearfar": 1, "drained_by_others": 1, "down": 1, "not_seen": 3,
     }  # fmt: skip
-    states = {"n2 drained_by_nearfar", "n3 suspect", "n4 drained_by_others", "n5 down", "n6 not_seen", "n7 not_seen", "n8 not_seen"}
+    states = {
+        "n2 drained_by_nearfar",
+        "n3 suspect",
+        "n4 drained_by_others",
+        "n5 down",
+        "n6 not_seen",
+        "n7 not_seen",
+        "n8 not_seen",
+    }
     assert set(found["nearfar_fleet_node"]) == states
     assert found["nearfar_fleet_open_findings"] == {"n2 host_device_check yes": 1, "n3 host_device_check yes": 1}
     assert (found["nearfar_fleet_hard_evidence"], found["nearfar_drains_stopped"]) == ({"": 2}, {"": 1})
-    assert found["nearfar_drains"] == {"per_day": 1, "in_all": 1} and found["nearfar_drains_limit"] == {"per_day": 1, "in_all": 1}
+    assert found["nearfar_drains"] == {"per_day": 1, "in_all": 1} and found["nearfar_drains_limit"] == {
+        "per_day": 1,
+        "in_all": 1,
+    }
     assert found["nearfar_sweep_start_timestamp_seconds"] == {"s-00000001 nightly": 1795165200.5}
     assert time.time() - found["nearfar_act_last_run_timestamp_seconds"][""] < 60
     assert site.now - 61 < found["nearfar_fleet_last_result_timestamp_seconds"][""] <= site.now - 59

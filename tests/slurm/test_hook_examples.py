@@ -93,7 +93,10 @@ def test_a_mail(tmp_path: Path, sendmail: Path) -> None:
 
 
 def test_a_mail_whose_words_want_to_be_headers(tmp_path: Path, sendmail: Path) -> None:
-    assert called(copied(tmp_path, "mail"), {**DRAIN, "words": "x\nBcc: all@example.org\n\n§ " + "y" * 500}).problem is None
+    assert (
+        called(copied(tmp_path, "mail"), {**DRAIN, "words": "x\nBcc: all@example.org\n\n§ " + "y" * 500}).problem
+        is None
+    )
     mail = email.message_from_bytes(sendmail.read_bytes(), policy=email.policy.default)
     assert mail["Bcc"] is None and mail["Subject"]
 
@@ -124,9 +127,22 @@ def test_a_ticket_for_each_node(tmp_path: Path) -> None:
     with server.serve() as url:
         conf = {"url": f"{url}/tickets", "token": "t0k", "state": str(tmp_path / "state")}
         program = copied(tmp_path, "ticket", conf)
-        for event in (FINDING, DRAIN, DRAIN, {**FINDING, "id": "00000003"}, RELEASE, RELEASE, {**DRAIN, "id": "00000004"}):
+        for event in (
+            FINDING,
+            DRAIN,
+            DRAIN,
+            {**FINDING, "id": "00000003"},
+            RELEASE,
+            RELEASE,
+            {**DRAIN, "id": "00000004"},
+        ):
             assert called(program, event).problem is None
-    assert [path for path, _, _ in server.asked] == ["/tickets", "/tickets/42/comments", "/tickets/42/close", "/tickets"]
+    assert [path for path, _, _ in server.asked] == [
+        "/tickets",
+        "/tickets/42/comments",
+        "/tickets/42/close",
+        "/tickets",
+    ]
     assert server.asked[0][1]["Authorization"] == "Bearer t0k"
     assert server.asked[0][2]["title"] == f"n2: {DRAIN['reason']}"
 

@@ -28,7 +28,11 @@ def test_a_finding_a_drain_and_a_release_are_told_once_each(site: Told) -> None:
     assert site.act().problems == () and site.act().problems == ()
 
     [found], [drained] = site.told("on-finding"), site.told("on-drain")
-    assert found["schema"] == "nearfar-hook/1" and (found["event"], found["node"], found["hard"]) == ("finding", "n1", False)
+    assert found["schema"] == "nearfar-hook/1" and (found["event"], found["node"], found["hard"]) == (
+        "finding",
+        "n1",
+        False,
+    )
     assert (found["value"], found["limit"], found["unit"], found["run"]) == (27.1, 52.6, "GB/s", "00000002")
     assert (drained["event"], drained["node"], drained["attempt"], drained["system"]) == ("drain", "n1", 1, "vm")
     assert drained["reason"] == "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000002"
@@ -118,7 +122,11 @@ def test_a_hook_that_is_bad_changes_nothing_that_act_does(site: Told, how: str) 
     told = site.act()
     assert all(site.slurm.states[name].drain for name in ("n1", "n2")) and not any(told.done.problems.values())
     [problem] = told.problems
-    assert problem.startswith("on-drain of n1: /") and words in problem and problem.endswith("; told again by the next act")
+    assert (
+        problem.startswith("on-drain of n1: /")
+        and words in problem
+        and problem.endswith("; told again by the next act")
+    )
     assert len(site.told("on-finding")) == 2, "the others are told"
     [failed] = [problem for action, problem in site.memory() if action == "failed"]
     assert failed is not None and len((site.state / "hooks.jsonl").read_text()) < 10_000
@@ -225,11 +233,15 @@ def test_a_drain_of_which_the_log_has_no_end_counts_once_it_was_seen() -> None:
     [seen] = events.drains_and_releases([begun, _line("drain_seen", "done", 20.0, "b")])
     assert (seen.id, seen.at, seen.more["reason"]) == ("a", 20.0, "r")
     again = [_line("drain", "begun", 3.0, "c", reason="r"), _line("drain", "done", 4.0, "c")]
-    assert [one.id for one in events.drains_and_releases([begun, *again, _line("drain_seen", "done", 20.0, "d")])] == ["c"]
+    assert [one.id for one in events.drains_and_releases([begun, *again, _line("drain_seen", "done", 20.0, "d")])] == [
+        "c"
+    ]
 
 
 def test_a_release_says_why() -> None:
-    [resumed] = events.drains_and_releases([_line("resume", "begun", 1.0, "a", why="it passed"), _line("resume", "done", 2.0, "a")])
+    [resumed] = events.drains_and_releases(
+        [_line("resume", "begun", 1.0, "a", why="it passed"), _line("resume", "done", 2.0, "a")]
+    )
     assert (resumed.hook, resumed.more) == ("on-release", {"by_act": True, "why": "it passed"})
     [retested] = events.drains_and_releases([_line("release", "done", 2.0, "b", reservation="r")])
     assert retested.more["why"] == "its retest passed"

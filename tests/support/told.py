@@ -51,7 +51,9 @@ class Told:
 
     def memory(self) -> list[tuple[str, str | None]]:
         lines = [json.loads(line) for line in (self.state / "hooks.jsonl").read_text().splitlines()]
-        return [(line["action"], line.get("problem")) for line in lines if line["action"] not in ("hook_on", "hook_off")]
+        return [
+            (line["action"], line.get("problem")) for line in lines if line["action"] not in ("hook_on", "hook_off")
+        ]
 
     def wrong_data(self, node: str, run: str) -> None:
         leave(self.results, node, run, at=self.now - 60, wrong="wrong data")
