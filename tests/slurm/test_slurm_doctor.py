@@ -255,7 +255,9 @@ def test_those_that_are_told(site: Site) -> None:
     site.install(f"--metrics={folder}")
     found = site.doctor()[1]
     assert found["on-drain"] == [("problem", f"{hook}: No such file or directory → write it, or name another")]
-    assert found["text files for Prometheus"] == [("problem", f"{folder}: no such directory → make it, and have node_exporter read it")]
+    assert found["text files for Prometheus"] == [
+        ("problem", f"{folder}: no such directory → make it, and have node_exporter read it")
+    ]
     hook.write_text("#!/bin/sh\n")
     hook.chmod(0o755)
     folder.mkdir()
