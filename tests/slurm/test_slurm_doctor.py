@@ -249,6 +249,27 @@ def test_a_slurm_that_does_not_answer_is_waited_for_once(site: Site, monkeypatch
     assert "dry walk" not in found, "a node is pretended"
 
 
+def test_those_that_are_told(site: Site) -> None:
+    folder, hook = site.folder / "textfiles", site.folder / "hook"
+    system = site.folder / "site" / "systems" / "vm.yaml"
+    system.write_text(SYSTEM.replace("  default:", f"  hooks: {{on-drain: {hook}}}\n  default:"))
+    site.install(f"--metrics={folder}")
+    found = site.doctor()[1]
+    assert found["on-drain"] == [("problem", f"{hook}: No such file or directory → write it, or name another")]
+    assert found["text files for Prometheus"] == [
+        ("problem", f"{folder}: no such directory → make it, and have node_exporter read it")
+    ]
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    folder.mkdir()
+    assert "act has written none yet" in site.doctor()[1]["text files for Prometheus"][0][1]
+    (folder / "nearfar-fleet.prom").touch()
+    os.utime(folder / "nearfar-fleet.prom", (time.time() - 3600,) * 2)
+    assert "60 minutes old" in site.doctor()[1]["text files for Prometheus"][0][1]
+    os.utime(folder / "nearfar-fleet.prom")
+    assert not {"on-drain", "text files for Prometheus"} & set(site.doctor()[1])
+
+
 def test_a_wrapper_of_the_sites_own_that_calls_ours(site: Site) -> None:
     folder = site.folder / "prolog.d"
     folder.mkdir()

@@ -74,6 +74,24 @@ def test_a_gpu_that_is_not_there(site: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "GPU 2 (NVIDIA H200) is missing at 0000:00:08.0" in found["findings"][1]["words"]
 
 
+def test_prometheus_is_told_of_a_look(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (site / "textfiles").mkdir()
+    monkeypatch.setenv("NEARFAR_METRICS", str(site / "textfiles"))
+    looked(site)
+    file = site / "textfiles" / "nearfar-health.prom"
+    assert 'nearfar_health_verdict{node="n1",verdict="PASS"} 1' in file.read_text()
+    file.unlink()
+    looked(site, "--quick")
+    assert not file.exists(), "a quick look that found nothing writes nothing"
+    monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
+    looked(site, "--metrics", str(site / "elsewhere"))
+    assert "elsewhere: no such directory" in capsys.readouterr().err, "and the look was written all the same"
+    looked(site)
+    assert 'nearfar_health_finding{node="n1",what="g2",verdict="FAIL",hard="yes"} 1' in file.read_text()
+
+
 def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if os.geteuid() != 0:
         pytest.skip("health findings count as root's alone")

@@ -104,6 +104,16 @@ def test_scripts_have_slurm_as_the_installing_machine_has_it(
     assert "Slurm 24.05" in (tmp_path / "etc/nearfar/slurm.conf.example").read_text()
 
 
+def test_text_files_for_prometheus(tmp_path: Path, install: Install) -> None:
+    assert "NEARFAR_METRICS" not in install()[1]
+    code, said = install("--apply", "--metrics=/var/lib/node exporter")
+    assert code == 0 and "node_exporter --collector.textfile.directory=/var/lib/node exporter on every machine" in said
+    for name in ("nightly", "act"):
+        assert "export NEARFAR_METRICS='/var/lib/node exporter'\n" in (tmp_path / "etc/nearfar" / name).read_text()
+    assert 'metrics="/var/lib/node exporter",' in (tmp_path / "etc/nearfar/health-check").read_text()
+    assert install("--metrics=/var/lib/node exporter") == (0, "nothing to change\n")
+
+
 def test_findings_in_a_directory_that_all_share_need_no_collector(tmp_path: Path, install: Install) -> None:
     said = install("--apply", "--health-output=/shared/health")[1]
     assert not (tmp_path / "etc/nearfar/collect").exists()

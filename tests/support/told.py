@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import validator
 from nearfar.site import HOOKS, Policy, SiteHooks
 from nearfar.site.drain_policy import DrainCap, DrainSteps
 from nearfar.slurm.act import ActOptions
@@ -47,7 +48,9 @@ class Told:
 
     def told(self, hook: str) -> list[dict[str, Any]]:
         path = self.folder / f"{hook}.told"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        assert [error.message for each in found for error in validator("hook-1").iter_errors(each)] == []
+        return found
 
     def memory(self) -> list[tuple[str, str | None]]:
         lines = [json.loads(line) for line in (self.state / "hooks.jsonl").read_text().splitlines()]

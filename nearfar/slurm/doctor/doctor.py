@@ -15,6 +15,7 @@ from . import (
     site_files_clean,
     slurm_reached,
     slurm_settings,
+    those_told,
     timers,
 )
 from .answer import DoctorAnswer, not_looked
@@ -29,6 +30,7 @@ _QUESTIONS: tuple[tuple[str, Callable[[InstalledSite], Iterator[DoctorAnswer]]],
     ("slurm.conf", slurm_settings.ask),
     ("site's files", site_files_clean.ask),
     ("results", results_read.ask),
+    ("those told", those_told.ask),
     ("dry walk", dry_walk.ask),
 )
 

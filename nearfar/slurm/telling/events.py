@@ -65,6 +65,7 @@ def _finding(one: Evidence) -> dict[str, Any]:
 def drains_and_releases(entries: Sequence[Entry]) -> Iterator[HookEvent]:
     """Those that the log knows to have been done. A drain of which it has no end counts once a later ``act`` has seen it."""
     ends = {entry.id: entry for entry in entries if entry.outcome != "begun"}
+    begins = {entry.id: entry for entry in reversed(entries)}
     begun: dict[str, Entry] = {}
     for entry in entries:
         node = entry.node
@@ -80,8 +81,8 @@ def drains_and_releases(entries: Sequence[Entry]) -> Iterator[HookEvent]:
         elif entry.action == "drain_seen" and node in begun:
             yield _drain(begun.pop(node), node, entry.at)
         elif entry.action in _RELEASES and entry.outcome == "done":
-            first = next((each for each in entries if each.id == entry.id), entry)
-            why = first.more.get("why") or ("its retest passed" if "reservation" in first.more else None)
+            first = begins[entry.id].more
+            why = first.get("why") or ("its retest passed" if "reservation" in first else None)
             yield HookEvent("on-release", entry.id, node, entry.at, {"by_act": True, "why": why})
         elif entry.action == "resumed_by_others":
             yield HookEvent(

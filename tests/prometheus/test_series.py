@@ -1,0 +1,47 @@
+"""How many series a site gets: what docs/guide/monitoring.md says of a real run, and of a thousand bad nodes."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from nearfar.prometheus import run_metrics
+from nearfar.site import Policy
+from nearfar.slurm.act import ActOptions, view
+from nearfar.slurm.act.act import ActResult
+from nearfar.slurm.act.decision import Decisions
+from nearfar.slurm.findings import CheckRun, Evidence, HardEvidence, LogSummary
+from nearfar.slurm.results import ResultFinding
+from nearfar.slurm.telling import fleet_metrics
+from tests.conftest import CHECKOUT
+from tests.data.runs import h200
+from tests.support.fake_slurm import FakeSlurm
+
+PAGE = " ".join((CHECKOUT / "docs" / "guide" / "monitoring.md").read_text().split())
+
+
+def said(pattern: str) -> int:
+    found = re.search(pattern, PAGE)
+    assert found is not None, pattern
+    return int(found[1].replace(",", ""))
+
+
+def test_of_a_run_on_four_gpus(tmp_path: Path) -> None:
+    folder = h200._run("h200-vm", h200.DATA / "h200-x4", tmp_path)
+    for whole, pattern in ((False, r"direction: (\d+) of the four H200s"), (True, r"makes (\d+) of the same run")):
+        assert abs(run_metrics.page(folder, whole).series / said(pattern) - 1) < 0.1
+
+
+def test_of_a_thousand_bad_nodes() -> None:
+    names = tuple(f"n{number}" for number in range(1000))
+    now = time.time()
+    failed = CheckRun(
+        "n0", "health", "0badcafe", now - 9, now - 8, "FAIL", (ResultFinding("g2", "FAIL", True, "absent"),)
+    )
+    hard = {name: HardEvidence(open=(Evidence(failed, failed.failures[0], stands=True),)) for name in names}
+    seen = view.ActView(dict(FakeSlurm(names, True).nodes()), LogSummary(), [], Decisions((), (), None, hard), (), now)
+    options = ActOptions(Policy("vm"), None, None, Path("state"))
+    page = fleet_metrics.page(seen, ActResult([]), options, 1.0, {})
+    assert page.series == len(page.text().splitlines()) - page.text().count("# ")
+    assert abs(page.series / said(r"about ([\d,]+) where all of 1,000 nodes") - 1) < 0.1

@@ -1,0 +1,89 @@
+"""``act`` against a real Slurm tells the site's hooks and Prometheus, also where it was killed in the middle of a hook."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import cli
+from nearfar.base.files import CHECKOUT
+from nearfar.slurm.act import state_directory
+from tests.support.acting import Site, prepared
+from tests.support.node_results import leave
+from tests.support.private_slurm import PrivateSlurm, missing
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture(scope="module")
+def private() -> Iterator[PrivateSlurm]:
+    absent = missing()
+    if absent:
+        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    with PrivateSlurm(cpus=1, gpus=0, nodes=4) as slurm:
+        yield slurm
+
+
+@pytest.fixture
+def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    with prepared(private, tmp_path, monkeypatch) as site:
+        yield site
+
+
+def test_a_drain_and_a_release(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hook, told, textfiles = tmp_path / "hook", tmp_path / "told", tmp_path / "textfiles"
+    textfiles.mkdir()
+    hook.write_text(
+        f"#!/bin/sh\ncat >> {told}\n[ -e {told}.first ] || {{ echo $$ > {told}.pid; mv {told}.pid {told}.first; exec sleep 60; }}\n"
+    )
+    hook.chmod(0o755)
+    file = tmp_path / "site" / "systems" / "vm.yaml"
+    hooks = f"  hooks: {{on-drain: {hook}, on-release: {hook}, seconds: 60}}\n"
+    file.write_text(file.read_text().replace("partitions:\n", hooks + "partitions:\n", 1))
+    monkeypatch.setenv("NEARFAR_METRICS", str(textfiles))
+    leave(site.results, "n2", "00000002", at=site.now - 60, wrong="wrong data")
+
+    command = ["slurm", "act", "--state", str(site.state), "--results", str(site.results)]
+    acting = subprocess.Popen([sys.executable, "-m", "nearfar", *command], cwd=CHECKOUT)
+    _until(lambda: Path(f"{told}.first").exists())
+    assert site.node("n2").drain, "it was done before it was told"
+    with state_directory.locked(site.state):
+        pass  # nobody waits for a hook
+    acting.send_signal(signal.SIGKILL)
+    acting.wait()
+    os.kill(int(Path(f"{told}.first").read_text()), signal.SIGKILL)
+    assert cli.main(command) == 0
+    first, again = _lines(told)
+    assert (first["event"], first["node"], first["id"]) == ("drain", "n2", again["id"])
+    assert 'nearfar_fleet_node{system="vm",node="n2",state="drained_by_nearfar"} 1' in _text(textfiles)
+
+    site.private.run(["scontrol", "update", "nodename=n2", "state=resume"])
+    site.slurm.wait("n2", lambda node: not node.drain, 30)
+    assert cli.main(command) == 0 and cli.main(command) == 0
+    *_, released = _lines(told)
+    assert len(_lines(told)) == 3 and (released["event"], released["by_act"]) == ("release", False)
+    assert 'nearfar_hook_events_waiting{system="vm",hook="on-drain"} 0' in _text(textfiles)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _text(textfiles: Path) -> str:
+    return (textfiles / "nearfar-fleet.prom").read_text()
+
+
+def _until(there: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.1)
