@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, files
-from nearfar.slurm.results import make_for_all, result
+from nearfar.slurm.results import result
 
 from .job_script import JOBS, SCRIPT
 from .slurmctld import Controller, JobState
@@ -92,10 +92,10 @@ def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None
     """
     if number is None:
         return
+    check_seen(results_directory, sweep)
     place = result.place(results_directory, sweep, job.name, job.attempt)
     path = results_directory / sweep / JOBS / f"{job.name}.{job.attempt}.claim"
     try:
-        make_for_all(path.parent)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         with open(handle, "w", encoding="utf-8") as stream:
             stream.write(number)
@@ -109,3 +109,10 @@ def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None
         raise files.cannot_write(path, error, "name another --results DIR") from None
     if place.exists():
         raise CouldNotJudge(f"{place}: there is a result already; it is kept, and job {number} measured nothing")
+
+
+def check_seen(results_directory: Path, sweep: str) -> None:
+    """Raise ``CouldNotJudge`` where a job does not see its sweep's directory: a result in another of its name would be lost."""
+    folder = results_directory / sweep / JOBS
+    if not folder.is_dir():
+        raise CouldNotJudge(f"{folder}: not there for this node; is its file system mounted here? no result is left")
