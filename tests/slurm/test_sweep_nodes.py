@@ -1,15 +1,19 @@
-"""What a sweep, and one of idle nodes alone, do with a node in each of Slurm's states; a slurmctld that is away at first."""
+"""What a sweep, and one of idle nodes alone, do with a node in each of Slurm's states; a slurmctld that is away at first; locks."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+from pathlib import Path
 
 import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.controller.node_state import NodeState, parse_nodes
-from nearfar.slurm.sweep import node_selection, slurmctld
+from nearfar.slurm.controller.scontrol import Slurm
+from nearfar.slurm.sweep import begin_or_resume, node_selection, slurmctld
 
 GUIDE = CHECKOUT / "docs/guide/slurm.md"
 AWAY = CouldNotJudge(
@@ -114,3 +118,39 @@ def test_what_no_waiting_mends_ends_at_once(error: NearfarError) -> None:
     with pytest.raises(NearfarError) as told:
         waited([error], 3600)
     assert told.value is error
+
+
+def test_a_controller_that_nobody_knows(tmp_path: Path) -> None:
+    """The line names what is wrong, and nothing is waited for (as Slurm 22.05 says it)."""
+    made_up = tmp_path / "scontrol"
+    made_up.write_text(
+        "#!/bin/sh\nexec >&2\necho 'scontrol: error: slurm_set_addr: Unable to resolve \"nowhere\"'\n"
+        "echo 'slurm_load_partitions error: No error'\nexit 1\n"
+    )
+    made_up.chmod(0o755)
+    with pytest.raises(CouldNotJudge, match='Unable to resolve "nowhere"') as told:
+        slurmctld.Controller(Slurm({"PATH": str(tmp_path)})).partition("gpu")
+    assert not slurmctld.passing(told.value)
+
+
+# The lock of a results directory.
+
+
+def test_a_lock_that_another_host_has_left_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with begin_or_resume.lock(tmp_path):
+        assert f"process {os.getpid()} on " in (tmp_path / ".lock").read_text()
+    assert (tmp_path / ".lock").read_text() == "" and not capsys.readouterr().err
+    (tmp_path / ".lock").write_text("process 7 on admin2 since 2026-11-20T09:00:00Z")
+    with begin_or_resume.lock(tmp_path):
+        said = capsys.readouterr().err
+    assert f"{tmp_path}: process 7 on admin2 since 2026-11-20T09:00:00Z did not end in good order here" in said
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(begin_or_resume.fcntl, "flock", refused)
+    with pytest.raises(CouldNotJudge, match="cannot be locked: No locks available; mount that file system with locks"):
+        with begin_or_resume.lock(tmp_path):
+            pass
