@@ -107,6 +107,8 @@ def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool
     place.mkdir()
     slurm, log, process = Reserving(keeps), ActLog(place), Process(steps, after)
     measure = measured(verdict)
+    drain = log.begin("drain", time.time(), "n1", reason=REASON, check="host_device_check", what=None, hard=False)
+    log.end(drain, "done", time.time())
     try:
         quarantine.retest(
             [SUSPECT], POLICY, process.of(slurm), process.of(log), lambda *words: process.step(lambda: measure(*words))
@@ -140,6 +142,7 @@ def test_killed_at_every_step(tmp_path: Path, verdict: str, keeps: bool) -> None
             state = slurm.node("n1")
             if not state.drain:
                 assert verdict == "PASS" and over, f"in use, killed at step {steps} before it had passed"
+                assert "n1" not in summarize(log.entries()).drained, f"killed at step {steps}: nobody else resumed it"
             else:
                 assert state.reason == REASON
 

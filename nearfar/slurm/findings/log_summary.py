@@ -102,6 +102,8 @@ def _read(summary: LogSummary, entry: Entry, done: bool) -> None:
     elif entry.action == "quarantine_over":
         # All are drained or have passed; the reservation may be left.
         summary.quarantines[entry.more["reservation"]] = {}
+        for node in entry.more.get("passed", ()):
+            _released(summary, node, entry, done=True)
     elif entry.action == "quarantine_end":
         summary.quarantines.pop(entry.more["reservation"], None)
     elif entry.node is not None:
@@ -112,10 +114,7 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
     if entry.action in _DRAINS:
         _drain(summary, node, entry, done)
     elif entry.action in _RELEASES:
-        summary.since[node] = entry.at
-        if done:
-            summary.drained.pop(node, None)
-            summary.begun.pop(node, None)
+        _released(summary, node, entry, done)
     elif entry.action == "clear":
         summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = entry.at
         summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
@@ -132,6 +131,13 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         summary.resumed_by_others[node] = entry.at
     elif entry.action == "drain_seen":
         summary.drain_seen[node] = entry.at
+
+
+def _released(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
+    summary.since[node] = entry.at
+    if done:
+        summary.drained.pop(node, None)
+        summary.begun.pop(node, None)
 
 
 def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
