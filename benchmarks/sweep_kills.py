@@ -28,7 +28,7 @@ from tests.support import fake_node_run, sweeping
 from tests.support.private_slurm import PrivateSlurm
 
 _JOB = """\
-export PYTHONPATH={checkout} FAKE_SECONDS=0.$((RANDOM % 10))
+export PYTHONPATH={checkout} FAKE_SECONDS=$((RANDOM % 4)).$((RANDOM % 10))
 exec {python} {fake} {{{{ results }}}} {{{{ sweep }}}} {{{{ level }}}} "$1" "$2"
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -257,14 +258,15 @@ def test_killed_at_an_order_to_slurm(slurm: PrivateSlurm, retested: Retested, mo
     """Just after the node was resumed, and just before the reservation is removed."""
     folder = retested.place / "wrapper"
     folder.mkdir()
+    real = str(shutil.which("scontrol", path=slurm.environment["PATH"]))
     last = (
-        'scontrol() { /usr/bin/scontrol "$@"; }\n'
+        "scontrol() { "
+        + real
+        + ' "$@"; }\n'
         + ('scontrol "$@"; ' if "resume" in moment else "")
         + "kill -9 $PPID; exit 1"
     )
-    (folder / "scontrol").write_text(
-        f'#!/bin/bash\nif [[ "$*" = *"{moment}"* ]]; then\n{last}\nfi\nexec /usr/bin/scontrol "$@"\n'
-    )
+    (folder / "scontrol").write_text(f'#!/bin/bash\nif [[ "$*" = *"{moment}"* ]]; then\n{last}\nfi\nexec {real} "$@"\n')
     (folder / "scontrol").chmod(0o755)
     running = retested.started("n1", PATH=f"{folder}:{slurm.environment['PATH']}")
     assert running.communicate(timeout=60) and running.returncode == -signal.SIGKILL

@@ -37,7 +37,7 @@ class PretendedSlurm:
     asked: list[float] = field(default_factory=list)
     submitted: list[float] = field(default_factory=list)
     jobs: dict[int, tuple[str, float]] = field(default_factory=dict)
-    commands: dict[int, str] = field(default_factory=dict)
+    outputs: dict[int, str] = field(default_factory=dict)
     cancelled: set[int] = field(default_factory=set)
     results_seen: set[str] = field(default_factory=set)
 
@@ -66,8 +66,7 @@ class PretendedSlurm:
         node = next(word[len("--nodelist=") :] for word in command if word.startswith("--nodelist="))
         self.submitted.append(self.now)
         number = len(self.jobs) + 1
-        script = next(place for place, word in enumerate(command) if word.endswith("job.sh"))
-        self.commands[number] = " ".join(command[script:])
+        self.outputs[number] = next(word[len("--output=") :] for word in command if word.startswith("--output="))
         self.jobs[number] = node, self.now
         return f"{number}\n"
 
@@ -79,9 +78,9 @@ class PretendedSlurm:
                 if job in self.cancelled
                 else ("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{node}")
             )
-            return f"{job}|{state[0]}||{state[1]}|{self.commands[job]}\n"
+            return f"{job}|{state[0]}||{state[1]}|{self.outputs[job]}\n"
         why = "None" if fate == "COMPLETED" else "Why"
-        return f"{job}|{fate if over else 'RUNNING'}|{node}|{why}|{self.commands[job]}\n"
+        return f"{job}|{fate if over else 'RUNNING'}|{node}|{why}|{self.outputs[job]}  \n"
 
     def sleep(self, seconds: float) -> None:
         """Time goes on, and results appear."""
@@ -101,7 +100,7 @@ def sweep(
     """A sweep over some nodes (or the one that was ``made``), its results empty files that the pretended Slurm leaves."""
     names = tuple(nodes)
     pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
-    (pretended.results / "job.sh").touch()
+    (pretended.results / "jobs").mkdir(exist_ok=True)
     made = made or planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
     found = SweepLoop(made, Controller(pretended, lambda: pretended.now), pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
@@ -189,22 +188,21 @@ def test_a_resumed_sweep_submits_nothing_before_slurm_has_said_what_it_has(
         resumed=True,
         cluster="c",
     )
-    (tmp_path / "job.sh").touch()
     pretended.states = {name: NodeState(name, "IDLE") for name in made.jobs}
     pretended.jobs = {number: (f"n{number}", 1095.0 if number == 1 else 0.0) for number in (1, 2, 3)}
-    pretended.commands = {number: f"{tmp_path}/job.sh n{number} 1 0" for number in (1, 2, 3)}
+    pretended.outputs = {number: f"{tmp_path}/jobs/n{number}.1.out" for number in (1, 2, 3)}
     pretended.cancelled = {2}
     running = sweep(pretended, made.jobs, monkeypatch, made)
     said: list[str] = []
     running.on_message = said.append
     pretended.fate = {"n3": "NODE_FAIL"}
     monkeypatch.setattr(
-        running, "on_poll", lambda: pretended.fate.clear() if "n3 2 0" in str(pretended.commands) else None
+        running, "on_poll", lambda: pretended.fate.clear() if "n3.2." in str(pretended.outputs) else None
     )
     running.run()
     assert min(pretended.submitted) > 1100.0, "it was waited for"
-    started = sorted(command.rpartition("/job.sh ")[2] for number, command in pretended.commands.items() if number > 3)
-    assert started == ["n2 2 0", "n3 2 0", "n4 1 0"] and all(job.has_result for job in made.jobs.values()), said
+    started = sorted(Path(output).name for number, output in pretended.outputs.items() if number > 3)
+    assert started == ["n2.2.out", "n3.2.out", "n4.1.out"] and all(job.has_result for job in made.jobs.values()), said
 
 
 def test_a_sweep_of_another_cluster_is_not_resumed_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -49,12 +50,16 @@ class Killed:
         out, said = running.communicate(timeout=120)
         return running.returncode, out + said
 
+    def real(self, command: str) -> str | None:
+        """Where one of Slurm's commands is."""
+        return shutil.which(command, path=self.slurm.environment["PATH"])
+
     def wrapper(self, script: str) -> dict[str, str]:
         """A PATH on which sbatch does ``script`` at its third call; ``$sbatch`` is the real one."""
         folder = self.place / "wrapper"
         folder.mkdir(exist_ok=True)
         (folder / "sbatch").write_text(
-            f"#!/bin/bash\nsbatch=/usr/bin/sbatch\necho >> {folder}/calls\n"
+            f"#!/bin/bash\nsbatch={self.real('sbatch')}\necho >> {folder}/calls\n"
             f'if [ $(wc -l < {folder}/calls) = 4 ]; then\n{script}\nfi\nexec $sbatch "$@"\n'
         )
         (folder / "sbatch").chmod(0o755)
@@ -109,7 +114,7 @@ def test_what_slurm_has_forgotten_is_known_by_what_it_left(killed: Killed) -> No
     first.parent.rename(killed.results / "s/nodes/n1/.gone")
     (killed.place / "forget").mkdir()
     forgetful = killed.place / "forget/squeue"
-    forgetful.write_text('#!/bin/sh\n[ -e $0.asked ] && exec /usr/bin/squeue "$@"\ntouch $0.asked\n')
+    forgetful.write_text(f'#!/bin/sh\n[ -e $0.asked ] && exec {killed.real("squeue")} "$@"\ntouch $0.asked\n')
     forgetful.chmod(0o755)
     code, said = killed.run("--resume=s", PATH=f"{killed.place}/forget:{killed.slurm.environment['PATH']}")
     assert code == 0, said
