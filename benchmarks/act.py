@@ -28,6 +28,7 @@ from nearfar.slurm.findings import gathering
 from nearfar.slurm.findings.gathering import TimeRange, gather
 from nearfar.slurm.findings.log_summary import LogSummary
 from nearfar.slurm.results import result
+from nearfar.slurm.sweep import sweep_file
 
 
 def lay_out(results: Path, nights: int) -> None:
@@ -37,6 +38,9 @@ def lay_out(results: Path, nights: int) -> None:
         copy = results / f"{sweep.name}-night-{night}"
         if not copy.exists():
             shutil.copytree(sweep, copy, copy_function=os.link)
+            own = (sweep / sweep_file.FILE).read_text().replace(f'"{sweep.name}"', f'"{copy.name}"', 1)
+            (copy / sweep_file.FILE).unlink()
+            (copy / sweep_file.FILE).write_text(own)
         for place in result.folders(results, copy.name):
             os.utime(place, (time.time() - night * 86400,) * 2)
 

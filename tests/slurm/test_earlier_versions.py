@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from nearfar.base.errors import CouldNotJudge
 from nearfar.commands.slurm import nightly, node, renamed, retest, sweep
 from nearfar.slurm.results import Pair
+from nearfar.slurm.sweep import begin_or_resume
 from nearfar.slurm.sweep.sweep_file import load
 from tests.support.sweeping import planned
 
@@ -38,8 +40,15 @@ def test_a_sweep_of_an_earlier_version(tmp_path: Path) -> None:
     job = found.jobs["n1+n2"]
     assert (job.nodes, Pair(*job.nodes).other, job.attempt, job.job_id) == (("n1", "n2"), "n2", 2, 7)
     assert found.gres == {"n1": "gpu:4"} and found.job_name == "nearfar-s.pairs-1"
-    alone = load(written(tmp_path / "s", tasks=[{**TASK, "node": "n3", "pair": []}], gres={"n3": "gpu:1"}))
+    alone = load(written(tmp_path / "s", sweep="s", tasks=[{**TASK, "node": "n3", "pair": []}], gres={"n3": "gpu:1"}))
     assert list(alone.jobs) == ["n3"] and alone.jobs["n3"].nodes == ("n3",)
+    again = begin_or_resume.resume(tmp_path, "s", 1.0)
+    assert again.resumed and again.jobs["n3"].outstanding and again.cluster == "", "of any cluster"
+
+
+def test_a_sweep_of_a_later_version(tmp_path: Path) -> None:
+    with pytest.raises(CouldNotJudge, match="found nearfar-sweep/2; this file is not a sweep's, or of a later version"):
+        load(written(tmp_path / "s", schema="nearfar-sweep/2"))
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import nightly, node_selection, slurmctld
+from nearfar.slurm.sweep import SweepJob, nightly, node_selection, slurmctld
 from nearfar.slurm.sweep.job_loop import SweepLoop
 from nearfar.slurm.sweep.slurmctld import Controller, JobState, Pace
 from nearfar.slurm.sweep.sweep_file import Sweep, load
@@ -37,7 +37,7 @@ class PretendedSlurm:
     asked: list[float] = field(default_factory=list)
     submitted: list[float] = field(default_factory=list)
     jobs: dict[int, tuple[str, float]] = field(default_factory=dict)
-    commands: dict[int, str] = field(default_factory=dict)
+    outputs: dict[int, str] = field(default_factory=dict)
     cancelled: set[int] = field(default_factory=set)
     results_seen: set[str] = field(default_factory=set)
 
@@ -53,6 +53,9 @@ class PretendedSlurm:
         self.asked.append(self.now)
         return "".join(self._line(job, *about) for job, about in self.jobs.items())
 
+    def settings(self) -> dict[str, str]:
+        return {"ClusterName": "c"}
+
     def nodes(self) -> dict[str, NodeState]:
         self.asked.append(self.now)
         if self.away[0] <= self.now < self.away[1]:
@@ -63,8 +66,7 @@ class PretendedSlurm:
         node = next(word[len("--nodelist=") :] for word in command if word.startswith("--nodelist="))
         self.submitted.append(self.now)
         number = len(self.jobs) + 1
-        script = next(place for place, word in enumerate(command) if word.endswith("job.sh"))
-        self.commands[number] = " ".join(command[script:])
+        self.outputs[number] = next(word[len("--output=") :] for word in command if word.startswith("--output="))
         self.jobs[number] = node, self.now
         return f"{number}\n"
 
@@ -76,9 +78,9 @@ class PretendedSlurm:
                 if job in self.cancelled
                 else ("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{node}")
             )
-            return f"{job}|{state[0]}||{state[1]}|{self.commands[job]}\n"
+            return f"{job}|{state[0]}||{state[1]}|{self.outputs[job]}\n"
         why = "None" if fate == "COMPLETED" else "Why"
-        return f"{job}|{fate if over else 'RUNNING'}|{node}|{why}|{self.commands[job]}\n"
+        return f"{job}|{fate if over else 'RUNNING'}|{node}|{why}|{self.outputs[job]}  \n"
 
     def sleep(self, seconds: float) -> None:
         """Time goes on, and results appear."""
@@ -88,12 +90,18 @@ class PretendedSlurm:
         }
 
 
-def sweep(pretended: PretendedSlurm, nodes: Iterable[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> SweepLoop:
-    """A sweep over some nodes, its results empty files that the pretended Slurm leaves."""
+def sweep(
+    pretended: PretendedSlurm,
+    nodes: Iterable[str],
+    monkeypatch: pytest.MonkeyPatch,
+    made: Sweep | None = None,
+    **more: Any,
+) -> SweepLoop:
+    """A sweep over some nodes (or the one that was ``made``), its results empty files that the pretended Slurm leaves."""
     names = tuple(nodes)
     pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
-    (pretended.results / "job.sh").touch()
-    made = planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
+    (pretended.results / "jobs").mkdir(exist_ok=True)
+    made = made or planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
     found = SweepLoop(made, Controller(pretended, lambda: pretended.now), pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
     monkeypatch.setattr(SweepLoop, "_has_result", lambda self, job: job.name in pretended.results_seen)
@@ -167,6 +175,56 @@ def test_a_controller_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: py
     assert len(said) == 2 and "does not answer" in said[0] and "answers again" in said[1], "told once each"
 
 
+def test_a_resumed_sweep_submits_nothing_before_slurm_has_said_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """n1 runs and the file does not know it; n2's job was cancelled before, and n3's was known and has ended without a result."""
+    pretended = PretendedSlurm(tmp_path, length=20.0, away=(1000.0, 1100.0))
+    known = SweepJob(("n3",), job_id=3, state="RUNNING")
+    made = planned(
+        tmp_path,
+        [SweepJob(("n1",)), SweepJob(("n2",)), known, SweepJob(("n4",))],
+        deadline=9e9,
+        resumed=True,
+        cluster="c",
+    )
+    pretended.states = {name: NodeState(name, "IDLE") for name in made.jobs}
+    pretended.jobs = {number: (f"n{number}", 1095.0 if number == 1 else 0.0) for number in (1, 2, 3)}
+    pretended.outputs = {number: f"{tmp_path}/jobs/n{number}.1.out" for number in (1, 2, 3)}
+    pretended.cancelled = {2}
+    running = sweep(pretended, made.jobs, monkeypatch, made)
+    said: list[str] = []
+    running.on_message = said.append
+    pretended.fate = {"n3": "NODE_FAIL"}
+    monkeypatch.setattr(
+        running, "on_poll", lambda: pretended.fate.clear() if "n3.2." in str(pretended.outputs) else None
+    )
+    running.run()
+    assert min(pretended.submitted) > 1100.0, "it was waited for"
+    started = sorted(Path(output).name for number, output in pretended.outputs.items() if number > 3)
+    assert started == ["n2.2.out", "n3.2.out", "n4.1.out"] and all(job.has_result for job in made.jobs.values()), said
+
+
+def test_a_sweep_of_another_cluster_is_not_resumed_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended = PretendedSlurm(tmp_path)
+    running = sweep(pretended, ["n1"], monkeypatch, planned(tmp_path, ["n1"], resumed=True, cluster="theirs"))
+    with pytest.raises(NearfarError, match="is of cluster theirs, and this host's Slurm is c: continue it there"):
+        running.run()
+    assert not pretended.jobs
+
+
+def test_a_controller_that_stays_away_is_waited_for_until_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretended = PretendedSlurm(tmp_path, length=9e9, away=(1010.0, 9e9))
+    running = sweep(pretended, ["n1"], monkeypatch, planned(tmp_path, ["n1"], deadline=2000.0))
+    with pytest.raises(NearfarError, match=r"connect failure.*; the sweep's deadline has come"):
+        running.run()
+    assert 2000 < pretended.now < 2100 and load(tmp_path).jobs["n1"].outstanding, (
+        "its job is looked for when it is resumed"
+    )
+
+
 def test_an_order_that_slurm_refuses_for_good_ends_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretended = PretendedSlurm(tmp_path)
     running = sweep(pretended, ["n1"], monkeypatch)
@@ -204,17 +262,6 @@ def test_what_ended_a_job_early_is_slurms_word(
     job = running.sweep.jobs["n1"]
     assert (job.state, job.reason, job.has_result, job.interrupted) == ("PREEMPTED", "Why", True, True)
     assert nightly.left_out(running.sweep) == left_out
-
-
-@pytest.mark.parametrize("state, words", [
-    (NodeState("n", "IDLE"), None), (NodeState("n", "ALLOCATED"), "allocated"), (NodeState("n", "MIXED"), "mixed"),
-    (NodeState("n", "IDLE", frozenset({"PLANNED"})), "planned"), (NodeState("n", "IDLE", frozenset({"POWERED_DOWN"})), "powered down"),
-    (NodeState("n", "IDLE", frozenset({"RESERVED"})), "reserved"), (NodeState("n", "IDLE", frozenset({"DRAIN"}), "x", "bob"),
-     "drained by bob: x"),
-    (NodeState("n", "IDLE", frozenset({"NOT_RESPONDING"})), "not responding"), (None, "Slurm shows no such node any more"),
-])  # fmt: skip
-def test_only_what_is_exactly_idle_is_taken_at_night(state: NodeState | None, words: str | None) -> None:
-    assert node_selection.occupation(state) == words
 
 
 def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,7 +217,7 @@ def close(
     if left:
         words = f"not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
         raise CouldNotJudge(f"{', '.join(left)}: {words}")
-    log.note("quarantine_over", time.time(), reservation=name)
+    log.note("quarantine_over", time.time(), reservation=name, passed=list(passed))
     reservations.remove(slurm, name)
     for node in passed:
         log.note("release", time.time(), node, reservation=name)

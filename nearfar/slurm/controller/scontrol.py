@@ -75,7 +75,9 @@ class Slurm:
             misused = next((line.strip() for line in answer.stderr.splitlines() if _MISUSED.search(line)), None)
             if misused is not None:
                 raise WrongOption(misused)
-            raise CouldNotJudge(f"{name}: {text or f'exit code {answer.returncode}'}")
+            # A SlurmctldHost that nobody knows: the last line says "No error".
+            unknown = next((line.strip() for line in answer.stderr.splitlines() if "Unable to resolve" in line), None)
+            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}")
         return answer.stdout
 
     def version(self) -> versions.Version:

@@ -116,6 +116,8 @@ def _read(summary: LogSummary, entry: Entry, done: bool) -> None:
     elif entry.action == "quarantine_over":
         # All are drained or have passed; the reservation may be left.
         summary.quarantines[entry.more["reservation"]] = {}
+        for node in entry.more.get("passed", ()):
+            _released(summary, node, entry, done=True)
     elif entry.action == "quarantine_end":
         summary.quarantines.pop(entry.more["reservation"], None)
     elif entry.node is not None:
@@ -126,15 +128,7 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
     if entry.action in _DRAINS:
         _drain(summary, node, entry, done)
     elif entry.action in _RELEASES:
-        summary.since[node] = entry.at
-        for nodes in summary.ended_quarantines.values():
-            nodes.pop(node, None)
-        if done:
-            summary.drained.pop(node, None)
-            summary.begun.pop(node, None)
-            summary.flaps.resumed(node)
-            if entry.action == "release" and "reservation" not in entry.more:
-                _seen_to(summary, node, entry.at)  # on a person's word, not by a retest
+        _released(summary, node, entry, done)
     elif entry.action == "clear":
         _seen_to(summary, node, entry.at)
         if entry.more.get("reason"):
@@ -160,6 +154,18 @@ def _seen_to(summary: LogSummary, node: str, at: float) -> None:
     summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = at
     summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
     summary.flaps.seen_to(node)
+
+
+def _released(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
+    summary.since[node] = entry.at
+    for nodes in summary.ended_quarantines.values():
+        nodes.pop(node, None)
+    if done:
+        summary.drained.pop(node, None)
+        summary.begun.pop(node, None)
+        summary.flaps.resumed(node)
+        if entry.action == "release" and "reservation" not in entry.more:
+            _seen_to(summary, node, entry.at)  # on a person's word, not by a retest
 
 
 def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:

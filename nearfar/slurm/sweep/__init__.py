@@ -6,6 +6,7 @@ slurm.trust.
 
 from . import (
     begin_or_resume,
+    found_again,
     job_loop,
     merge,
     node_run,
@@ -31,6 +32,7 @@ __all__ = [
     "SweepJob",
     "SweepOptions",
     "begin_or_resume",
+    "found_again",
     "job_loop",
     "merge",
     "node_run",

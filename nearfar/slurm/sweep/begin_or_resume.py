@@ -8,9 +8,11 @@ import fcntl
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from nearfar.base import CouldNotJudge, NearfarError, files, process, utc_text
 from nearfar.slurm.controller import node_names
@@ -55,6 +57,7 @@ def lock(results: Path) -> Iterator[None]:
             raise CouldNotJudge(
                 f"{path}: cannot be locked: {error.strerror}; mount that file system with locks, or {_ELSEWHERE}"
             ) from None
+        _tell_of_another_host(results, stream)
         try:
             stream.truncate(0)
             stream.write(f"process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
@@ -66,6 +69,19 @@ def lock(results: Path) -> Iterator[None]:
         finally:
             with contextlib.suppress(OSError):  # the directory may be gone by now
                 stream.truncate(0)
+
+
+def _tell_of_another_host(results: Path, stream: IO[str]) -> None:
+    """Say on standard error that a sweep of another host may be at work: who ends in good order leaves no name, and not every
+    file system's locks are seen by all hosts."""
+    stream.seek(0)
+    holder = stream.read().strip()
+    if holder and f" on {socket.gethostname()} " not in holder:
+        print(
+            f"nearfar: {results}: {holder} did not end in good order here, or still runs and the lock is not seen from this host: then "
+            "end it there first",
+            file=sys.stderr,
+        )
 
 
 def _prepare(results: Path) -> None:

@@ -1,7 +1,7 @@
-"""Jobs of a sweep that its file does not know, found again: by their command line in squeue, and by what they have left.
+"""Jobs of a sweep that its file does not know, found again: by the name of their output file in squeue, and by what they have left.
 
-The file is written every few seconds, and whoever runs the sweep may be killed between two times. A job's command line holds
-the sweep's directory, the node and the attempt.
+The file is written every few seconds, and whoever runs the sweep may be killed between two times. The name of a job's output file
+holds the sweep's directory, the node and the attempt.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, files
-from nearfar.slurm.results import make_for_all, result
+from nearfar.slurm.results import result
 
-from .job_script import JOBS, SCRIPT
+from .job_script import JOBS
 from .slurmctld import Controller, JobState
 from .sweep_file import Sweep, SweepJob
 
@@ -25,15 +25,21 @@ def submitted(sweep: Sweep, waiting: Iterable[SweepJob], states: Iterable[JobSta
     or a later one), and the job's number."""
     found: dict[str, tuple[int, int]] = {}
     attempts = {job.name: job.attempt for job in waiting}
-    here: dict[str, bool] = {}
+    here: dict[Path, bool] = {}
     for state in states:
-        script, words, arguments = state.command.rpartition(f"/{SCRIPT} ")
-        name, attempt = [*arguments.split(), "", ""][:2]
-        if script not in here:
-            here[script] = bool(words) and _same(f"{script}/{SCRIPT}", sweep.folder / SCRIPT)
-        if here[script] and name in attempts and attempt.isdecimal() and int(attempt) >= attempts[name]:
-            found[name] = max(found.get(name, (0, 0)), (int(attempt), state.job_id))
+        output = Path(state.output)
+        name, attempt = _whose(output)
+        if output.parent not in here:
+            here[output.parent] = _same(output.parent, sweep.folder / JOBS)
+        if here[output.parent] and name in attempts and attempt >= attempts[name]:
+            found[name] = max(found.get(name, (0, 0)), (attempt, state.job_id))
     return found
+
+
+def _whose(path: Path) -> tuple[str, int]:
+    """The node or pair and the attempt that a file is of which a job has begun: its output, or a claim; attempt 0 for another file."""
+    name, _, attempt = path.stem.rpartition(".")
+    return name, int(attempt) if attempt.isdecimal() else 0
 
 
 def refuse_another_cluster(sweep: Sweep, controller: Controller) -> None:
@@ -46,8 +52,8 @@ def refuse_another_cluster(sweep: Sweep, controller: Controller) -> None:
         )
 
 
-def _same(one: str, other: Path) -> bool:
-    """Whether two names are of one file, whatever links lead there."""
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are of one directory, whatever links lead there."""
     try:
         return os.path.samefile(one, other)
     except OSError:
@@ -69,9 +75,9 @@ def skip_begun(sweep: Sweep, waiting: Iterable[SweepJob]) -> None:
     begins has an output file, or a claim."""
     jobs, folder = {job.name: job for job in waiting}, sweep.folder / JOBS
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        name, _, attempt = path.stem.rpartition(".")
-        if name in jobs and attempt.isdecimal():
-            jobs[name].attempt = max(jobs[name].attempt, int(attempt) + 1)
+        name, attempt = _whose(path)
+        if name in jobs:
+            jobs[name].attempt = max(jobs[name].attempt, attempt + 1)
 
 
 def left(sweep: Sweep, job: SweepJob) -> Mapping[str, Any]:
@@ -92,10 +98,10 @@ def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None
     """
     if number is None:
         return
+    check_seen(results_directory, sweep)
     place = result.place(results_directory, sweep, job.name, job.attempt)
     path = results_directory / sweep / JOBS / f"{job.name}.{job.attempt}.claim"
     try:
-        make_for_all(path.parent)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         with open(handle, "w", encoding="utf-8") as stream:
             stream.write(number)
@@ -109,3 +115,10 @@ def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None
         raise files.cannot_write(path, error, "name another --results DIR") from None
     if place.exists():
         raise CouldNotJudge(f"{place}: there is a result already; it is kept, and job {number} measured nothing")
+
+
+def check_seen(results_directory: Path, sweep: str) -> None:
+    """Raise ``CouldNotJudge`` where a job does not see its sweep's directory: a result in another of its name would be lost."""
+    folder = results_directory / sweep / JOBS
+    if not folder.is_dir():
+        raise CouldNotJudge(f"{folder}: not there for this node; is its file system mounted here? no result is left")

@@ -65,6 +65,8 @@ def run(
         # The clock may be set while we measure; what lies between the two times is how long it took.
         info = RunInfo(nodes=job.nodes, hostname=socket.gethostname(), level=level, sweep=sweep, started=utc_text(started),
                        ended=utc_text(started + time.monotonic() - began), slurm=_job())  # fmt: skip
+        if info.slurm is not None:
+            found_again.check_seen(results, sweep)
         return publish_result.leave(run_directory, place, info)
 
 

@@ -25,6 +25,9 @@ _PASSING = (
 _PAUSE = 5.0
 #: Seconds from the first line about a slurmctld that does not answer to the next; each time twice as long.
 _TOLD_AGAIN = 60.0
+#: What squeue is asked of each job, with widths that nothing is cut at: the output file's name is a path. (Slurm 25 shows no script's
+#: arguments.)
+_FIELDS = "JobID:20|,State:30|,NodeList:520|,Reason:300|,STDOUT:4200"
 #: States after which nothing more comes of a job.
 ENDED = frozenset({
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
@@ -52,13 +55,13 @@ class Pace:
 
 @dataclass(frozen=True)
 class JobState:
-    """A job as squeue has it. ``started``: it has had nodes. ``command``: its script and the script's arguments."""
+    """A job as squeue has it. ``started``: it has had nodes. ``output``: the file of its standard output."""
 
     job_id: int
     state: str
     reason: str
     started: bool
-    command: str
+    output: str
 
     @property
     def ended(self) -> bool:
@@ -169,7 +172,7 @@ class Controller:
 
     def jobs(self, name: str) -> list[JobState]:
         """This user's jobs of a name that slurmctld remembers, ended ones too (it forgets them after MinJobAge)."""
-        text = self._ask("squeue", "--noheader", "--me", "--states=all", f"--name={name}", "--format=%i|%T|%N|%r|%o")
+        text = self._ask("squeue", "--noheader", "--me", "--states=all", f"--name={name}", f"--Format={_FIELDS}")
         return [_job(line) for line in text.splitlines() if line.strip()]
 
     def submit(self, options: Sequence[str], script: str, *arguments: str) -> int:
@@ -197,8 +200,8 @@ class Controller:
 
 
 def _job(line: str) -> JobState:
-    fields = line.split("|", 4)
+    fields = [field.strip() for field in line.split("|", 4)]
     if len(fields) != 5 or not fields[0].isdigit():
         raise CouldNotJudge(f"squeue: '{line[:80]}' is no line that was asked for")
-    number, state, has, reason, command = fields
-    return JobState(int(number), state, reason, bool(has.strip()), command)
+    number, state, has, reason, output = fields
+    return JobState(int(number), state, reason, bool(has), output)
