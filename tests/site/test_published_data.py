@@ -148,7 +148,9 @@ def test_who_measured_what() -> None:
     for name in PUBLISHED:
         for folder in ("nodes", "references"):
             path = SITE / folder / f"{name}.yaml"
-            assert not path.exists() or "64 MiB" not in path.read_text(), "no source gives a transfer size with these figures"
+            assert not path.exists() or "64 MiB" not in path.read_text(), (
+                "no source gives a transfer size with these figures"
+            )
 
 
 def test_nothing_stands_under_the_name_of_a_gpu_that_its_source_does_not_name() -> None:

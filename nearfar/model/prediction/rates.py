@@ -289,7 +289,9 @@ def _carried(node_type: NodeType) -> dict[str, float]:
     for cell in _pairs(node_type):
         shares = shares_of(cell, node_type)
         if all(share.capacity.value is not None for share in shares if share.capacity.name.startswith("g")):
-            rates = max_min(cell.flows, [s.constraint(s.capacity.value) for s in shares if s.capacity.value is not None])
+            rates = max_min(
+                cell.flows, [s.constraint(s.capacity.value) for s in shares if s.capacity.value is not None]
+            )
             for share in shares:
                 name = share.capacity.name
                 carried[name] = max(carried.get(name, 0.0), share.constraint(math.inf).used(rates))
