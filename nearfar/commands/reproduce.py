@@ -115,10 +115,15 @@ def _print_paper(paper: Paper, rows: Sequence[RowBeside], node: NodeRun | None) 
 def _figures(each: RowBeside, measured: bool) -> list[tuple[str, ...]]:
     table: list[tuple[str, ...]] = [("GB/s", "published", "modelled", "this site", "difference", "the model")]
     for figure in each.figures:
-        difference = "–" if figure.difference is None else f"{figure.difference:+.1%}".replace("-", "−")
+        difference = "–" if figure.difference is None else _percent(figure.difference)
         numbers = [_number(figure.published), _number(figure.modelled), _number(figure.measured)]
         table.append((_short(figure.cell), *numbers, difference, figure.basis))
     return table if measured else [(*line[:3], *line[4:]) for line in table]
+
+
+def _percent(part: float) -> str:
+    text = f"{part * 100:+.1f} %".replace("-", "−")
+    return "0.0 %" if text[1:] == "0.0 %" else text
 
 
 def _short(cell: Cell) -> str:
