@@ -26,8 +26,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
 from benchmarks.fault_trials import BANDS, Trials, completed, kind_of, wilson  # noqa: E402
-from nearfar.model.prediction import NodeType, load_node_type  # noqa: E402
-from nearfar.model.prediction.node_types import implied_capacities  # noqa: E402
+from nearfar.model.prediction import NodeType, implied_capacities, load_node_type  # noqa: E402
 from nearfar.topology import parse_hwloc_xml  # noqa: E402
 
 #: What is assumed where nothing is published, GB/s.
@@ -35,7 +34,8 @@ ASSUMED: dict[str, dict[str, float]] = {
     "summit": {"p0-p1": 64, "p1-p0": 64},
     "sierra": {"p0-p1": 64, "p1-p0": 64},
     "keeneland": {"g*.both": 10.5, "n*.memory": 20, "p0-p1": 8.8, "p1-p0": 8.8},
-    "dl160": {"g*.h2d": 5.2, "g*.d2h": 5.4, "g*.both": 9.0, "n*.memory": 14, "switch:*.up": 6.1, "switch:*.down": 6.0},
+    "dl160": {"g*.h2d": 5.2, "g*.d2h": 5.4, "g*.both": 9.0, "n*.memory": 14, "switch:*.up": 6.1,
+              "switch:*.down": 6.0, "switch:*.both": 12.0},
     "eight-gpus": {"g*.h2d": 55.5, "g*.d2h": 55.4, "g*.both": 102, "n*.memory": 130, "p0-p1": 150, "p1-p0": 150,
                    "g*.out": 396, "g*.in": 394},
 }  # fmt: skip

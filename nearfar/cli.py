@@ -27,6 +27,7 @@ COMMANDS = {
     "metrics": "what a run measured, as text for Prometheus",
     "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
     "predict": "what cells should reach on a node type, and what limits them",
+    "reproduce": "a published table or figure, the model and this site's run beside it",
     "report": "the page of a run, made again from its files",
     "schema": "the JSON schemas of nearfar's files, for editors",
     "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",

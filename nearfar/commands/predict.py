@@ -10,7 +10,16 @@ from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
 from nearfar.measurement import dump
 from nearfar.model.diagnosis import parts_of
-from nearfar.model.prediction import NodeType, Prediction, degraded, load_node_type, modelled_document, predict
+from nearfar.model.prediction import (
+    Capacity,
+    NodeType,
+    Prediction,
+    degraded,
+    load_node_type,
+    modelled_document,
+    not_known,
+    predict,
+)
 
 _EPILOG = """\
 examples:
@@ -22,7 +31,8 @@ examples:
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
 
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that hangs on a capacity
-nobody knows is marked "at best"; a modelled document lists its cell as skipped. Node types are the files of site/nodes/;
+nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
+node type's own figures. A modelled document says the same as "basis". Node types are the files of site/nodes/;
 docs/method/prediction.md states the rules.
 """
 
@@ -89,22 +99,22 @@ def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tupl
 
 def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
     rows: list[tuple[str, str, str]] = []
-    unknown = {}
+    unknown: dict[str, Capacity] = {}
     for cell in dict.fromkeys(cells):
         prediction = predict(cell, node_type)
-        unknown.update({capacity.name: capacity.source for capacity in prediction.unknown})
+        unknown.update({capacity.name: capacity for capacity in prediction.unknown})
         rows += _rows(cell, prediction)
     print(f"{node_type.name} (modelled): {node_type.description}")
     if not rows:
         print("no cells" if node_type.node.gpus else "no cells: the node type has no GPUs")
         return
     print("\n".join(columns([("flow", "GB/s", "limited by"), *rows], right=[1])))
-    for name, source in unknown.items():
-        print(f"{name} is not known: {source}")
+    for line in not_known(unknown.values(), node_type):
+        print(line)
 
 
 def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
-    best = " at best" if prediction.unknown else ""
+    best = f" {prediction.basis}" if prediction.basis in ("at best", "nominal", "input") else ""
 
     def row(words: str, rate: float | None, limits: Sequence[str]) -> tuple[str, str, str]:
         return words, "unknown" if rate is None else f"{rate:.2f}{best}", ", ".join(limits)

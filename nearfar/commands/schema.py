@@ -13,6 +13,7 @@ SCHEMAS = {
     "node": "node-type-1",
     "gpu": "gpu-1",
     "references": "references-1",
+    "published": "published-1",
     "measurement": "measurement-2",
     "verdict": "verdict-2",
     "node-result": "node-result-1",

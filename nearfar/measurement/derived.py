@@ -135,7 +135,14 @@ def _over(figure: Metric, beside: Metric, what: str) -> Metric:
         ci = (figure.ci[0] / beside.ci[1], figure.ci[1] / beside.ci[0])
     made = _derived(figure, what, figure.value / beside.value, RATIO, figure.flow, figure.total)
     verified = _both(figure.verified, beside.verified)
-    return replace(made, ci=ci, converged=figure.converged and beside.converged, verified=verified)
+    converged = figure.converged and beside.converged
+    return replace(made, ci=ci, converged=converged, verified=verified, basis=_weaker(figure.basis, beside.basis))
+
+
+def _weaker(one: str | None, other: str | None) -> str | None:
+    """Of a modelled ratio: ``input`` where both are the model's own, else what is known least well."""
+    order = ("input", "assumed", "predicted", "at best", "nominal")
+    return None if one is None or other is None else max(one, other, key=order.index)
 
 
 def _derived(

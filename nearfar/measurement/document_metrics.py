@@ -76,6 +76,7 @@ def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Met
             plateau=rate.plateau,
             median=rate.median,
             steadiness=rate.steadiness,
+            basis=result.basis,
         )
 
     if cell.lone:

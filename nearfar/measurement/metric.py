@@ -27,7 +27,7 @@ class Metric:
     is beside a measured rate (``over_near``, ``latency_copy``; empty for a rate). ``beside`` and ``remeasured`` are the result's;
     ``samples`` are its ``n`` samples, ``least`` and ``most`` their extremes, where they are known; ``bytes`` is the size of a
     transfer. A derived figure has ``n`` and ``bytes`` of the one that it is made of, and no samples. ``value`` is the plateau where
-    there is one, else the median; ``ci`` is its interval.
+    there is one, else the median; ``ci`` is its interval. ``basis`` is that of a modelled result.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Metric:
     plateau: float | None = None
     median: float | None = None
     steadiness: float | None = None
+    basis: str | None = None
 
     @property
     def class_in_name(self) -> str:

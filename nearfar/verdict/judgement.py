@@ -173,6 +173,7 @@ def _judge_metric(
         question=asked, derived=metric.derived or None, gpus=gpus, engine=document_facts.engine_of(metric.quantity, moved),
         value=metric.value, unit=metric.unit, interval=metric.ci, n=metric.n, least=metric.least, most=metric.most,
         samples=() if isinstance(metric, SubjectMetric) else metric.samples, converged=metric.converged, verified=metric.verified,
+        basis=None if isinstance(metric, SubjectMetric) else metric.basis,
         limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,
         remeasured=not isinstance(metric, SubjectMetric) and metric.remeasured,
         throttled=throttled,

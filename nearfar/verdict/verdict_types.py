@@ -107,6 +107,7 @@ class JudgedMetric:
     looks: tuple[FigureLook, ...] = ()
     degraded_above: float | None = None
     disturbance: str | None = None
+    basis: str | None = None
 
     @property
     def cell(self) -> Cell | None:

@@ -120,7 +120,7 @@ def test_an_interval_holds_the_truth_and_a_lower_bound_is_none_above_it(links, b
     truth = completed(
         load_node_type(name, SITE),
         {"g*.h2d": links[0], "g*.d2h": links[1], "g*.both": both * max(links), "n*.memory": memory, "p*-p*": shared,
-         "switch:*.up": shared, "switch:*.down": shared},
+         "switch:*.up": shared, "switch:*.down": shared, "switch:*.both": 1.8 * shared},
     )  # fmt: skip
     found = calibrate(truth, modelled(truth, telling_cells(truth.node)))
     for estimate in found.estimates.values():

@@ -14,6 +14,7 @@ from nearfar.base.errors import NearfarError
 from nearfar.cells import host_device_matrix, parse
 from nearfar.measurement import metrics
 from nearfar.measurement.document import from_raw
+from nearfar.model.calibration import calibrate, measured_cells
 from nearfar.model.prediction import (
     Capacity,
     Constraint,
@@ -23,6 +24,7 @@ from nearfar.model.prediction import (
     load_node_type,
     max_min,
     modelled_document,
+    not_known,
     predict,
 )
 from nearfar.model.prediction.compiled import CompiledCell, known_values
@@ -379,6 +381,96 @@ def test_published_pairs_of_gpus(types):
 )
 def test_an_unknown_capacity_is_named_where_it_matters(types, name, cell, unknown):
     assert sorted(c.name for c in predict(parse(cell), types[name]).unknown) == unknown
+
+
+def test_what_is_known_at_best_is_in_the_document_as_in_the_text(types, capsys):
+    from nearfar import cli
+
+    cells = ["n0:g0", "n0:g0+n1:g1+n1:g2", "n0:g0/x4+n1:g1/x4+n1:g2/x4", "n0:g0+g0:n0"]
+    document = modelled_document(types["keeneland"], [parse(cell) for cell in cells])
+    assert not document["skipped"]
+    found = {result["cell"]: result for result in document["results"]}
+    assert {cell: found[cell]["basis"] for cell in cells} == dict.fromkeys(cells, "at best") | {"n0:g0": "input"}
+    three = found["n0:g0+n1:g1+n1:g2"]
+    assert three["total"]["median"] == pytest.approx(17.1)
+    assert [one["capacity"] for one in three["unknown"]] == ["n1.memory"]
+    assert cli.main(["predict", "--node", "keeneland", *cells]) == 0
+    out = capsys.readouterr().out
+    assert "17.10 at best" in out and "5.70 input" in out and "12.00 at best" in out
+    assert "capacities: {n1.memory: {value: …, source: …}}" in out
+    # What is known at best calibrates nothing.
+    with pytest.raises(NearfarError, match="nothing to calibrate from"):
+        calibrate(types["keeneland"], measured_cells(from_raw(modelled_document(types["dl160"], [parse("n0:g0")]))))
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "basis"),
+    [
+        ("summit", "n0:g0", "input"),
+        ("summit", "n0:g0+g0:n0", "input"),
+        ("summit", "n1:g3", "assumed"),
+        ("summit", "n0:g0+n1:g3", "predicted"),
+        ("summit", "g0:g1", "input"),
+        ("summit", "c0:n0/copy+c1:n1/copy", "input"),
+        ("summit", "n0:g3+n0:g4", "at best"),
+        ("dl160", "n0:g0", "at best"),
+    ],
+)
+def test_how_a_figure_is_known(types, name, cell, basis):
+    assert predict(parse(cell), types[name]).basis == basis
+
+
+def described_afresh(tmp_path, links=""):
+    """A node type as ``nearfar detect --site`` writes it: the XML with link speeds and no more."""
+    (tmp_path / "nodes").mkdir(exist_ok=True)
+    xml = (SITE[0] / "nodes" / "dl160.xml").read_text()
+    (tmp_path / "nodes" / "fresh.xml").write_text(xml)
+    text = f"node_type: fresh\ndescription: a node\nsource: observed\nxml: fresh.xml\n{links}capacities: {{}}\n"
+    (tmp_path / "nodes" / "fresh.yaml").write_text(text)
+    return load_node_type("fresh", [tmp_path])
+
+
+def test_a_node_described_afresh_predicts_from_its_links(tmp_path):
+    fresh = described_afresh(tmp_path)
+    alone = predict(parse("n0:g0"), fresh)
+    assert (alone.basis, alone.total) == ("nominal", 8.0)
+    lines = list(not_known(alone.unknown, fresh))
+    assert any("nominal: its link's speed when the XML was captured" in line for line in lines)
+    assert "links: {g0: {kind: pcie, gen: …, width: …}}" in lines[-1] and "fresh.yaml" in lines[-1]
+    # Four behind one uplink, which is taken to be as wide as their own links.
+    four = predict(parse("n0:g0+n0:g1+n1:g2+n1:g3"), fresh)
+    assert (four.basis, four.total) == ("nominal", 8.0)
+    # With the links named the ceilings are certain.
+    links = "".join(f"  g{g}: {{kind: pcie, gen: 2, width: 16}}\n" for g in range(4))
+    uplink = "  switch:0000:02:00.0: {kind: pcie, gen: 2, width: 8}\n"
+    named = described_afresh(tmp_path, f"links:\n{links}{uplink}")
+    alone = predict(parse("n0:g0"), named)
+    assert (alone.basis, alone.total) == ("at best", pytest.approx(3.459, abs=0.001))
+    assert alone.limited_by == ("switch:0000:02:00.0.down",)
+    with pytest.raises(NearfarError, match="no bridge that several GPUs share"):
+        described_afresh(tmp_path, "links:\n  switch:0000:09:00.0: {kind: pcie, gen: 2, width: 8}\n")
+
+
+def test_a_shared_uplink_carries_both_directions_together_as_a_link_does(types):
+    uplink = "switch:0000:02:00.0"
+    given = {f"g{g}.{way}": value for g in range(4) for way, value in (("h2d", 12.5), ("d2h", 12.65), ("both", 23.0))}
+    given |= {f"{uplink}.{way}": value for way, value in (("up", 12.65), ("down", 12.65))}
+    given |= {f"n{n}.memory": 100.0 for n in range(2)}
+    capacities = {
+        name: replace(one, value=given.get(name), peak=None, source="for this test")
+        for name, one in types["dl160"].capacities.items()
+    }
+    known = replace(types["dl160"], capacities=capacities)
+    one = predict(parse("n0:g0+g0:n0"), known)
+    assert (one.total, one.unknown) == (23.0, ())
+    four = parse("+".join(f"n0:g{g}+g{g}:n0" for g in range(4)))
+    # Known to carry 23.0 both ways; that it carries 25.3 nobody has seen.
+    assert predict(four, known).basis == "at best"
+    assert [capacity.name for capacity in predict(four, known).unknown] == [f"{uplink}.both"]
+    capacities[f"{uplink}.both"] = replace(capacities[f"{uplink}.both"], value=23.5)
+    limited = predict(four, replace(known, capacities=capacities))
+    assert (limited.total, limited.unknown) == (pytest.approx(23.5), ())
+    assert limited.limited_by == (f"{uplink}.both",)
 
 
 def test_the_best_case_respects_the_peak(types):

@@ -51,7 +51,8 @@ def choose(cells: Sequence[Cell], blank: NodeType) -> list[Cell]:
         for name, flows in asked(cell, blank).items():
             one_kind = len({flow.direction for flow in cell.flows}) == 1
             everyone = len(flows) == len(cell.flows) and cell.flows[0].kind != "stream"
-            if one_kind and everyone and (name not in most or len(cell.flows) > len(most[name].flows)):
+            both_ways = name.startswith("switch:") and name.endswith(".both")
+            if (one_kind or both_ways) and everyone and (name not in most or len(cell.flows) > len(most[name].flows)):
                 most[name] = cell
     chosen.update(most.values())
     return [cell for cell in cells if cell in chosen]

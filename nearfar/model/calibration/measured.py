@@ -48,11 +48,21 @@ def _in_quick_company(document: Document, result: Result) -> bool:
 def _chosen(document: Document) -> dict[Cell, Result]:
     chosen: dict[Cell, Result] = {}
     for result in document.results:
-        if result.cell is not None and result.quantity in CELL_QUANTITIES and result.verified is not False:
+        if (
+            result.cell is not None
+            and result.quantity in CELL_QUANTITIES
+            and result.verified is not False
+            and not best_case(result)
+        ):
             known = chosen.get(result.cell)
             if known is None or (result.bytes or 0) > (known.bytes or 0):
                 chosen[result.cell] = result
     return chosen
+
+
+def best_case(result: Result) -> bool:
+    """Whether something that nobody knows may hold the cell of a modelled document further back."""
+    return result.basis in ("at best", "nominal")
 
 
 def _measured(cell: Cell, result: Result) -> MeasuredCell | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from nearfar.model.prediction import Capacity, CompiledCell, NodeType, check_end
 from nearfar.topology import Node
 
 from .inference import AT_LEAST, CLASS, KNOWN, Estimate, infer
-from .inputs import READ, STREAMED, WRITTEN, choose
+from .inputs import READ, STREAMED, WRITTEN, choose, pair_of_opposites
 from .measured import MeasuredCell
 from .mixed_memory import with_both_ways
 
@@ -103,6 +104,8 @@ def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequenc
         else:
             capacities[name] = replace(capacities[name], source=estimate_text(estimate))
     undecided = {cell for estimate in estimates.values() if estimate.kind == CLASS for cell in estimate.cells}
+    uplinks = [e for name, e in estimates.items() if e.kind == CLASS and re.fullmatch(r"switch:.*\.both", name)]
+    behind_uplinks = {cell for estimate in uplinks for cell in estimate.cells}
     stream: dict[tuple[int, int], dict[str, float]] = {}
     for one in cells:
         flow = one.cell.flows[0]
@@ -111,6 +114,9 @@ def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequenc
             caps.pop(one.cell, None)
         elif one.cell.lone and one.cell in undecided:
             # Whichever of the class it is: alone the flow carries this.
+            caps[one.cell] = Capacity(str(one.cell), one.total, source=_SOURCE)
+        elif pair_of_opposites(one.cell) and one.cell in behind_uplinks:
+            # Both ways at once the link and the uplink that it shares: together they carry this.
             caps[one.cell] = Capacity(str(one.cell), one.total, source=_SOURCE)
     for memory in blank.node.host_numa_nodes:
         capacities[f"n{memory.index}.memory"] = _memory(blank, memory.index, estimates)

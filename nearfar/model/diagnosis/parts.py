@@ -12,7 +12,7 @@ from nearfar.model.prediction import NodeType
 _WHOLE = (
     (r"g(\d+)\.(?:h2d|d2h|both)", "g{0}.link", "link between GPU {0} and its host, both directions"),
     (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
-    (r"switch:(.+)\.(?:up|down)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
+    (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
     (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
 )
 #: Capacities of one direction, which breaks alone: (pattern, what it is).

@@ -49,8 +49,8 @@ def log_ratios(rates: Sequence[float], healthy: Sequence[float]) -> list[float]:
 
 def _measured(cell: CompiledCell) -> list[str]:
     """The capacities that a cell says something of: what both directions share (``g0.both``) only where both flow."""
-    ways = {name.partition(".")[0] + ".both" for name in cell.capacities if name.endswith(".h2d")}
-    back = {name.partition(".")[0] + ".both" for name in cell.capacities if name.endswith(".d2h")}
+    ways = {name.rpartition(".")[0] + ".both" for name in cell.capacities if name.endswith((".h2d", ".down"))}
+    back = {name.rpartition(".")[0] + ".both" for name in cell.capacities if name.endswith((".d2h", ".up"))}
     return [name for name in cell.capacities if not name.endswith(".both") or name in ways & back]
 
 

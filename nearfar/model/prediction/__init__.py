@@ -7,21 +7,14 @@ Needs: base, topology, cells.
 
 from __future__ import annotations
 
+from .capacities import Capacity, implied_capacities, switches
 from .ceilings import line_rate, link_ceiling, peer_ceiling, peer_link
 from .compiled import CompiledCell, known_values
 from .fair_shares import Constraint, max_min
 from .modelled import modelled_document
-from .node_types import (
-    Capacity,
-    NodeType,
-    check_endpoints,
-    from_file,
-    implied_capacities,
-    load_node_type,
-    plain,
-    switches,
-)
+from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
 from .rates import READ_AND_WRITTEN, Prediction, degraded, predict
+from .unknown import not_known
 
 __all__ = [
     "READ_AND_WRITTEN",
@@ -40,6 +33,7 @@ __all__ = [
     "load_node_type",
     "max_min",
     "modelled_document",
+    "not_known",
     "peer_ceiling",
     "peer_link",
     "plain",

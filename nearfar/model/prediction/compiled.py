@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from nearfar.cells import Cell, Flow
 
-from .node_types import Capacity, NodeType, check_endpoints
+from .capacities import Capacity
+from .node_types import NodeType, check_endpoints
 from .rates import read_speeds, shares_of
 
 #: A constraint is full when its level differs from the lowest by less than this part.

@@ -28,8 +28,9 @@ def modelled_document(
     """The document (JSON objects) of ``cells`` on a node of this type, one sample a rate.
 
     ``degrade`` multiplies capacities by factors. ``noise`` is the standard deviation of the rates' logarithm; it
-    depends on ``seed``, cell and flow alone, not on what else is asked. A cell whose rates hang on an unknown
-    capacity is skipped as ``unsupported`` with its name. ``skips`` are listed as given.
+    depends on ``seed``, cell and flow alone, not on what else is asked. Each result has the prediction's ``basis``; where that is
+    ``at best`` or ``nominal``, ``unknown`` has the capacities that nobody knows. A cell in which nothing bounds some flow is skipped as
+    ``unsupported`` with their names. ``skips`` are listed as given.
     """
     if noise < 0 or not math.isfinite(noise):
         raise NearfarError(f"noise {noise:g}: the standard deviation is a number from 0, such as 0.005")
@@ -40,7 +41,7 @@ def modelled_document(
     ]
     for cell in dict.fromkeys(cells):
         prediction = predict(cell, node_type)
-        if prediction.unknown:
+        if prediction.total is None:
             skipped.append(_skip(cell, prediction))
         else:
             results.append(_result(cell, prediction, node_type, _Noise(noise, seed)))
@@ -64,8 +65,11 @@ def _skip(cell: Cell, prediction: Prediction) -> dict[str, Any]:
     for capacity in prediction.unknown:
         names.setdefault(capacity.source, []).append(capacity.name)
     told = (f"{', '.join(n)} {'is' if len(n) == 1 else 'are'} not known: {why}" for why, n in names.items())
-    unknown = [{"capacity": capacity.name, "why": capacity.source} for capacity in prediction.unknown]
-    return {"cell": str(cell), "reason": "; ".join(told), "code": "unsupported", "unknown": unknown}
+    return {"cell": str(cell), "reason": "; ".join(told), "code": "unsupported", "unknown": _unknown(prediction)}
+
+
+def _unknown(prediction: Prediction) -> list[dict[str, Any]]:
+    return [{"capacity": capacity.name, "why": capacity.source} for capacity in prediction.unknown]
 
 
 class _Noise:
@@ -84,7 +88,7 @@ class _Noise:
 def _result(cell: Cell, prediction: Prediction, node_type: NodeType, noise: _Noise) -> dict[str, Any]:
     flows = []
     for flow, rate in prediction.flows.items():
-        assert rate is not None, "a prediction without unknown capacities has rates"
+        assert rate is not None, "a prediction with a total has rates"
         value = rate * noise.factor(cell, flow)
         entry: dict[str, Any] = {"flow": str(flow), "rate": _rate(value)}
         if flow.tasks > 1:
@@ -101,8 +105,11 @@ def _result(cell: Cell, prediction: Prediction, node_type: NodeType, noise: _Noi
         "converged": True,
         "verified": True,
         "limited_by": list(prediction.limited_by),
+        "basis": prediction.basis,
         "flows": flows,
     }
+    if prediction.unknown:
+        result["unknown"] = _unknown(prediction)
     if not cell.lone:
         result["total"] = _rate(sum(entry["rate"]["median"] for entry in flows))
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -12,34 +11,9 @@ from typing import Any
 
 from nearfar.base import NearfarError, SiteFile, Step, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, Flow, parse
-from nearfar.topology import Gpu, Link, Node, behind_nvswitch, parse_hwloc_xml, shared_uplinks
+from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
-from .ceilings import lanes_ceiling, link_ceiling
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """What flows share, or what a cell carries alone (then ``name`` is the cell). ``value`` and ``peak`` in ``unit``.
-
-    ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
-    exceed. ``published`` tells a value that was measured and stands in the source from one that was derived from it; ``place`` is
-    where it stands, ``looked_in`` where it was looked for in vain. ``read_share`` is
-    what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
-    what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it.
-    """
-
-    name: str
-    value: float | None = None
-    unit: str = "GB/s"
-    source: str = "the node type does not give it"
-    published: bool = False
-    place: str = ""
-    looked_in: tuple[str, ...] = ()
-    peak: float | None = None
-    read_weight: float = 1.0
-    write_weight: float = 1.0
-    read_share: float = 1.0
-    mixed_weight: float = 1.0
+from .capacities import Capacity, implied_capacities, switches
 
 
 @dataclass(frozen=True)
@@ -86,14 +60,15 @@ def from_file(file: SiteFile) -> NodeType:
         raise file.error(words, "node_type")
     _check_finite(file)
     node = _node(file)
-    implied = implied_capacities(node)
+    uplinks = {key[len("switch:") :]: _link(entry) for key, entry in data.get("links", {}).items() if key[0] == "s"}
+    implied = implied_capacities(node, uplinks)
     declared = {key: _capacity(key, entry) for key, entry in data.get("capacities", {}).items()}
     for key in declared:
         if key not in implied:
             raise file.error(
                 f"'{key}' is no capacity of this node{did_you_mean(key, list(implied))}", "capacities", key
             )
-    capacities = {key: replace(c, peak=c.peak or implied[key].peak) for key, c in {**implied, **declared}.items()}
+    capacities = {key: c.within(implied[key]) for key, c in {**implied, **declared}.items()}
     return NodeType(
         name=name,
         node=node,
@@ -109,36 +84,6 @@ def from_file(file: SiteFile) -> NodeType:
         published=_published(file, node),
         file=file.path,
     )
-
-
-def implied_capacities(node: Node) -> dict[str, Capacity]:
-    """Every capacity that the node's topology implies, with no value; links and lanes of GPUs with their ceiling as the
-    peak."""
-    found: list[Capacity] = []
-    for gpu in node.gpus:
-        down, up = (link_ceiling(gpu.link, direction) for direction in ("h2d", "d2h"))
-        both = None if down is None or up is None else down + up
-        for what, peak in (("h2d", down), ("d2h", up), ("both", both)):
-            found.append(Capacity(f"g{gpu.index}.{what}", peak=peak))
-    found += [Capacity(f"n{memory.index}.memory") for memory in node.host_numa_nodes]
-    packages = [package.index for package in node.packages]
-    found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
-    found += [Capacity(f"switch:{pci}.{way}") for pci in switches(node) for way in ("up", "down")]
-    found += [
-        Capacity(f"g{gpu}.{way}", peak=lanes_ceiling(node, gpu))
-        for gpu in behind_nvswitch(node)
-        for way in ("out", "in")
-    ]
-    return {capacity.name: capacity for capacity in found}
-
-
-def switches(node: Node) -> dict[str, tuple[int, ...]]:
-    """The PCI bridges that several GPUs share: bus id -> GPUs."""
-    shared = {
-        pci: tuple(int(name[1:]) for name in names if re.fullmatch(r"g\d+", name))
-        for pci, names in shared_uplinks(node).items()
-    }
-    return {pci: gpus for pci, gpus in shared.items() if len(gpus) > 1}
 
 
 def check_endpoints(node: Node, cell: Cell, name: str) -> None:
@@ -178,10 +123,11 @@ def _node(file: SiteFile) -> Node:
     except NearfarError as error:
         raise file.error(f"xml: {path}: {error}", "xml") from None
     links = data.get("links", {})
-    known = [f"g{gpu.index}" for gpu in node.gpus]
+    known = [*(f"g{gpu.index}" for gpu in node.gpus), *(f"switch:{pci}" for pci in switches(node))]
     for key in links:
         if key not in known:
-            raise file.error(f"links: the XML has no GPU {key}{did_you_mean(key, known)}", "links", key)
+            what = "bridge that several GPUs share" if key.startswith("switch:") else "GPU"
+            raise file.error(f"links: the XML has no {what} {key}{did_you_mean(key, known)}", "links", key)
 
     def described(gpu: Gpu) -> Gpu:
         name = data.get("gpu_model", gpu.name)

@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from nearfar.base import NearfarError
 from nearfar.cells import Cell, CellError, Endpoint, Flow, flow_class, parse
 
+from .capacities import Capacity, switches
 from .fair_shares import Constraint, max_min
-from .node_types import Capacity, NodeType, check_endpoints, plain, switches
+from .node_types import NodeType, check_endpoints, plain
 
+#: Sources of values that were measured on nodes of the type itself.
+CALIBRATED = ("nearfar calibrate", "calibrated")
 #: A capacity limits when less than this part of it is left.
 FULL_WITHIN = 0.005
 #: Of each byte that a STREAM kernel counts: the parts read and written.
@@ -23,8 +26,10 @@ class Prediction:
     """Rates in GB/s by flow, their sum, and the names of what is full (of all flows together, and of each).
 
     ``unknown`` are the capacities that the rates hang on although nobody knows them. While there are any, the rates
-    are the best case: each of these at its peak, or without limit where it has none; a rate is ``None`` where nothing
-    bounds it.
+    are the best case: each of these at its peak, at what is nominal where no peak is known, or without limit; a rate is
+    ``None`` where nothing bounds it. ``basis`` says how the rates are known: ``input`` (the figure is one of the node type's own),
+    ``assumed`` (its own, taken from a like part), ``predicted``, ``at best``, or ``nominal`` (a link whose nominal ceiling is not
+    certain limits: it may carry more).
     """
 
     flows: Mapping[Flow, float | None]
@@ -32,13 +37,14 @@ class Prediction:
     limited_by: tuple[str, ...]
     limits: Mapping[Flow, tuple[str, ...]]
     unknown: tuple[Capacity, ...]
+    basis: str
 
 
 def predict(cell: Cell, node_type: NodeType) -> Prediction:
     """What the flows of ``cell`` carry at the same time on a healthy node of this type; ``/xK`` counts as one flow.
 
-    An unknown capacity does not matter while what is asked of it stays within what single flows are known to push
-    through it.
+    An unknown capacity does not matter while what is asked of it stays within what a single flow, or both directions of one
+    GPU, are known to push through it.
     """
     check_endpoints(node_type.node, cell, f"node type {node_type.name}")
     shares = shares_of(cell, node_type)
@@ -52,7 +58,7 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
         if share.constraint(math.inf).used(rates) > carried.get(share.capacity.name, 0) * (1 + FULL_WITHIN)
     ]
     if unknown:
-        peaks = [share.constraint(share.capacity.peak) for share in unknown if share.capacity.peak is not None]
+        peaks = [share.constraint(best) for share in unknown if (best := share.capacity.best) is not None]
         known += peaks
         rates = max_min(cell.flows, known)
     speeds = read_speeds(cell.flows, (share.capacity for share in shares if _is_full(share, rates)))
@@ -66,7 +72,24 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
         limited_by=tuple(c.name for c in full),
         limits={flow: tuple(sorted(c.name for c in full if flow in c.weights)) for flow in cell.flows},
         unknown=tuple(share.capacity for share in unknown),
+        basis=_best_basis(unknown, full) if unknown else _basis(cell, total, [share.capacity for share in shares]),
     )
+
+
+def _best_basis(unknown: Sequence[CapacityShare], full: Sequence[Constraint]) -> str:
+    guessed = {share.capacity.name for share in unknown if share.capacity.peak is None}
+    return "nominal" if any(constraint.name in guessed for constraint in full) else "at best"
+
+
+def _basis(cell: Cell, total: float, crossed: Sequence[Capacity]) -> str:
+    """Whether a node type's own figure is asked for: what was measured of a flow, of it and the one back, or of STREAM."""
+    if all(flow.kind == "stream" for flow in cell.flows):
+        return "input"
+    pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
+    own = [one for one in crossed if one.value is not None and math.isclose(one.value, total, rel_tol=1e-6)]
+    if not own or not (cell.lone or (pair and cell.flows[0].destination == cell.flows[1].source)):
+        return "predicted"
+    return "input" if any(one.published or one.source in CALIBRATED for one in own) else "assumed"
 
 
 def read_speeds(flows: Sequence[Flow], full: Iterable[Capacity]) -> dict[Flow, float]:
@@ -179,6 +202,7 @@ def _host_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tup
     for pci, behind in switches(node).items():
         if gpu.index in behind:
             yield capacities[f"switch:{pci}.{'down' if down else 'up'}"], 1.0
+            yield capacities[f"switch:{pci}.both"], 1.0
     cap = node_type.caps.get(Cell((plain(flow),)))
     if cap is not None:
         yield cap, 1.0
@@ -252,7 +276,8 @@ def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tup
 
 
 def _carried(node_type: NodeType) -> dict[str, float]:
-    """What single flows with a known rate are known to push through each capacity: at least that much it carries."""
+    """What single flows with a known rate, and both directions of a GPU, are known to push through each capacity: at least that
+    much it carries."""
     carried: dict[str, float] = {}
     for flow in _single_flows(node_type):
         crossed = list(_crossings(flow, node_type, Cell((flow,))))
@@ -261,7 +286,26 @@ def _carried(node_type: NodeType) -> dict[str, float]:
             rate = min(c.value / weight for c, weight in crossed if c.value is not None)
             for c, weight in crossed:
                 carried[c.name] = max(carried.get(c.name, 0.0), rate * weight)
+    for cell in _pairs(node_type):
+        shares = shares_of(cell, node_type)
+        if all(share.capacity.value is not None for share in shares if share.capacity.name.startswith("g")):
+            rates = max_min(
+                cell.flows, [s.constraint(s.capacity.value) for s in shares if s.capacity.value is not None]
+            )
+            for share in shares:
+                name = share.capacity.name
+                carried[name] = max(carried.get(name, 0.0), share.constraint(math.inf).used(rates))
     return carried
+
+
+def _pairs(node_type: NodeType) -> Iterator[Cell]:
+    """Both directions at once between a GPU and a memory, where a figure says what they carry."""
+    for gpu in node_type.node.gpus:
+        for memory in node_type.node.host_numa_nodes:
+            ends = Endpoint("n", memory.index), Endpoint("g", gpu.index)
+            cell = Cell((Flow(*ends), Flow(*ends[::-1])))
+            if cell in node_type.caps or not _needs_cap(cell.flows[0], node_type):
+                yield cell
 
 
 def _single_flows(node_type: NodeType) -> Iterator[Flow]:

@@ -62,8 +62,11 @@ class Figure(JudgedMetric):
         """The value against what is expected: ``95 % of 58.4``, ``published 45.93, +0.1 %``."""
         if self.share is None or self.expected is None:
             return "no reference"
+        if self.published_beside and self.basis == "input":
+            return f"published {self.expected:g}, input"
         if self.published_beside:
-            return f"published {self.expected:g}, {percent(self.share - 1)}"
+            best = f", {self.basis}" if self.basis in ("at best", "nominal") else ""
+            return f"published {self.expected:g}, {percent(self.share - 1)}{best}"
         return f"{self.share * 100:.0f} % of {number(self.expected, self.unit)}"
 
     @property

@@ -170,9 +170,7 @@ class _Drawing:
         y = self.side.top(height, SWITCH_HEIGHT)
         low, high = min(centres) - 26, max(centres) + 26
         middle = (low + high) / 2
-        limited = self.findings.limits.get(f"switch:{bridge}.up", 0) + self.findings.limits.get(
-            f"switch:{bridge}.down", 0
-        )
+        limited = sum(self.findings.limits.get(f"switch:{bridge}.{way}", 0) for way in ("up", "down", "both"))
         words = (
             f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}"
             + (f", limits {plural(limited, 'cell')}" if limited else "")

@@ -8,12 +8,12 @@ from typing import Any
 
 from nearfar import cells
 from nearfar.base import NearfarError, site_directories
-from nearfar.model.prediction import NodeType, Prediction, load_node_type, predict
+from nearfar.model.prediction import Prediction, load_node_type, predict
 from nearfar.report.figures import Figure, class_words, number, percent, plural, unit_words
 
+#: Figures that the model was made from: beside what was published they agree with themselves.
+NO_AGREEMENT = ("input", "of inputs")
 _WAYS = {"h2d": "host to device", "d2h": "device to host", "p2p": "written by the source"}
-#: A value is an input of the model where it is that of a capacity, to this part.
-_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]]) 
     tables = []
     compared: list[tuple[Figure, str]] = []
     for title, figures in checks:
-        mine = [(f, _how(f, node_type)) for f in figures if f.published_beside]
+        mine = [(f, _how(f)) for f in figures if f.published_beside]
         compared += mine
         if mine:
             tables.append(PublishedTable(title, tuple(_rows(mine))))
     listed = node_type.published
     entries = [(entry, predict(cells.parse(entry["cell"]), node_type)) for entry in listed.get("cells", [])]
-    extra = tuple(_extra(entry, found, node_type) for entry, found in entries if "value" in entry)
+    extra = tuple(_extra(entry, found) for entry, found in entries if "value" in entry)
     if extra:
         tables.append(PublishedTable("Cells that the checks do not show, predicted for this page", extra))
     said = tuple(
@@ -76,18 +76,9 @@ def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]]) 
     return Published(_line(compared), node_type.source, tuple(tables), said, others, remarks)
 
 
-def _how(figure: Figure, node_type: NodeType) -> str:
-    """``input``: the figure is one of the model's own; ``assumed``: one that the model takes from a like part."""
-    known = {c.name: c for c in (*node_type.capacities.values(), *node_type.caps.values())}
-    limits = [known[name] for name in figure.limited_by if name in known and known[name].value]
-    if figure.is_ratio:
-        return "of inputs"
-    if figure.quantity == "stream":
-        return "input"
-    for capacity in limits:
-        if figure.value and capacity.value and abs(figure.value / capacity.value - 1) < _SAME:
-            return "input" if capacity.published else "assumed"
-    return "predicted"
+def _how(figure: Figure) -> str:
+    """What the model knows of the figure: ``input``, ``assumed``, ``predicted``, ``at best`` …"""
+    return "of inputs" if figure.is_ratio and figure.basis == "input" else figure.basis or "predicted"
 
 
 def _rows(figures: Sequence[tuple[Figure, str]]) -> list[PublishedRow]:
@@ -107,7 +98,7 @@ def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> Pu
     low, high = _digits(min(values), unit), _digits(max(values), unit)
     modelled = low if low == high else f"{low}–{high}"
     return PublishedRow(f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled,
-               _differences([value / published - 1 for value in values]), how)  # fmt: skip
+               _agreement([value / published - 1 for value in values], how), how)  # fmt: skip
 
 
 def _what(figure: Figure) -> str:
@@ -127,16 +118,11 @@ def _what(figure: Figure) -> str:
     return f"{kind}, {_WAYS.get(way, f'STREAM {way}')}"
 
 
-def _extra(entry: Mapping[str, Any], prediction: Prediction, node_type: NodeType) -> PublishedRow:
+def _extra(entry: Mapping[str, Any], prediction: Prediction) -> PublishedRow:
     """A published figure of a cell that the page predicts."""
     value, total = float(entry["value"]), prediction.total
-    known = {capacity.name: capacity for capacity in node_type.caps.values() if capacity.published}
-    own = [known[name].value for name in prediction.limited_by if name in known]
-    inputs = total in own or all(flow.kind == "stream" for flow in prediction.flows)
-    difference = "–" if total is None or prediction.unknown else percent(total / value - 1)
-    return PublishedRow(
-        _name(entry), f"{value:g} GB/s", _told(prediction), difference, "input" if inputs else "predicted"
-    )
+    difference = "–" if total is None else _agreement([total / value - 1], prediction.basis)
+    return PublishedRow(_name(entry), f"{value:g} GB/s", _told(prediction), difference, prediction.basis)
 
 
 def _name(entry: Mapping[str, Any]) -> str:
@@ -151,11 +137,16 @@ def _told(prediction: Prediction) -> str:
     tasks = any(flow.tasks > 1 for flow in prediction.flows)
     several = len(rates) > 1 and any(flow.kind != "stream" for flow in prediction.flows)
     each = f", {number(min(rates))} a {'task' if tasks else 'flow'}" if several else ""
-    return f"{prediction.total:.2f}{each}{', at best' if prediction.unknown else ''}"
+    return f"{prediction.total:.2f}{each}{f', {prediction.basis}' if prediction.unknown else ''}"
 
 
 def _digits(value: float, unit: str) -> str:
     return f"{value:.3f}" if unit == "1" else f"{value:.2f}"
+
+
+def _agreement(parts: Sequence[float], how: str) -> str:
+    """The difference from what was published; none of an input, which is compared with itself."""
+    return "–" if how in NO_AGREEMENT else _differences(parts)
 
 
 def _differences(parts: Sequence[float]) -> str:
@@ -164,13 +155,25 @@ def _differences(parts: Sequence[float]) -> str:
 
 
 def _line(compared: Sequence[tuple[Figure, str]]) -> str:
-    predicted = [f.share - 1 for f, how in compared if how == "predicted" and f.share is not None]
     if not compared:
         return "No figure was published of a cell that the checks show."
-    words = f"{plural(len(compared), 'modelled figure')} with a published counterpart"
+    shares: dict[str, list[float]] = {}
+    for figure, how in compared:
+        if figure.share is not None:
+            shares.setdefault(how, []).append(figure.share - 1)
+    inputs = sum(len(found) for how, found in shares.items() if how in NO_AGREEMENT)
+    words = []
+    if predicted := shares.get("predicted"):
+        words.append(
+            f"{plural(len(predicted), 'figure')} predicted, which differ by {_differences(predicted)} from what was published"
+        )
+    if assumed := shares.get("assumed"):
+        words.append(f"{len(assumed)} assumed from like parts of the node")
+    for how in ("at best", "nominal"):
+        if best := shares.get(how):
+            words.append(f"{len(best)} {how}, {_differences(best)} from what was published")
     if not predicted:
-        return f"{words}, none of them predicted: they are the model's inputs, or taken from like parts of the node."
-    return (
-        f"{words}; {len(predicted)} of them are predicted, not inputs, and differ by {_differences(predicted)} from what was "
-        "published."
-    )
+        words.insert(0, "no figure predicted")
+    told = f"{'; '.join(words)}."
+    left_out = f"{plural(inputs, 'input')} of the model left out: beside what was published they agree with themselves."
+    return f"{told[0].upper()}{told[1:]} {left_out}"

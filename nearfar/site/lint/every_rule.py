@@ -56,7 +56,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
         *(each for read in reading.systems.values() for each in drain_policies.complaints(read, checks)),
         *of_references(reading, checks, today), *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
-        *partitions.shadows(directories, SCHEMAS), *unread_files.complaints(directories, (*SCHEMAS, "templates")),
+        *partitions.shadows(directories, SCHEMAS), *unread_files.complaints(directories, (*SCHEMAS, "published", "templates")),
     ]  # fmt: skip
     return LintResult(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
 

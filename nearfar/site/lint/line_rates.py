@@ -14,7 +14,7 @@ from nearfar.topology import Link, Node
 from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
-from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio
+from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio, of_transfer_time
 from .rows import ReferenceTable, without_mpi
 
 #: A value so far below what its link carries is another figure, whatever the state of the path.
@@ -50,7 +50,7 @@ def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
         return of_ratio(row.value, row.name)
     if row.unit == "us":
         small = row.question.startswith("latency") or row.figure.endswith(".8B")
-        return of_latency(row.value) if small else None
+        return of_latency(row.value) if small else of_transfer_time(row.value, row.name)
     if row.unit != "GB/s":
         return None
     if ".osu_" in row.name:

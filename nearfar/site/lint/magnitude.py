@@ -68,6 +68,18 @@ def of_mpi(value: float) -> UnitFault | None:
     )
 
 
+def of_transfer_time(value: float, row: str) -> UnitFault | None:
+    """The time of a message, µs, of which the row names the size (``….1MiB``): a rate beyond MPI's betrays the unit or the size."""
+    size = re.search(r"\.(\d+)([KMG]i)?B$", row)
+    if size is None or value <= 0:
+        return None
+    rate = int(size[1]) * 1024 ** " KMG".index((size[2] or " ")[0]) / value / 1000
+    if rate <= MOST_MPI:
+        return None
+    words = f"{size[1]} {size[2] or ''}B in {value:g} µs is {rate:,.0f} GB/s, more than any MPI moves; another unit, or another size"
+    return UnitFault(ERROR, "impossible", words)
+
+
 def meant(value: float, right: float, guesses: Iterable[tuple[float, str]]) -> str:
     """What else may have been meant by ``value`` where ``right`` GB/s would be the most: the first factor that makes a
     right value of it. Empty where none does."""

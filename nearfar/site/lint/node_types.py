@@ -10,6 +10,7 @@ from nearfar.model import link_text
 from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling
 from nearfar.topology import Link, Node, parse_hwloc_xml
 
+from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
 from .line_rates import PhysicalLimit, above_link
 from .magnitude import of_memory
@@ -40,6 +41,7 @@ def complaints(read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]]
         fault = _of_capacity(capacity, node_type.node)
         if fault is not None:
             yield at(file, fault[0], fault[1], f"{capacity.name}: {fault[2]}", "capacities", capacity.name)
+    yield from impossible.complaints(node_type, file, models)
 
 
 def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

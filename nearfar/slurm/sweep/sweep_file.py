@@ -198,6 +198,8 @@ def _tuple(value: Any) -> Any:
 def original(folder: Path) -> str | None:
     """The name of the sweep that ``folder`` is a copy of; None where it is in its own place, or its original is not beside it (it
     was moved, or has another name now)."""
+    if not (folder / FILE).is_file():  # a pipe would be waited for
+        return None
     try:
         with open(folder / FILE, "rb") as stream:
             found = _NAME.search(stream.read(_HEAD))

@@ -34,6 +34,8 @@ SIBLING_SLACK = {True: 0.05, False: 0.10}
 #: How far a measured ratio may lie from the predicted one where a package link limits whose capacity is published of this
 #: node type.
 RATIO_SLACK = 0.15
+#: Of a modelled figure: something that nobody knows may limit it more.
+BEST_CASES = ("at best", "nominal")
 #: How far below its prediction what many GPUs carry at once may lie, where all that limits them is published of this node
 #: type. On Summit's node the prediction meets the published table within 3 %, and figures varied by 9 % (Joubert 2019).
 AT_ONCE_SLACK = 0.10
@@ -110,6 +112,9 @@ def resolve(
             reference = _as_good_as(reference, model) or model or _from_link(metric, node)
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
             reference = _stricter(reference, siblings)
+        if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
+            # The best case bounds from above: only what was published above it contradicts it.
+            reference = replace(reference, upper=None)
         found[metric.name] = reference
     return found
 

@@ -1,0 +1,108 @@
+"""Capacities, what flows share: those that a node's topology implies, with what their links can carry at most."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nearfar.topology import Link, Node, behind_nvswitch, shared_uplinks
+
+from .ceilings import lanes_ceiling, link_ceiling
+
+_AS_CAPTURED = "its link's speed when the XML was captured, which an idle GPU shows low"
+_AS_BELOW = "taken to be as wide as the widest link of its GPUs"
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What flows share, or what a cell carries alone (then ``name`` is the cell). ``value`` and ``peak`` in ``unit``.
+
+    ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
+    exceed; ``nominal`` stands in where that is not known (``nominal_words`` say where it is from).
+    ``published`` tells a value that was measured and stands in the source from one that was derived from it; ``place`` is
+    where it stands, ``looked_in`` where it was looked for in vain. ``read_share`` is
+    what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
+    what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it.
+    """
+
+    name: str
+    value: float | None = None
+    unit: str = "GB/s"
+    source: str = "the node type does not give it"
+    published: bool = False
+    place: str = ""
+    looked_in: tuple[str, ...] = ()
+    peak: float | None = None
+    nominal: float | None = None
+    nominal_words: str = ""
+    read_weight: float = 1.0
+    write_weight: float = 1.0
+    read_share: float = 1.0
+    mixed_weight: float = 1.0
+
+    def within(self, implied: Capacity) -> Capacity:
+        """With the limits that the topology implies, where it has none of its own."""
+        if self.peak is not None or implied.peak is not None:
+            return replace(self, peak=self.peak or implied.peak)
+        return replace(self, nominal=implied.nominal, nominal_words=implied.nominal_words)
+
+    @property
+    def best(self) -> float | None:
+        """What it carries at best where its value is not known, GB/s: its peak, else what is nominal; None: no limit is known."""
+        return self.nominal if self.peak is None else self.peak
+
+
+def implied_capacities(node: Node, uplinks: Mapping[str, Link] | None = None) -> dict[str, Capacity]:
+    """Every capacity that the node's topology implies, with no value; links, shared uplinks (``uplinks``: their links, by bridge)
+    and NVLink lanes of GPUs with their ceiling as the peak, or with what is nominal where the peak is not known."""
+    found: list[Capacity] = []
+    for gpu in node.gpus:
+        found += _of_link(f"g{gpu.index}", ("h2d", "d2h"), gpu.link)
+    found += [Capacity(f"n{memory.index}.memory") for memory in node.host_numa_nodes]
+    packages = [package.index for package in node.packages]
+    found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
+    for pci, gpus in switches(node).items():
+        below = [gpu.link for gpu in node.gpus if gpu.index in gpus]
+        found += _of_uplink(f"switch:{pci}", (uplinks or {}).get(pci), below)
+    found += [
+        Capacity(f"g{gpu}.{way}", peak=lanes_ceiling(node, gpu))
+        for gpu in behind_nvswitch(node)
+        for way in ("out", "in")
+    ]
+    return {capacity.name: capacity for capacity in found}
+
+
+def switches(node: Node) -> dict[str, tuple[int, ...]]:
+    """The PCI bridges that several GPUs share: bus id -> GPUs."""
+    shared = {
+        pci: tuple(int(name[1:]) for name in names if re.fullmatch(r"g\d+", name))
+        for pci, names in shared_uplinks(node).items()
+    }
+    return {pci: gpus for pci, gpus in shared.items() if len(gpus) > 1}
+
+
+def _of_link(name: str, ways: tuple[str, str], link: Link) -> Iterator[Capacity]:
+    """Both directions of a link (``ways``: their names, from the host and towards it), and both at once."""
+    down, up = (link_ceiling(link, direction) for direction in ("h2d", "d2h"))
+    if down is not None and up is not None:
+        limits = zip((*ways, "both"), (down, up, down + up))
+        yield from (Capacity(f"{name}.{way}", peak=limit) for way, limit in limits)
+        return
+    speed = link.speed if link.kind == "pcie" else None
+    for way, times in ((ways[0], 1), (ways[1], 1), ("both", 2)):
+        nominal = None if speed is None else speed * times
+        yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_CAPTURED)
+
+
+def _of_uplink(name: str, link: Link | None, below: Sequence[Link]) -> Iterator[Capacity]:
+    """Both directions of a shared uplink and both at once; where its own link is not known as wide as those below it."""
+    if link is not None:
+        yield from _of_link(name, ("down", "up"), link)
+        return
+    like = [{each.name: each.best for each in _of_link(name, ("down", "up"), one)} for one in below]
+    for way in ("down", "up"):
+        known = [each for one in like if (each := one[f"{name}.{way}"]) is not None]
+        nominal = max(known, default=None)
+        yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_BELOW)
+    yield Capacity(f"{name}.both")

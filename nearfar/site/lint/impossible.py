@@ -1,0 +1,143 @@
+"""What no machine can be: more lanes than a GPU's model has, capacities and latencies beyond what carries them; and what is said not to be
+published without a word of where it was looked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nearfar.base import SiteFile
+from nearfar.cells import Cell
+from nearfar.model import link_text
+from nearfar.model.prediction import Capacity, NodeType, line_rate, switches
+from nearfar.topology import Gpu, Link, Node
+
+from .complaints import ERROR, WARNING, Complaint, at
+
+#: No fabric carries more between two nodes, GB/s: eight rails of InfiniBand XDR.
+MOST_FABRIC = 800.0
+_LATENCIES = re.compile(r"((?:\d+(?:\.\d+)?(?:, | and )?)+) ?(?:µs|us) \((\d+(?:\.\d+)?) ?([KMG]?)(i?)B\)")
+_NOT_PUBLISHED = re.compile(r"\b(no|not|never|nobody|none|nothing)\b[^.;]*\bpublished\b", re.IGNORECASE)
+_FACTOR = {"": 0, "K": 1, "M": 2, "G": 3}
+
+_Models = Mapping[str, Mapping[str, Any]]
+
+
+def complaints(node_type: NodeType, file: SiteFile, models: _Models) -> Iterator[Complaint]:
+    """What of a node type cannot be."""
+    yield from _of_lanes(node_type, file, models)
+    for name, words in _of_uplinks(node_type, file.data.get("links", {})):
+        yield at(file, ERROR, "impossible", words, "capacities", name)
+    for cell, cap in node_type.caps.items():
+        words = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models)
+        if words:
+            yield at(file, ERROR, "impossible", f"{cell}: {words}", "caps", str(cell))
+    yield from _of_latencies(file)
+    yield from _of_what_is_not_published(file)
+
+
+def lanes_of(model: str | None, models: _Models) -> int | None:
+    """The NVLink lanes of a GPU model; of a name that several models begin with (``NVIDIA A100``), the most of theirs."""
+    if not model:
+        return None
+    own = models.get(model)
+    like = [own] if own is not None else [facts for name, facts in models.items() if name.startswith(f"{model}-")]
+    return max((facts["nvlinks"] for facts in like if facts.get("nvlinks")), default=None)
+
+
+def _of_lanes(node_type: NodeType, file: SiteFile, models: _Models) -> Iterator[Complaint]:
+    for gpu in node_type.node.gpus:
+        most = lanes_of(gpu.name, models)
+        if most is not None and gpu.nvlinks is not None and gpu.nvlinks > most:
+            words = f"GPU {gpu.index} has {gpu.nvlinks} NVLink lanes, but {gpu.name} has {most}: another GPU, or links misread"
+            yield at(file, ERROR, "impossible", words, "nvlinks" if "nvlinks" in file.data else "gpu_model")
+            return
+
+
+def _of_uplinks(node_type: NodeType, links: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Capacities of shared uplinks above what their link can carry: the one that the file names, else sixteen lanes of the generation
+    of the GPUs behind it."""
+    for pci, gpus in switches(node_type.node).items():
+        named = links.get(f"switch:{pci}")
+        below = [gpu.link for gpu in node_type.node.gpus if gpu.index in gpus]
+        link = Link(named["kind"], named["gen"], named["width"]) if named else _widest(below)
+        line = line_rate(link) if link is not None else None
+        if link is None or line is None:
+            continue
+        why = (
+            ""
+            if named
+            else f"; if the uplink is wider, say so: links: {{switch:{pci}: {{kind: pcie, gen: …, width: …}}}}"
+        )
+        for way, times in (("up", 1), ("down", 1), ("both", 2)):
+            capacity = node_type.capacities[f"switch:{pci}.{way}"]
+            for value in (capacity.value, capacity.peak):
+                if value is not None and value > line * times * 1.001:
+                    yield (
+                        capacity.name,
+                        f"{capacity.name}: {value:g} GB/s is above {link_text(link)}, {line * times:.1f} GB/s{why}",
+                    )
+                    break
+
+
+def _widest(links: Sequence[Link]) -> Link | None:
+    generations = [link.max_gen or link.gen for link in links if link.kind == "pcie"]
+    known = [generation for generation in generations if generation is not None]
+    return Link("pcie", max(known), 16) if known else None
+
+
+def _of_cap(cell: Cell, cap: Capacity, node: Node, model: str | None, models: _Models) -> str:
+    """Why flows of a cell cannot carry together what the file says: more than all lanes of the GPUs that they leave, or enter."""
+    if cap.value is None or any(flow.kind != "peer" or flow.staged for flow in cell.flows):
+        return ""
+    ends = []
+    for sources in (True, False):
+        gpus = {flow.source.index if sources else flow.destination.index for flow in cell.flows}
+        rates = [_lanes_rate(node.gpu(index), model, models) for index in gpus]
+        if None in rates:
+            return ""
+        ends.append(sum(rate for rate in rates if rate is not None))
+    most = min(ends)
+    return (
+        f"{cap.value:g} GB/s is above all NVLink lanes of its GPUs, {most:.1f} GB/s" if cap.value > most * 1.001 else ""
+    )
+
+
+def _lanes_rate(gpu: Gpu | None, model: str | None, models: _Models) -> float | None:
+    if gpu is None or gpu.nvlink_generation is None:
+        return None
+    lanes = gpu.nvlinks or lanes_of(gpu.name or model, models)
+    return line_rate(Link("nvlink", gpu.nvlink_generation, lanes)) if lanes else None
+
+
+def implied_rates(words: str) -> Iterator[tuple[str, float]]:
+    """The rates (GB/s) that latencies of transfers imply: ``13.955 and 18.886 µs (16 MB)``; each with its words."""
+    for times, size, prefix, binary in _LATENCIES.findall(words):
+        number = float(size) * (1024 if binary else 1000) ** _FACTOR[prefix]
+        for time in re.findall(r"\d+(?:\.\d+)?", times):
+            if float(time) > 0:
+                yield f"{size} {prefix}{binary}B in {time} µs", number / float(time) / 1000
+
+
+def _of_latencies(file: SiteFile) -> Iterator[Complaint]:
+    for place, entry in enumerate(file.data.get("published", {}).get("not_modelled", [])):
+        for words, rate in implied_rates(entry.get("figures", "")):
+            if rate > MOST_FABRIC and "impossible" not in entry:
+                told = f"{words} is {rate:,.0f} GB/s, more than any fabric carries: say that it cannot be (impossible: …), or mend it"
+                yield at(file, ERROR, "impossible", told, "published", "not_modelled", place)
+                break
+
+
+def _of_what_is_not_published(file: SiteFile) -> Iterator[Complaint]:
+    """Words that something was not published, where nothing says what was read."""
+    ask = 'say where it was looked for: looked_in: ["paper, what of it"]'
+    for section in ("capacities", "caps"):
+        for name, entry in file.data.get(section, {}).items():
+            if entry["value"] is None and _NOT_PUBLISHED.search(entry["reason"]) and not entry.get("looked_in"):
+                yield at(file, WARNING, "provenance", f"{name}: '{entry['reason']}': {ask}", section, name)
+    published = file.data.get("published", {})
+    for place, remark in enumerate(published.get("remarks", [])):
+        if _NOT_PUBLISHED.search(remark) and not published.get("looked_in"):
+            short = remark if len(remark) <= 60 else f"{remark[:57]}…"
+            yield at(file, WARNING, "provenance", f"'{short}': {ask}", "published", "remarks", place)
