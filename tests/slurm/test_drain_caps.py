@@ -19,6 +19,7 @@ from nearfar.site import drain_policy
 from nearfar.site.drain_policy import AvailableFloor, DrainCap, Policy
 from nearfar.slurm.act.decide import DRAIN, NOTHING, decide
 from nearfar.slurm.controller.node_state import NodeState
+from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.log_summary import LogSummary
 from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
 from tests.support.fake_slurm import FakeSlurm
@@ -162,7 +163,8 @@ def test_held_while_it_lasts_told_each_time_and_then_drained(
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     slurm = FakeSlurm(("n1", "n2", "n3", "n4"), keeps=False)
     slurm.die("n1")
-    monkeypatch.setattr("nearfar.commands.slurm.act.Slurm", lambda: slurm)
+    for name in ("nodes", "node", "started", "update", "wait"):
+        monkeypatch.setattr(Slurm, name, getattr(slurm, name))
     results = tmp_path / "results"
     results.mkdir()
     leave(results, "n2", "00000001", at=time.time() - 60, wrong="wrong data")
