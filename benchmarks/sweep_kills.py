@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Sweeps killed (SIGKILL) at random moments and resumed until they are through, on a private Slurm (as root): is each node measured
-once, and the page right?
+once, and the page right? The first kill is counted from when the sweep's directory is there, the next ones from the start of a process.
 
 python benchmarks/sweep_kills.py [--sweeps 40] [--nodes 6] [--kills 2] [--seed 1]
 
@@ -44,6 +44,8 @@ def one(
         begun = begun or (results / name / "sweep.json").exists()
         which = [f"--resume={name}"] if begun else ["--partition=all", "--level=quick", f"--name={name}"]
         running = sweeping.started(slurm, variables, *words, *which)
+        if not begun:
+            sweeping.until((results / name / "sweep.json").exists, f"{name} is begun")
         try:
             _, said = running.communicate(timeout=120 if seconds is None else seconds)
         except subprocess.TimeoutExpired:
@@ -81,7 +83,7 @@ def main() -> int:
         script = _JOB.format(checkout=CHECKOUT, python=sys.executable, fake=fake_node_run.__file__)
         sweeping.stand_in_jobs(place / "site", script)
         for number in range(asked.sweeps):
-            moments = [choose.uniform(0.3, 4.0) for _ in range(asked.kills)]
+            moments = [choose.uniform(0.0, 3.0), *(choose.uniform(0.5, 4.0) for _ in range(asked.kills - 1))]
             done, problem = one(slurm, variables, place / "results", f"s{number}", moments)
             kills += done
             if problem:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.errors import NearfarError
+from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.findings import gather
 from nearfar.slurm.findings.gathering import TimeRange
-from nearfar.slurm.sweep import begin_or_resume, sweep_file
+from nearfar.slurm.sweep import SweepJob, begin_or_resume, found_again, sweep_file
 from tests.support.node_results import leave
 from tests.support.sweeping import planned
 
@@ -105,3 +105,25 @@ def test_a_copy_is_not_resumed_and_what_was_renamed_is(results: Path) -> None:
 def test_two_names_of_one_place_are_no_copy(results: Path) -> None:
     (results / "latest").symlink_to("s")
     assert sweep_file.copies(results) == {}
+
+
+def test_of_two_jobs_for_one_attempt_only_one_measures(results: Path) -> None:
+    (results / "s/jobs").mkdir()
+    job = SweepJob(("n3",))
+    found_again.claim(results, "s", job, "7")
+    found_again.claim(results, "s", job, "7")  # restarted by Slurm
+    with pytest.raises(CouldNotJudge, match=r"n3\.1\.claim: job 7 has had this turn already; job 8 measured nothing"):
+        found_again.claim(results, "s", job, "8")
+    with pytest.raises(
+        CouldNotJudge, match="nodes/n1/1: there is a result already; it is kept, and job 9 measured nothing"
+    ):
+        found_again.claim(results, "s", SweepJob(("n1",)), "9")
+    found_again.claim(results, "by-hand", job, None)
+    with pytest.raises(CouldNotJudge, match="gone/jobs: not there for this node; is its file system mounted here"):
+        found_again.claim(results, "gone", job, "10")
+    assert not (results / "gone").exists()
+
+
+def test_a_sweep_that_is_being_begun_is_no_copy(results: Path) -> None:
+    shutil.copytree(results / "s", results / ".begun")
+    assert sweep_file.copies(results) == {} and read(results) == (RUNS, ())

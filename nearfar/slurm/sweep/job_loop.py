@@ -23,6 +23,10 @@ from .sweep_file import Sweep, SweepJob
 _BLOCKED = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown", "BadConstraints")
 
 
+def _is_blocked(job: SweepJob) -> bool:
+    return job.state == "PENDING" and job.reason.startswith(_BLOCKED)
+
+
 @dataclass
 class SweepLoop:
     """A sweep as it goes on. ``on_end`` is called with each job that comes to its end, ``on_message`` with a line about the rest,
@@ -49,8 +53,7 @@ class SweepLoop:
         self._outstanding = [job for job in jobs if job.outstanding]
         self._nodes: dict[str, NodeState] = {}
         self._nodes_at = self._queried_at = self._submitted_at = self._saved_at = float("-inf")
-        self._interval = self.pace.query_first
-        self._away = False
+        self._interval, self._away = self.pace.query_first, False
         #: Jobs whose submission may or may not have been taken.
         self._doubtful: set[str] = set()
         #: Whether Slurm has yet to be asked for jobs that the file does not know; and those jobs of the sweep before that had ended.
@@ -169,14 +172,10 @@ class SweepLoop:
     def _needs_nodes(self) -> bool:
         """Before each submission the nodes' states are known, within limits; a job that is blocked asks for them sooner."""
         age = self.clock() - self._nodes_at
-        blocked = any(self._is_blocked(job) for job in self._outstanding)
+        blocked = any(_is_blocked(job) for job in self._outstanding)
         if self.sweep.idle_only:
             blocked = any(job.state == "PENDING" for job in self._outstanding)
         return (bool(self._waiting) and age >= self.pace.nodes) or (blocked and age >= self.pace.query_last)
-
-    @staticmethod
-    def _is_blocked(job: SweepJob) -> bool:
-        return job.state == "PENDING" and job.reason.startswith(_BLOCKED)
 
     def _update_all(self, states: Iterable[JobState]) -> bool:
         """Take over what squeue says; whether anything is new."""
@@ -198,8 +197,7 @@ class SweepLoop:
             found_again.skip_begun(self.sweep, self._waiting)
             shown = {job.name: by_id.get(job.job_id or 0) for job in self._outstanding}
             self._of_before = {name for name, state in shown.items() if state is None or state.ended}
-        self._unasked = False
-        self._doubtful.clear()
+        self._unasked, self._doubtful = False, set()
         return bool(found)
 
     def _update(self, job: SweepJob, slurms: JobState | None) -> bool:
@@ -232,7 +230,7 @@ class SweepLoop:
             refused, busy = self._why(job, refusal), self._why(job, occupation)
             if self.sweep.idle_only and busy is not None:
                 self._withdraw(job, "refused" if refused else "busy", busy)
-            elif self._is_blocked(job) and refused is not None:
+            elif _is_blocked(job) and refused is not None:
                 self._withdraw(job, "refused", refused)
 
     def _why(self, job: SweepJob, objection: Callable[[NodeState | None], str | None]) -> str | None:

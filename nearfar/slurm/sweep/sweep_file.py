@@ -219,7 +219,7 @@ def original(folder: Path) -> str | None:
 def copies(results: Path) -> dict[str, str]:
     """The directories in a results directory that are copies of sweeps there, each with the name of its original."""
     found = {}
-    for path in sorted(results.glob(f"*/{FILE}")):
+    for path in sorted(results.glob(f"[!.]*/{FILE}")):
         name = original(path.parent)
         if name is not None:
             found[path.parent.name] = name
