@@ -327,6 +327,13 @@ def test_without_the_right_to(site: Site) -> None:
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2 and "needs Slurm's operator rights" in done.stderr, done.stderr + done.stdout
+    for command, code, words in (("status", 0, "suspect: 1\n  n3"), ("log", 0, "drained (not done)")):
+        asked = subprocess.run(
+            ["setpriv", "--reuid=65533", "--clear-groups", sys.executable, "-m", "nearfar", "slurm", command, "--results",
+             str(site.results), "--state", str(site.state)],
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert asked.returncode == code and words in asked.stdout, asked.stdout + asked.stderr
     assert site.log() == [("drain", "begun", "n3"), ("drain", "refused", "n3")]
     assert not site.node("n3").drain
 
@@ -338,6 +345,16 @@ def test_a_retest_by_a_user_whose_results_do_not_count(
     file.write_text('system: vm\nhosts: ["n[1-6]"]\nact: {trusted: [12345]}\npartitions:\n  - name: gpu\n')
     assert site.run("retest", "n1") == 2
     assert "this user's results do not count: add it to `act: trusted` of system 'vm'" in capsys.readouterr().err
+    assert not site.state.exists()
+
+
+def test_a_retest_into_somebody_elses_directory(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sweep would refuse it: it is said before a node is touched."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    os.chown(site.results, 65534, 65534)
+    assert site.run("retest", "n1") == 2
+    assert "retest as that user (sudo -u nobody nearfar slurm retest …)" in capsys.readouterr().err
     assert not site.state.exists()
 
 

@@ -85,7 +85,8 @@ def test_every_node_is_in_one_group(fleet: Fleet, capsys: pytest.CaptureFixture[
         "n2": ("waits", "hard evidence; once it has been seen to: nearfar slurm clear n2 --because WORDS"),
         "n3": ("to_test", "host_device_check has not been run since; nearfar slurm retest n3"),
         "n4": ("others", "IDLE+DRAIN 'bad DIMM, ticket 12' by alice"),
-        "n5": ("unjudged", "host_device_check"), "n6": ("suspect", "seen once: a second run has to confirm it"),
+        "n5": ("unjudged", "host_device_check; its page says more: nearfar slurm status n5"),
+        "n6": ("suspect", "seen once: a second run has to confirm it"),
         "n7": ("not_measured", f"last on {time.strftime('%Y-%m-%d', time.gmtime(fleet.now - 5 * 86400))}"),
         "n8": ("not_measured", "never"), "n9": ("suspect", "DEGRADED host_device_check"),
     }  # fmt: skip
@@ -126,7 +127,7 @@ out of use, not by us: 1
   n4            IDLE+DRAIN 'bad DIMM, ticket 12' by alice, since WHEN
 
 could not be judged: 1
-  n5            host_device_check
+  n5            host_device_check; its page says more: nearfar slurm status n5
 
 not measured lately (within 36 hours): 2
   n7            last on WHEN
@@ -169,7 +170,21 @@ def test_one_that_was_released_is_not_good_before_it_was_measured(fleet: Fleet) 
     fleet.run("act")
     assert fleet.run("release", "n3", "--because", "needed") == 0
     (node,) = [node for node in fleet.status.nodes if node.node == "n3"]
-    assert node.group == "not_measured" and node.words.startswith("not since it was drained, cleared or released on ")
+    assert (
+        node.group == "not_measured"
+        and "host_device_check not since it was drained, cleared or released on " in node.words
+    )
+    leave(fleet.results, "n3", "000000ff", at=time.time())
+    assert "n3" in [node.node for node in fleet.status.by_group["good"]]
+
+
+def test_one_that_passed_its_retest_is_good(fleet: Fleet) -> None:
+    fleet.slow("n3", 7200, 60)
+    fleet.run("act")
+    leave(fleet.results, "n3", "0000000b", at=time.time())
+    fleet.slurm.resume("n3")
+    ActLog(fleet.state).note("release", time.time(), "n3", reservation="nearfar-retest-1")
+    assert [node.node for node in fleet.status.by_group["good"]] == ["n3"]
 
 
 def test_a_retest_that_is_under_way(fleet: Fleet) -> None:
@@ -222,7 +237,7 @@ def test_a_thousand_nodes_fit_on_a_screen() -> None:
     assert "drained by us, waits for a person: 8" in text and text.count("nearfar slurm clear n") >= 8
     assert "(and alike on " in text, "three hundred suspects are a few lines"
     assert lines[-1].strip() == "n[501-1000]"
-    assert "drains: 2 of 8 in all (1 of 4 of gpu)" in lines[1]
+    assert "drains: 2 of 8 in all (partition gpu: 1 of 4)" in lines[1]
     assert "act ran 3 minutes ago" in lines[0]
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from nearfar.base import NearfarError, process
 from nearfar.question import QUICK, questions
@@ -53,6 +56,7 @@ def run(
             f"this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
     Trust(options.results, options.policy.trusted).check_parents()
+    _refuse_others_results(options.results)
     level = LEVELS[request.level]
     state = prepare(options.state)
     with locked(state):
@@ -77,6 +81,21 @@ def run(
             return _sweep(request.level, partition, names, reservation, options, tell)
 
         return quarantine.retest(these, options.policy, slurm, log, measure, beside)
+
+
+def _refuse_others_results(results: Path) -> None:
+    """Raise ``NearfarError``, before any node is touched, for a directory of somebody else's: the sweep would refuse it."""
+    if not results.exists():  # the sweep makes it
+        return
+    owner = results.stat().st_uid
+    if owner != os.geteuid():
+        name = str(owner)
+        with suppress(KeyError):
+            name = pwd.getpwuid(owner).pw_name
+        raise NearfarError(
+            f"{results}: belongs to {name}: retest as that user (sudo -u {name} nearfar slurm retest …), or name a "
+            "directory of your own that the nodes share: --results DIR"
+        )
 
 
 def _asks(level: Level, check: str) -> bool:

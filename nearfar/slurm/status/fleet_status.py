@@ -6,7 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nearfar.base import NodeListError, SiteFile, day_text, node_set, short_host_name, site_directories, site_files
+from nearfar.base import (
+    NodeListError,
+    SiteFile,
+    day_text,
+    node_set,
+    passes,
+    short_host_name,
+    site_directories,
+    site_files,
+)
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.act import COMMENT, DRAIN, NOTHING, RESUME, ActOptions, ActView, Decision, LastRead, headline
 from nearfar.slurm.controller import NodeState
@@ -149,23 +158,25 @@ def _by_runs(
 ) -> tuple[str, str]:
     """The group of a node that nothing is to be done about, by what its newest runs said."""
     after = seen.past.since.get(name, 0.0)
-    lately = [run for run in newest if seen.now - run.known <= policy.max_age and run.known > after]
+    recent = [run for run in newest if seen.now - run.known <= policy.max_age]
+    # What was found before a person's word, or before a drain, counts no more; that it passed does: a retest comes before its release.
+    void = [run for run in recent if run.known <= after and not passes(run.verdict)]
+    lately = [run for run in recent if run not in void]
     unjudged = [run for run in lately if run.verdict == "INDETERMINATE"]
     if unjudged:
         which = ", ".join(sorted({run.check for run in unjudged}))
         why = "".join(f": {words}" for words in sorted({run.words for run in unjudged if run.words}))
-        return UNJUDGED, f"{which}{why}"
+        return UNJUDGED, f"{which}{why}; its page says more: nearfar slurm status {name}"
     for verdict in ("FAIL", "DEGRADED"):
         which = ", ".join(sorted(run.check for run in lately if run.verdict == verdict))
         if which:
             return SUSPECT, f"{verdict} {which}"
+    if void:
+        which = ", ".join(sorted(run.check for run in void))
+        return NOT_MEASURED, f"{which} not since it was drained, cleared or released on {day_text(after)}"
     if any(run.check not in (HEALTH, MPI_PAIRS) for run in lately):
         return GOOD, ""
-    if measured is None:
-        return NOT_MEASURED, "never"
-    if measured <= after:
-        return NOT_MEASURED, f"not since it was drained, cleared or released on {day_text(after)}"
-    return NOT_MEASURED, f"last on {day_text(measured)}"
+    return NOT_MEASURED, "never" if measured is None else f"last on {day_text(measured)}"
 
 
 def _newest(runs: Sequence[CheckRun]) -> dict[str, dict[str, CheckRun]]:

@@ -132,10 +132,9 @@ def _wrapped(names: Sequence[str], before: str = "") -> Iterator[str]:
 
 
 def _used(caps: Sequence[UsedCap], when: str) -> str:
-    first, *others = (
-        f"{cap.used} of {cap.of}" + ("" if cap.partition is None else f" of {cap.partition}") for cap in caps
-    )
-    return f"{first} {when}" + (f" ({', '.join(others[:4])})" if others else "")
+    first, *narrower = caps
+    parts = ", ".join(f"partition {cap.partition}: {cap.used} of {cap.of}" for cap in narrower[:4])
+    return f"{first.used} of {first.of} {when}" + (f" ({parts})" if parts else "")
 
 
 def _natural(name: str) -> list[object]:

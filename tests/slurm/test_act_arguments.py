@@ -1,0 +1,93 @@
+"""Without ``--results``, ``--health``, ``--state`` and ``--system`` the commands look where this machine's ``act`` does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.commands.slurm import act_arguments
+from nearfar.slurm.act import STATE, ActOptions
+from nearfar.slurm.install import InstalledPart, InstallManifest, InstallOptions
+
+
+def asked(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    act_arguments.add(parser)
+    return parser.parse_args(words)
+
+
+def looked(*words: str) -> ActOptions:
+    return act_arguments.options(asked(*words))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that stands for /etc/nearfar, and the files of two systems that act may speak of."""
+    systems = tmp_path / "site" / "systems"
+    systems.mkdir(parents=True)
+    for name in ("one", "two"):
+        (systems / f"{name}.yaml").write_text(
+            f"system: {name}\nact: {{default: observe}}\npartitions:\n  - name: gpu\n"
+        )
+    # What is taken over from the installation goes with the test.
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    monkeypatch.setenv("NEARFAR_SITE", "")
+    monkeypatch.delenv("NEARFAR_SITE")
+    monkeypatch.setattr(act_arguments, "FOLDER", str(tmp_path / "etc"))
+    return tmp_path
+
+
+def installed(place: Path, part: str = "act") -> None:
+    options = InstallOptions(
+        partition="gpu", results="/srv/results", user="u", act_user="u", version=(22, 5), state="/srv/state",
+        collect="/srv/findings", act_words=("--system=two",), path="/opt/slurm/bin:/usr/bin",
+        environment={"NEARFAR_SITE": str(place / "site")},
+    )  # fmt: skip
+    (place / "etc").mkdir(exist_ok=True)
+    InstallManifest(place / "etc/installed.json", Path("/"), {part: InstalledPart(options, "1", {})}).write()
+
+
+def test_as_it_was_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(place)
+    options = looked()
+    assert (options.results, options.health, options.state) == (
+        Path("/srv/results"), Path("/srv/findings"), Path("/srv/state"),
+    )  # fmt: skip
+    assert options.policy.system == "two"
+    assert os.environ["PATH"].endswith(":/opt/slurm/bin:/usr/bin"), "Slurm's commands are found"
+    assert act_arguments.state(asked()) == Path("/srv/state")
+    monkeypatch.setenv("NEARFAR_SITE", str(place / "site"))
+    assert looked("--system=one").policy.system == "one", "what is said goes before"
+
+
+def test_who_names_a_directory_of_findings_means_that_one_alone(place: Path) -> None:
+    installed(place)
+    options = looked("--results=/tmp/mine")
+    assert (options.results, options.health, options.state) == (Path("/tmp/mine"), None, Path("/srv/state"))
+    assert looked("--state=/tmp/state").results == Path("/srv/results")
+
+
+def test_where_nothing_is_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARFAR_SITE", str(place / "site"))
+    for part in (None, "health"):  # a node has its own part alone
+        if part:
+            installed(place, part)
+        options = looked("--system=one")
+        assert (options.results, options.state) == (None, STATE)
+        with pytest.raises(NearfarError, match="nothing to look at: name --results DIR"):
+            act_arguments.needs_findings(options)
+    with pytest.raises(NearfarError, match="which system's `act`"):
+        looked()
+
+
+def test_a_file_that_cannot_be_read_keeps_nobody_from_naming_all(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARFAR_SITE", str(place / "site"))
+    (place / "etc").mkdir()
+    (place / "etc/installed.json").write_text("half")
+    with pytest.raises(CouldNotJudge, match="not what nearfar slurm install wrote"):
+        looked()
+    assert looked("--system=one", "--results=/tmp/mine", "--state=/tmp/state").health is None
