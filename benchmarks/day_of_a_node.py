@@ -131,10 +131,10 @@ def play(folder: Path, every: int) -> None:
 def _day(day: Day, every: int, rebooted: Path) -> None:
     private, began = day.private, time.monotonic()
     day.type("sinfo --Node --format='%n %t %E'")
-    job = private.run(["sbatch", "--parsable", "-w", "n2", "--output=/dev/null", "--wrap", "sleep 8"]).stdout.strip()
+    job = private.run(["sbatch", "--parsable", "-w", "n2", "--output=/dev/null", "--wrap", "sleep 45"]).stdout.strip()
     day.slurm.wait("n2", lambda node: not node.idle, 30)
     day.say(f"job {job} runs on n2")
-    time.sleep(2)
+    time.sleep(30)
     hardware(private.own("n2") / "topo.xml", without="08")
     absent = time.time()
     day.say("a GPU of n2 falls off the bus, under the job")

@@ -16,7 +16,7 @@ OLDEST: Version = (22, 5)
 
 
 @dataclass(frozen=True)
-class Difference:
+class VersionDifference:
     """What is so ``since`` a version, and ``where`` Slurm has it: a file of its source, and what in it."""
 
     since: Version
@@ -29,33 +29,33 @@ class Difference:
 
 
 #: ``holds`` is asked for this one alone: what `install` writes depends on it.
-HEALTH_CHECK_TIMEOUT = Difference(
+HEALTH_CHECK_TIMEOUT = VersionDifference(
     (26, 5), "HealthCheckTimeout can be set; before, a health check is ended at 60 s",
     "src/common/read_config.c: HealthCheckTimeout",
 )  # fmt: skip
 #: Both forms of all others are read whatever the version: slurmctld and scontrol may be of two.
-REASON_KEPT = Difference(
+REASON_KEPT = VersionDifference(
     (23, 11), "without accounting, a node that was resumed keeps its reason until a job runs on it; before, and with accounting, "
     "it is gone at once. A reason means nothing on a node in use",
     "src/interfaces/accounting_storage.c: clusteracct_storage_g_node_up()",
 )  # fmt: skip
-REASON_JOINED = Difference(
+REASON_JOINED = VersionDifference(
     (23, 11), "Slurm joins its own word to any reason with ' : '; before, a reason that holds the word is replaced by it",
     "src/slurmctld/node_mgr.c: set_node_reason()",
 )  # fmt: skip
-LAUNCH_FAILURE = Difference(
+LAUNCH_FAILURE = VersionDifference(
     (23, 2), "a job whose output cannot be written ends with the reason RaisedSignal:53; before, with JobLaunchFailure",
     "CHANGELOG/slurm-23.02.md: FAIL_SIGNAL",
 )  # fmt: skip
-SCRIPTS_LISTED = Difference(
+SCRIPTS_LISTED = VersionDifference(
     (24, 5), "Prolog and Epilog may be set several times, and are shown as Prolog[0], Prolog[1]",
     "src/api/config_info.c: Prolog[%d]",
 )  # fmt: skip
-REBOOT_ASAP_KEEPS_DRAIN = Difference(
+REBOOT_ASAP_KEEPS_DRAIN = VersionDifference(
     (24, 11), "scontrol reboot ASAP leaves a node drained that was drained; before, it puts it into use: reboot a drained node "
     "without ASAP", "src/slurmctld/proc_req.c: REBOOT_FLAGS_ASAP",
 )  # fmt: skip
-KILL_TASK_NAMES_JOB = Difference(
+KILL_TASK_NAMES_JOB = VersionDifference(
     (25, 5), "the reason 'Kill task failed' ends with the job: (JobId=… StepId=…)", "CHANGELOG/slurm-25.05.md"
 )
 DIFFERENCES = (
