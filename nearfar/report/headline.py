@@ -163,7 +163,8 @@ def _topology(check: CheckRecord, node: NodeRun) -> str:
 def _expected(found: list[Figure]) -> str:
     known = [f for f in found if f.reference]
     if not known:
-        return _NO_REFERENCE
+        best = sorted({f.best_case for f in found if f.best_case})
+        return "; ".join([*best, _NO_REFERENCE])
     modelled = [f for f in known if f.published_beside]
     if modelled:
         return _beside_published(modelled)
@@ -178,7 +179,7 @@ def _expected(found: list[Figure]) -> str:
 def _beside_published(found: list[Figure]) -> str:
     """How modelled figures differ from what was published; those that the model was made from are left out."""
     own = [f for f in found if f.basis in ("input", "assumed")]
-    words = [f"{plural(len(own), 'input')} of the model, which agree with themselves"] if own else []
+    words = [f"{plural(len(own), 'input')} of the model left out"] if own else []
     for how in ("predicted", "at best", "nominal"):
         shares = [f.share - 1 for f in found if f.basis == how and f.share is not None]
         if shares:
