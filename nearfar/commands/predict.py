@@ -116,13 +116,15 @@ def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
 def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
     best = f" {prediction.basis}" if prediction.basis in ("at best", "nominal", "input") else ""
 
-    def row(words: str, rate: float | None, limits: Sequence[str]) -> tuple[str, str, str]:
-        return words, "unknown" if rate is None else f"{rate:.2f}{best}", ", ".join(limits)
+    def row(words: str, rate: float | None, limits: Sequence[str], known: str = best) -> tuple[str, str, str]:
+        return words, "unknown" if rate is None else f"{rate:.2f}{known}", ", ".join(limits)
 
     def each(flow: Flow, indent: str) -> tuple[str, str, str]:
         rate = prediction.flows[flow]
         tasks = f", {flow.tasks} × {rate / flow.tasks:.2f}" if flow.tasks > 1 and rate is not None else ""
-        return row(f"{indent}{flow}{tasks}", rate, prediction.limits[flow])
+        # Of the flows of a cell that was measured the sum is known.
+        known = "" if indent and prediction.basis == "input" else best
+        return row(f"{indent}{flow}{tasks}", rate, prediction.limits[flow], known)
 
     if cell.lone:
         return [each(cell.flows[0], "")]

@@ -86,7 +86,7 @@ def _print_list(known: dict[str, Paper], as_objects: bool) -> None:
         found = {"schema": "nearfar-reproduce-list/1", "papers": listed, "rows": len(every), **_by_state(total)}
         sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         return
-    table = [("paper", "rows", *STATES, "title")]
+    table: list[tuple[str, ...]] = [("paper", "rows", *STATES, "title")]
     for name, paper in known.items():
         counts = Counter(row.state for row in paper.rows)
         table.append((name, str(len(paper.rows)), *(str(counts[state]) for state in STATES), paper.title))

@@ -8,7 +8,18 @@ from dataclasses import replace
 from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding
 from nearfar.report.charts import cell_anchor, load_place
-from nearfar.report.figures import Figure, class_words, coverage, figures, link_words, origin, parsed, plural, span
+from nearfar.report.figures import (
+    Figure,
+    class_words,
+    coverage,
+    figures,
+    link_words,
+    origin,
+    parsed,
+    percent,
+    plural,
+    span,
+)
 from nearfar.report.sections import (
     Answer,
     balance,
@@ -152,13 +163,31 @@ def _topology(check: CheckRecord, node: NodeRun) -> str:
 def _expected(found: list[Figure]) -> str:
     known = [f for f in found if f.reference]
     if not known:
-        return _NO_REFERENCE
+        best = sorted({f.best_case for f in found if f.best_case})
+        return "; ".join([*best, _NO_REFERENCE])
+    modelled = [f for f in known if f.published_beside]
+    if modelled:
+        return _beside_published(modelled)
     origins = "/".join(_present((", ".join(origin(f.reference)) for f in known if f.reference), ()))
     for sign, bounds in (("≥", [f.at_least for f in known]), ("≤", [f.at_most for f in known])):
         ends = [bound for bound in bounds if bound is not None]
         if ends:
             return f"expected {sign} {span(ends, known[0].unit)}, {origins}"
     return origins
+
+
+def _beside_published(found: list[Figure]) -> str:
+    """How modelled figures differ from what was published; those that the model was made from are left out."""
+    own = [f for f in found if f.basis in ("input", "assumed")]
+    words = [f"{plural(len(own), 'input')} of the model left out"] if own else []
+    for how in ("predicted", "at best", "nominal"):
+        shares = [f.share - 1 for f in found if f.basis == how and f.share is not None]
+        if shares:
+            words.insert(
+                0,
+                f"{how}: {percent(min(shares))}{f' to {percent(max(shares))}' if len(shares) > 1 else ''} from published",
+            )
+    return "; ".join(words) or "published"
 
 
 def _present(words: Iterable[str], order: tuple[str, ...] = _CLASS_ORDER) -> list[str]:

@@ -1,12 +1,12 @@
 """Published experiments: what papers contain (``site/published/``), and each row beside the model and a run of this site.
 
-Needs: base, topology, cells, model, verdict.
+Needs: base, cells, model.prediction, verdict.
 """
 
 from __future__ import annotations
 
-from .beside import FigureBeside, RowBeside, as_json, beside, same_kind
-from .papers import STATES, Paper, PaperRow, load_paper, papers
+from .paper_files import STATES, Paper, PaperRow, load_paper, papers
+from .rows_beside import FigureBeside, RowBeside, as_json, beside, same_kind
 
 __all__ = [
     "STATES",

@@ -306,3 +306,23 @@ def test_the_counts_of_the_docs_are_what_the_command_prints(capsys, folder, word
     within, worst = re.search(r"(\d+ of \d+) totals within 10 %, the worst ([+-][\d.]+)%", out).groups()
     assert within == words
     assert within in page and (f"the worst {worst} %" in page or f"{worst[1:]} % too high" in page), worst
+
+
+def test_both_directions_of_a_shared_uplink():
+    """Four GPUs behind one uplink carry no more both ways at once than it was seen to."""
+    node_type = load_node_type("dl160", SITE)
+    uplink = "switch:0000:02:00.0.both"
+    cells = [measured(f"n{g % 2}:g{g}", 5.2) for g in range(4)] + [measured(f"g{g}:n{g % 2}", 5.4) for g in range(4)]
+    cells += [measured("c0:n0/triad", 30), measured("c1:n1/triad", 30)]
+    cells += [measured(f"n{g % 2}:g{g}+g{g}:n{g % 2}", 4.5, 4.5) for g in range(4)]
+    every = "+".join(f"n{g % 2}:g{g}+g{g}:n{g % 2}" for g in range(4))
+    found = calibrate(node_type, [*cells, measured(every, *[1.25] * 8)])
+    estimate = found.estimates[uplink]
+    assert (estimate.kind, estimate.value) == (KNOWN, pytest.approx(10.0))
+    assert predict(parse(every), found.node_type).total == pytest.approx(10.0)
+    assert predict(parse("n0:g0+g0:n0"), found.node_type).total == pytest.approx(9.0)
+    # Where one GPU has all of it, four have no more: the two are not told apart.
+    found = calibrate(node_type, [*cells, measured(every, *[1.125] * 8)])
+    assert predict(parse("n0:g0+g0:n0"), found.node_type).total == pytest.approx(9.0)
+    four = predict(parse(every), found.node_type)
+    assert four.total == pytest.approx(9.0) or four.basis == "at best"

@@ -10,10 +10,11 @@ from __future__ import annotations
 from .capacities import Capacity, implied_capacities, switches
 from .ceilings import line_rate, link_ceiling, peer_ceiling, peer_link
 from .compiled import CompiledCell, known_values
+from .crossings import READ_AND_WRITTEN
 from .fair_shares import Constraint, max_min
 from .modelled import modelled_document
 from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
-from .rates import READ_AND_WRITTEN, Prediction, degraded, predict
+from .rates import Prediction, degraded, predict
 from .unknown import not_known
 
 __all__ = [

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from nearfar.cells import Cell, Flow
 
 from .capacities import Capacity
+from .crossings import shares_of
 from .node_types import NodeType, check_endpoints
-from .rates import read_speeds, shares_of
+from .rates import read_speeds
 
 #: A constraint is full when its level differs from the lowest by less than this part.
 _SAME_LEVEL = 1e-9

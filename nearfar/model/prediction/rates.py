@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError
-from nearfar.cells import Cell, CellError, Endpoint, Flow, flow_class, parse
+from nearfar.cells import Cell, CellError, Endpoint, Flow, parse
 
-from .capacities import Capacity, switches
+from .capacities import Capacity
+from .crossings import CapacityShare, crossings, needs_cap, shares_of
 from .fair_shares import Constraint, max_min
 from .node_types import NodeType, check_endpoints, plain
 
@@ -17,8 +18,6 @@ from .node_types import NodeType, check_endpoints, plain
 CALIBRATED = ("nearfar calibrate", "calibrated")
 #: A capacity limits when less than this part of it is left.
 FULL_WITHIN = 0.005
-#: Of each byte that a STREAM kernel counts: the parts read and written.
-READ_AND_WRITTEN = {"copy": (1 / 2, 1 / 2), "scale": (1 / 2, 1 / 2), "add": (2 / 3, 1 / 3), "triad": (2 / 3, 1 / 3)}
 
 
 @dataclass(frozen=True)
@@ -141,146 +140,12 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
     return replace(node_type, capacities=capacities, caps=caps, stream=stream)
 
 
-@dataclass(frozen=True)
-class CapacityShare:
-    """A capacity and the weights of the flows that cross it."""
-
-    capacity: Capacity
-    weights: Mapping[Flow, float]
-
-    @property
-    def one_way(self) -> bool:
-        """Whether both directions share it and only one is used: the direction's own capacity then says it all."""
-        return self.capacity.name.endswith(".both") and len({flow.direction for flow in self.weights}) == 1
-
-    def constraint(self, value: float) -> Constraint:
-        """The constraint that this capacity is at such a value, GB/s."""
-        return Constraint(self.capacity.name, value, self.weights)
-
-
-def shares_of(cell: Cell, node_type: NodeType) -> list[CapacityShare]:
-    """Every capacity and cap that a flow of the cell crosses, known or not."""
-    weights: dict[str, dict[Flow, float]] = {}
-    capacities = dict(node_type.capacities)
-    for flow in cell.flows:
-        for capacity, weight in _crossings(flow, node_type, cell):
-            capacities.setdefault(capacity.name, capacity)
-            weights.setdefault(capacity.name, {})[flow] = weight
-    shares = [CapacityShare(capacities[name], crossing) for name, crossing in weights.items()]
-    by_plain = {plain(flow): flow for flow in cell.flows}
-    for joint, cap in node_type.caps.items():
-        if not joint.lone and set(joint.flows) <= set(by_plain):
-            shares.append(CapacityShare(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
-    return shares
-
-
-def _crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
-    """What one flow of a cell crosses, with its weight there."""
-    if flow.kind == "host":
-        yield from _host_crossings(flow, node_type, cell)
-    elif flow.kind == "stream":
-        yield from _stream_crossings(flow, node_type)
-    elif flow.kind in ("local", "gpu_stream"):
-        yield from _own_crossings(flow, node_type, cell)
-    else:
-        yield from _peer_crossings(flow, node_type, cell)
-
-
-def _host_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
-    node, capacities = node_type.node, node_type.capacities
-    down = flow.direction == "h2d"
-    gpu, memory = node.gpu(flow.gpus[0]), node.numa_node(flow.numa_node if flow.numa_node is not None else -1)
-    assert gpu is not None and memory is not None, "the endpoints were checked"
-    yield capacities[f"g{gpu.index}.{flow.direction}"], 1.0
-    yield capacities[f"g{gpu.index}.both"], 1.0
-    controller = capacities[f"n{memory.index}.memory"]
-    weight = controller.read_weight if down else controller.write_weight
-    yield controller, weight * (controller.mixed_weight if _mixes(cell, memory.index) else 1.0)
-    if gpu.package is not None and memory.package is not None and gpu.package != memory.package:
-        a, b = (memory.package, gpu.package) if down else (gpu.package, memory.package)
-        yield capacities[f"p{a}-p{b}"], 1.0
-    for pci, behind in switches(node).items():
-        if gpu.index in behind:
-            yield capacities[f"switch:{pci}.{'down' if down else 'up'}"], 1.0
-            yield capacities[f"switch:{pci}.both"], 1.0
-    cap = node_type.caps.get(Cell((plain(flow),)))
-    if cap is not None:
-        yield cap, 1.0
-    elif _needs_cap(flow, node_type):
-        yield Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
-
-
-def _mixes(cell: Cell, memory: int) -> bool:
-    """Whether GPUs both read and write that memory in the cell."""
-    return len({flow.direction for flow in cell.flows if flow.kind == "host" and flow.numa_node == memory}) > 1
-
-
-def _needs_cap(flow: Flow, node_type: NodeType) -> bool:
-    """Whether a flow may alone be slower than its way's capacities: across packages, by a kernel, pageable memory."""
-    far = flow_class(node_type.node, flow) in ("off_socket", "unknown") and not node_type.paths_alike
-    return far or flow.sm or flow.pageable
-
-
-def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacity, float]]:
-    node = node_type.node
-    cores, memory = flow.source.index, flow.destination.index
-    controller = node_type.capacities[f"n{memory}.memory"]
-    kernel = flow.kernel or "copy"
-    rate = node_type.stream.get((cores, memory), {}).get(kernel)
-    if cores == memory:
-        if controller.value is not None and rate is not None:
-            # The kernels differ a little in how much of the controller's time a byte takes: alone each just fills it.
-            yield controller, controller.value / rate
-            return
-        yield controller, 1.0
-    else:
-        yield controller, 1.0
-        a, b = node.numa_node(cores), node.numa_node(memory)
-        if a is not None and b is not None and None not in (a.package, b.package) and a.package != b.package:
-            read, written = READ_AND_WRITTEN[kernel]
-            yield node_type.capacities[f"p{b.package}-p{a.package}"], read
-            yield node_type.capacities[f"p{a.package}-p{b.package}"], written
-    if rate is not None or cores != memory:
-        source = "published STREAM" if rate is not None else "no STREAM figure of this pair is given"
-        yield Capacity(str(flow), rate, source=source, published=rate is not None), 1.0
-
-
-def _own_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
-    """Within a GPU's memory, and kernels of GPUs: their own figure alone, where one is given. Beside others that use the
-    same GPU nobody knows."""
-    cap = node_type.caps.get(Cell((plain(flow),)))
-    yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
-    if any(other != flow and set(other.gpus) & set(flow.gpus) for other in cell.flows):
-        source = f"how flows share the memory of GPU {flow.gpus[0]} is not described"
-        yield Capacity(f"g{flow.gpus[0]}.device_memory", source=source), 1.0
-
-
-def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
-    """Through an NVLink switch flows share what leaves their source and what enters their destination.
-
-    Elsewhere they carry their own figure alone, and with the one back what a cap says. Beside other pairs they carry as
-    much where their NVLink lanes are their own; how paths through the host are shared is not described.
-    """
-    cap = node_type.caps.get(Cell((plain(flow),)))
-    ways = [node_type.capacities.get(name) for name in (f"{flow.source}.out", f"{flow.destination}.in")]
-    if not flow.staged and None not in ways:
-        yield from ((way, 1.0) for way in (*ways, cap) if way is not None)
-        return
-    yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
-    together = set(map(plain, cell.flows))
-    if not flow.staged and flow_class(node_type.node, flow).startswith("NV"):
-        together = {other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)}
-    if len(together) > 1 and not any(together <= set(joint.flows) for joint in node_type.caps):
-        source = "how flows between GPUs share their way is not described"
-        yield Capacity(f"{flow.source}-{flow.destination}", source=source), 1.0
-
-
 def _carried(node_type: NodeType) -> dict[str, float]:
     """What single flows with a known rate, and both directions of a GPU, are known to push through each capacity: at least that
     much it carries."""
     carried: dict[str, float] = {}
     for flow in _single_flows(node_type):
-        crossed = list(_crossings(flow, node_type, Cell((flow,))))
+        crossed = list(crossings(flow, node_type, Cell((flow,))))
         own = [c for c, _ in crossed if c.name in (f"g{(*flow.gpus, -1)[0]}.{flow.direction}", str(plain(flow)))]
         if own and all(c.value is not None for c in own):
             rate = min(c.value / weight for c, weight in crossed if c.value is not None)
@@ -304,7 +169,7 @@ def _pairs(node_type: NodeType) -> Iterator[Cell]:
         for memory in node_type.node.host_numa_nodes:
             ends = Endpoint("n", memory.index), Endpoint("g", gpu.index)
             cell = Cell((Flow(*ends), Flow(*ends[::-1])))
-            if cell in node_type.caps or not _needs_cap(cell.flows[0], node_type):
+            if cell in node_type.caps or not needs_cap(cell.flows[0], node_type):
                 yield cell
 
 

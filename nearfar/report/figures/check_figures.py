@@ -65,9 +65,14 @@ class Figure(JudgedMetric):
         if self.published_beside and self.basis == "input":
             return f"published {self.expected:g}, input"
         if self.published_beside:
-            best = f", {self.basis}" if self.basis in ("at best", "nominal") else ""
+            best = f", {self.best_case}" if self.best_case else ""
             return f"published {self.expected:g}, {percent(self.share - 1)}{best}"
         return f"{self.share * 100:.0f} % of {number(self.expected, self.unit)}"
+
+    @property
+    def best_case(self) -> str:
+        """``at best`` or ``nominal`` of a modelled figure that something unknown may limit more; else empty."""
+        return self.basis if self.basis in ("at best", "nominal") else ""
 
     @property
     def at_least(self) -> float | None:
@@ -151,7 +156,8 @@ class Figure(JudgedMetric):
         if self.reason:
             parts.append(self.reason)
         if self.modelled:
-            parts.append("MODELLED, not measured")
+            basis = f" ({self.basis})" if self.basis else ""
+            parts.append(f"MODELLED{basis}, not measured")
         return "; ".join(parts)
 
 

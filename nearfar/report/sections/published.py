@@ -69,7 +69,7 @@ def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]]) 
     said = tuple(
         (_name(e), e["says"], _told(found), ", ".join(found.limited_by)) for e, found in entries if "says" in e
     )
-    others = tuple((e["what"], e.get("figures", ""), e["why"]) for e in listed.get("not_modelled", []))
+    others = tuple((e["what"], _figures(e), e["why"]) for e in listed.get("not_modelled", []))
     if not tables and not said and not others:
         return None
     remarks = tuple(listed.get("remarks", []))
@@ -123,6 +123,12 @@ def _extra(entry: Mapping[str, Any], prediction: Prediction) -> PublishedRow:
     value, total = float(entry["value"]), prediction.total
     difference = "–" if total is None else _agreement([total / value - 1], prediction.basis)
     return PublishedRow(_name(entry), f"{value:g} GB/s", _told(prediction), difference, prediction.basis)
+
+
+def _figures(entry: Mapping[str, Any]) -> str:
+    """The published figures, with why they cannot be, where they cannot."""
+    figures = str(entry.get("figures", ""))
+    return f"{figures}; cannot be {entry['impossible']}" if "impossible" in entry else figures
 
 
 def _name(entry: Mapping[str, Any]) -> str:

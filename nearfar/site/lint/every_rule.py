@@ -21,10 +21,9 @@ from . import (
     provenance,
     rows,
     templates,
-    unread_files,
 )
 from .complaints import WARNING, Complaint, sorted_once
-from .reading import SCHEMAS, SiteContents
+from .reading import SCHEMAS, SiteContents, unread
 from .reference_uses import uses
 from .rows import ReferenceTable
 
@@ -56,7 +55,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
         *(each for read in reading.systems.values() for each in drain_policies.complaints(read, checks)),
         *of_references(reading, checks, today), *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
-        *partitions.shadows(directories, SCHEMAS), *unread_files.complaints(directories, (*SCHEMAS, "published", "templates")),
+        *partitions.shadows(directories, SCHEMAS), *unread(directories, (*SCHEMAS, "published", "templates")),
     ]  # fmt: skip
     return LintResult(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
 

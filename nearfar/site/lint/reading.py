@@ -6,18 +6,18 @@ fault, and what is sound is still looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, schema, site_files
+from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, did_you_mean, schema, site_files
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
 from nearfar.site import systems
 from nearfar.verdict.references import ReferenceFile, known_checks, model_ranges
 
-from .complaints import ERROR, Complaint, refused
+from .complaints import ERROR, WARNING, Complaint, refused
 
 T = TypeVar("T")
 
@@ -127,3 +127,17 @@ def _take_out(file: SiteFile, steps: Sequence[Step], schema_name: str) -> bool:
     """Remove a culprit, unless it is what every such file must have."""
     keys = [step for step in steps if isinstance(step, str)]
     return keys != [] and (len(keys) > 1 or keys[0] not in schema(schema_name)["required"]) and file.take_out(*steps)
+
+
+def unread(directories: Sequence[Path], kinds: Sequence[str]) -> Iterator[Complaint]:
+    """What stands in the site's directories and is not read."""
+    for directory in directories:
+        for path in sorted(directory.iterdir()):
+            if path.is_dir() and path.name not in kinds and not path.name.startswith(".") and any(path.glob("*.y*ml")):
+                yield Complaint(
+                    path, 1, WARNING, "stray", f"no such folder is read{did_you_mean(path.name, list(kinds))}"
+                )
+        for kind in kinds[:-1]:
+            for path in sorted((directory / kind).glob("*")):
+                if path.suffix in (".yml", ".json"):
+                    yield Complaint(path, 1, WARNING, "stray", f"is not read; call it {path.stem}.yaml")

@@ -12,7 +12,7 @@ from nearfar.cells import Cell
 from nearfar.model.prediction import NodeType, Prediction, load_node_type, predict
 from nearfar.verdict import JudgedMetric, NodeRun, cell_of
 
-from .papers import Paper, PaperRow
+from .paper_files import Paper, PaperRow
 
 #: Units of which the model and the checks have figures of cells.
 _OF_CELLS = "GB/s"
