@@ -19,6 +19,7 @@ from .exchange_cells import (
 )
 from .lone_cells import latency_cells, single_paths, size_sweep
 from .matrices import Skip, host_device_cells, host_device_matrix, stream_left_out, stream_matrix
+from .memory_cells import gpu_memory, memory_kernels
 from .names import (
     DERIVED,
     MetricName,
@@ -58,11 +59,13 @@ __all__ = [
     "exchange_of",
     "exchanges",
     "flow_class",
+    "gpu_memory",
     "host_device_cells",
     "host_device_matrix",
     "join_class",
     "latency_cells",
     "load_of",
+    "memory_kernels",
     "metric_name",
     "parse",
     "parse_lines",

@@ -48,7 +48,8 @@ class Flow:
     """One stream of bytes from ``source`` to ``destination``.
 
     ``driver`` is ``None`` for the default: a host flow's own NUMA node, the source of a flow from GPU to GPU. ``tasks`` is
-    the K of ``/xK`` (1: not shared), ``cores`` one of ``CORE_SHARES`` (``None``: all). Two flows are equal when their canonical strings are.
+    the K of ``/xK`` (1: not shared), ``cores`` one of ``CORE_SHARES`` (``None``: all). Two flows are equal when their canonical
+    strings are.
     """
 
     source: Endpoint

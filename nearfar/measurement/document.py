@@ -73,7 +73,7 @@ class Result:
     has its first entry of ``flows`` as ``rate`` instead.
 
     ``beside`` are flows of other cells that ran in the same window; ``remeasured``: measured again, alone, because the
-    first figure was doubted.
+    first figure was doubted. ``smaller`` says why ``bytes`` is less than usual; empty: it is not.
     """
 
     quantity: str
@@ -88,6 +88,7 @@ class Result:
     rate: Rate | None = None
     beside: tuple[Flow, ...] = ()
     remeasured: bool = False
+    smaller: str = ""
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         rate=_rate(entry["flows"][0]["rate"]) if cell is None else None,
         beside=tuple(_lone(text, source, [*place, "beside", i]) for i, text in enumerate(entry.get("beside", ()))),
         remeasured=entry.get("remeasured", False),
+        smaller=entry.get("smaller", ""),
     )
 
 
