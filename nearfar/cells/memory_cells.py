@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.topology import Node
 
-from .matrices import Skip, hidden, memory_allowed
+from .matrices import Skip, driver_of, hidden, memory_allowed
 from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, Endpoint, Flow
 
 
@@ -32,6 +32,18 @@ def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
         cells += [Cell((Flow(Endpoint("g", gpu.index), memory, kernel="triad"),)) for memory in elsewhere]
     skips = [hidden(Cell((_own(gpu.index, "copy"),)), gpu) for gpu in node.gpus if not gpu.visible]
     return cells, skips
+
+
+def one_pageable(node: Node) -> list[Cell]:
+    """A copy of pageable memory to the first GPU that is seen, from its own NUMA node where that is known; none without either."""
+    memories = [n for n in node.host_numa_nodes if memory_allowed(node, n)]
+    gpu = next((gpu for gpu in node.gpus if gpu.visible), None)
+    if gpu is None or not memories:
+        return []
+    memory = next((n for n in memories if n.index == gpu.numa_node), memories[0])
+    return [
+        Cell((Flow(Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory), pageable=True),))
+    ]
 
 
 def _own(gpu: int, kernel: str) -> Flow:

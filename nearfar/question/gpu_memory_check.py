@@ -2,8 +2,7 @@
 
 from nearfar import cells
 
-from .question import ACCEPT, NIGHTLY, Question
-from .smaller_sizes import smaller_sizes
+from .question import ACCEPT, NIGHTLY, Question, smaller_sizes
 
 QUESTION = Question(
     name="gpu_memory_check",

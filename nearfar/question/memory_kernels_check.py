@@ -2,8 +2,7 @@
 
 from nearfar import cells
 
-from .question import ACCEPT, Question
-from .smaller_sizes import smaller_sizes
+from .question import ACCEPT, Question, smaller_sizes
 
 QUESTION = Question(
     name="memory_kernels_check",

@@ -35,6 +35,7 @@ _DERIVED_WORDS = {
     "latency_copy": "latency of a tiny copy",
     "latency_chase": "latency of a load",
     "latency_launch": "latency of a launch",
+    "smaller_size": "over smaller arrays than usual",
 }
 
 

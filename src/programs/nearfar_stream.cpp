@@ -74,6 +74,8 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 int main(int argc, char** argv) {
     return run_program("nearfar-stream", true, [&] {
         const CommandLine line = parse_command_line(argc, argv, table);
-        return run({"nearfar-stream", help, cuda_of_gpu_stream(), matrix, require_stream, measure}, line);
+        // Where no cell is a GPU's, no driver is asked.
+        const bool with_gpus = line.version || std::any_of(line.cells.begin(), line.cells.end(), is_of_gpus);
+        return run({"nearfar-stream", help, with_gpus ? cuda_of_gpu_stream() : "", matrix, require_stream, measure}, line);
     });
 }

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from nearfar import cells, measurement, question
+from nearfar import cells, measurement, question, verdict
 from nearfar.base import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.question import synthetic_documents
+from nearfar.report.figures import figures
+from nearfar.report.sections import gpu_memory
 from nearfar.topology import Gpu, Node, NumaNode, Package
-from nearfar.verdict import references
+from nearfar.verdict import CaseInfo, references
 
 OWN = [parse(f"g{gpu}:g{gpu}/triad") for gpu in range(2)]
 
@@ -28,6 +31,7 @@ def node_with(gpus: int) -> Node:
 def document_of(node: Node, rates: dict[str, float], ceiling: float | None = None, smaller: str = "") -> Document:
     """What nearfar-stream prints of these cells, with these rates in GB/s."""
     made = synthetic_documents.of_cells([parse(cell) for cell in rates], node)
+    made.raw.update(results=[], skipped=[], failed=[])
     results = tuple(
         replace(
             result,
@@ -112,3 +116,21 @@ def test_a_smaller_size_is_another_figure_and_said() -> None:
     assert cells.parse_metric_name(metric.name).cell == parse("g0:g0/triad")
     (note,) = question.named("gpu_memory_check").findings(document)
     assert "512 MiB in the place of 2048 MiB" in note.reason and note.verdict == "not judged"
+
+
+def test_the_nightly_level_has_one_pageable_copy() -> None:
+    asked, _ = question.named("host_device_check").cells(node_with(2))
+    assert [str(cell) for cell in asked if cell.flows[0].pageable] == ["n0:g0/pageable"]
+    assert question.named("host_device_check").cells(node_with(0))[0] == []
+
+
+def test_a_check_of_gpu_memory_says_its_rates_in_a_line() -> None:
+    node = node_with(2)
+    rates = {"g0:g0/triad": 4400.0, "g1:g1/triad": 4420.0, "g0:g0/triad+g1:g1/triad": 8800.0}
+    document = document_of(node, rates)
+    subject = CaseInfo("gpu_memory_check", "s", "gpu", "system", "cn01", "2026-11-22T09:00:00Z")
+    judged = verdict.judge(document, {}, subject=subject, metrics=measurement.metrics(document, node))
+    found = figures(SimpleNamespace(verdict=judged), "")  # type: ignore[arg-type]
+    line = gpu_memory.line(found, lambda own: f"{len(own)} judged")
+    assert line is not None and line.startswith("GPUs' own memory: triad ") and line.endswith("(2 judged)")
+    assert "all GPUs at once" in line

@@ -20,6 +20,7 @@ from nearfar.topology import Node
 
 from . import model_ranges, stale_rows
 from .model_ranges import ModelRanges
+from .nominal_memory import from_nominal_memory
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
 from .reference_row import ReferenceRow
@@ -111,7 +112,7 @@ def resolve(
                 _as_good_as(reference, model)
                 or model
                 or _from_link(metric, node)
-                or _from_nominal_memory(metric, node, ranges or {})
+                or from_nominal_memory(metric, model_of(metric, node), ranges or {})
             )
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
             reference = _stricter(reference, siblings)
@@ -195,24 +196,6 @@ def _from_link(metric: Metric, node: Node) -> Reference | None:
         return None
     note = f"{limit.explanation}, below half of it a path is broken"
     return Reference(limit.value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, accepts=False)
-
-
-def _from_nominal_memory(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | None:
-    """The nominal rate of a GPU's memory, or what its clock and width say where the model's file says nothing: a kernel alone below
-    half of it is broken. It accepts nothing."""
-    flow = metric.cell.flows[0]
-    alone = metric.cell.lone and not metric.derived and metric.unit == "GB/s"
-    if not alone or flow.kind != "gpu_stream" or flow.source != flow.destination:
-        return None
-    known = ranges.get(model_of(metric, node) or "", {}).get(model_ranges.MEMORY, ())
-    if known:
-        value, words = known[0].high, f"nominal rate of the GPU's memory ({known[0].words})"
-    elif metric.ceiling is not None:
-        value, words = metric.ceiling, "clock and width of the GPU's memory"
-    else:
-        return None
-    note = f"{words}, below half of it a memory is broken"
-    return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, accepts=False)
 
 
 def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | None:
