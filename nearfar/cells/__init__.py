@@ -19,6 +19,7 @@ from .exchange_cells import (
 )
 from .lone_cells import latency_cells, single_paths, size_sweep
 from .matrices import Skip, host_device_cells, host_device_matrix, stream_left_out, stream_matrix
+from .memory_cells import gpu_memory, memory_kernels, one_pageable
 from .names import (
     DERIVED,
     MetricName,
@@ -29,14 +30,16 @@ from .names import (
     parse_metric_name,
     split_class,
 )
-from .notation import KERNELS, Cell, CellError, Endpoint, Flow, pretty
+from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, CellError, Endpoint, Flow, pretty
 from .parsing import parse, parse_lines
 from .peers import peer_matrix
 from .ramps import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads
 
 __all__ = [
     "ALL_TO_ONE",
+    "CORE_SHARES",
     "DERIVED",
+    "GPU_KERNELS",
     "KERNELS",
     "ONE_TO_ALL",
     "ONE_WAY",
@@ -58,12 +61,15 @@ __all__ = [
     "exchange_of",
     "exchanges",
     "flow_class",
+    "gpu_memory",
     "host_device_cells",
     "host_device_matrix",
     "join_class",
     "latency_cells",
     "load_of",
+    "memory_kernels",
     "metric_name",
+    "one_pageable",
     "parse",
     "parse_lines",
     "parse_metric_name",

@@ -14,6 +14,12 @@ from nearfar.base import NearfarError
 #: The STREAM kernels.
 KERNELS = ("copy", "scale", "add", "triad")
 
+#: The kernels that GPUs have beside them: two arrays read, one read, one written, and one written by the runtime's memset.
+GPU_KERNELS = ("dot", "read", "write", "fill")
+
+#: How many of a NUMA node's cores run a STREAM flow, where not all of them.
+CORE_SHARES = ("one", "half", "butone")
+
 
 class CellError(NearfarError):
     """A cell that cannot be read. ``column`` is 1-based, ``what`` the complaint without its place."""
@@ -42,13 +48,15 @@ class Flow:
     """One stream of bytes from ``source`` to ``destination``.
 
     ``driver`` is ``None`` for the default: a host flow's own NUMA node, the source of a flow from GPU to GPU. ``tasks`` is
-    the K of ``/xK`` (1: not shared). Two flows are equal when their canonical strings are.
+    the K of ``/xK`` (1: not shared), ``cores`` one of ``CORE_SHARES`` (``None``: all). Two flows are equal when their canonical
+    strings are.
     """
 
     source: Endpoint
     destination: Endpoint
     driver: Endpoint | None = None
     kernel: str | None = None
+    cores: str | None = None
     sm: bool = False
     staged: bool = False
     pageable: bool = False
@@ -104,7 +112,7 @@ class Flow:
     def options(self) -> tuple[str, ...]:
         """The options as written, in canonical order."""
         flags = [name for name in ("sm", "staged", "pageable", "huge") if getattr(self, name)]
-        kernel = [self.kernel] if self.kernel else []
+        kernel = [word for word in (self.kernel, self.cores) if word]
         shared = [f"x{self.tasks}"] if self.tasks > 1 else []
         return tuple(kernel + flags + shared + (["threads"] if self.threads else []))
 

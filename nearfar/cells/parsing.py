@@ -10,7 +10,7 @@ from typing import Any
 
 from nearfar.base import NearfarError
 
-from .notation import KERNELS, Cell, CellError, Endpoint, Flow, one_line
+from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, CellError, Endpoint, Flow, one_line
 
 _MAX_TASKS = 64
 _ENDPOINT = re.compile(r"[ngc][0-9]+")
@@ -133,10 +133,11 @@ class _Parser:
             name, value = self.option(flow if "kernel" not in chosen else replace(flow, kernel=chosen["kernel"]))
             if name == "kernel" and name in chosen:
                 raise self.fail(start, "a STREAM flow has exactly one kernel")
-            if name == "kernel" and (driver or chosen):
+            if name == "kernel" and (driver or chosen.keys() - {"cores"}):
                 raise self.fail(start, "a STREAM flow takes only a kernel, no '@' and no other option")
             if name in chosen:
-                raise self.fail(start, f"{'/xK' if name == 'tasks' else '/' + name} is given twice")
+                said = {"tasks": "/xK", "cores": "the number of cores"}.get(name, f"/{name}")
+                raise self.fail(start, f"{said} is given twice")
             for pair in _EXCLUSIVE:
                 if name in pair and (pair[0] in chosen or pair[1] in chosen):
                     raise self.fail(start, f"/{pair[0]} and /{pair[1]} exclude each other")
@@ -162,13 +163,21 @@ class _Parser:
             digits = word[1:]
             if digits.startswith("0") or len(digits) > 2 or not 2 <= int(digits) <= _MAX_TASKS:
                 raise self.fail(start, f"the K of /xK is 2 to {_MAX_TASKS}")
-        elif word not in ("sm", "threads", *_BELONGS, *KERNELS):
+        elif word not in ("sm", "threads", *_BELONGS, *KERNELS, *GPU_KERNELS, *CORE_SHARES):
             raise self.fail(start, f"unknown option '{one_line(word)}'")
-        if word in KERNELS:
+        if word in (*KERNELS, *GPU_KERNELS):
             if flow.source.kind == "n":
                 what = f"/{word} is computed by its source, cores (c0:n0/{word}) or a GPU (g0:n0/{word})"
                 raise self.fail(start, what)
+            if flow.kind == "stream" and word in GPU_KERNELS:
+                raise self.fail(start, f"/{word} is a kernel of GPUs; cores have /copy, /scale, /add and /triad")
+            if word == "fill" and flow.source != flow.destination:
+                raise self.fail(start, "/fill is for a GPU's own memory (g0:g0/fill)")
             return "kernel", word
+        if word in CORE_SHARES:
+            if flow.kind != "stream":
+                raise self.fail(start, f"/{word} is for STREAM by cores (c0:n0/triad/{word})")
+            return "cores", word
         if flow.kind in ("stream", "gpu_stream"):
             raise self.fail(start, f"a STREAM flow takes only a kernel, not /{word}")
         if is_tasks:

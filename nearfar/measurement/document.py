@@ -74,6 +74,7 @@ class Result:
 
     ``beside`` are flows of other cells that ran in the same window; ``remeasured``: measured again, alone, because the
     first figure was doubted. ``basis``: of a modelled cell, how its rates are known (``nearfar.model.prediction.Prediction``).
+    ``smaller`` says why ``bytes`` is less than usual; empty: it is not.
     """
 
     quantity: str
@@ -89,6 +90,7 @@ class Result:
     beside: tuple[Flow, ...] = ()
     remeasured: bool = False
     basis: str | None = None
+    smaller: str = ""
 
 
 @dataclass(frozen=True)
@@ -263,6 +265,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         beside=tuple(_lone(text, source, [*place, "beside", i]) for i, text in enumerate(entry.get("beside", ()))),
         remeasured=entry.get("remeasured", False),
         basis=entry.get("basis"),
+        smaller=entry.get("smaller", ""),
     )
 
 

@@ -24,8 +24,10 @@ def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
     results = _largest(document.results)
     for result in results:
         if result.cell is not None:
-            # Of one path there are rates and several times: these have their names behind the class.
-            what = "" if result.quantity in ("copy", "stream") else result.quantity.replace(".", "_")
+            # Of one path there are rates and several times: these have their names behind the class. A size that want of memory made
+            # smaller is another figure.
+            usual = "smaller_size" if result.smaller else ""
+            what = usual if result.quantity in ("copy", "stream") else result.quantity.replace(".", "_")
             found += _of_result(result, result.cell, what, node)
     return [
         *found,

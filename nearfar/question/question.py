@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import Finding
+from nearfar.base import NOT_JUDGED, Finding
 from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
@@ -29,6 +29,17 @@ def no_note(node: Node) -> str:
 def no_findings(document: Document | None) -> list[Finding]:
     """The figures say it all."""
     return []
+
+
+def smaller_sizes(document: Document | None) -> list[Finding]:
+    """A note of each result that no reference of the usual size judges, because memory was in use and its arrays are smaller."""
+    results = [] if document is None else document.results
+    words = "another figure than that of the usual size, and not compared with it"
+    return [
+        Finding(str(result.cell), NOT_JUDGED, f"{result.cell}: {result.smaller}: {words}")
+        for result in results
+        if result.smaller
+    ]
 
 
 @dataclass(frozen=True)

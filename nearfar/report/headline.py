@@ -25,6 +25,7 @@ from nearfar.report.sections import (
     balance,
     contention,
     gaps,
+    gpu_memory,
     latencies,
     many_gpus,
     mpi,
@@ -77,8 +78,11 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     streams = [f for f in found if f.cell is not None and all(flow.kind == "stream" for flow in f.cell.flows)]
     if hosts:
         return _host_device(hosts)
+    on_gpus = gpu_memory.line(found, _expected)
     if streams:
-        return _host_memory(streams)
+        return _host_memory(streams) + (f"; {on_gpus}" if on_gpus else "")
+    if on_gpus:
+        return on_gpus
     if found:
         shares = [f.share for f in found if f.share is not None]
         worst = f", the worst at {min(shares) * 100:.0f} % of its reference" if shares else ""

@@ -35,6 +35,7 @@ _DERIVED_WORDS = {
     "latency_copy": "latency of a tiny copy",
     "latency_chase": "latency of a load",
     "latency_launch": "latency of a launch",
+    "smaller_size": "over smaller arrays than usual",
 }
 
 
@@ -100,6 +101,10 @@ def _exchange_words(cell: Cell) -> str:
 _WAYS = {"h2d": "host to device", "d2h": "device to host"}
 
 
+#: How many of a NUMA node's cores a STREAM flow has.
+_CORES = {None: "cores", "one": "first core", "half": "cores, every second", "butone": "cores but one"}
+
+
 def _one_path(cell: Cell) -> bool:
     return all(flow.kind == "host" for flow in cell.flows) and len({(f.numa_node, f.gpus) for f in cell.flows}) == 1
 
@@ -109,12 +114,10 @@ def _one_pair(cell: Cell) -> bool:
 
 
 def _flow_words(flow: Flow) -> str:
-    options = [option for option in flow.options if option != flow.kernel]
+    options = [option for option in flow.options if option not in (flow.kernel, flow.cores)]
     extra = f" ({', '.join('/' + option for option in options)})" if options else ""
     if flow.kind == "stream":
-        return (
-            f"NUMA node {flow.source.index}'s cores, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
-        )
+        return f"NUMA node {flow.source.index}'s {_CORES[flow.cores]}, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
     if flow.kind == "gpu_stream":
         memory = "its own memory" if flow.destination == flow.source else f"memory of {_memory_words(flow.destination)}"
         return f"GPU {flow.source.index}, {memory}, STREAM {flow.kernel}"

@@ -14,9 +14,7 @@ void require_aggressors(const std::vector<Cell>& aggressors, const Node& node) {
         const std::string absent = absent_endpoint(cell, node);
         if (!absent.empty()) throw WrongUse(option + absent);
         for (const Flow& flow : cell.flows) {
-            if (flow.is_gpu_stream_flow())
-                throw WrongUse(option + "no program of this release runs kernels on GPUs; an aggressor copies");
-            if (flow.is_stream_flow())
+            if (flow.kernel != Kernel::none)
                 throw WrongUse(option + "an aggressor copies from or to a GPU; STREAM is nearfar-stream's");
             if (flow.threads)
                 throw WrongUse(option + "an aggressor's tasks are processes: " + flow.text().substr(0, flow.text().rfind('/')));

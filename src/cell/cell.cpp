@@ -10,8 +10,21 @@ namespace {
 constexpr int most_tasks = 64;
 constexpr std::size_t most_digits = 4;
 
-const std::array<std::pair<const char*, Kernel>, 4> kernels{
-    {{"copy", Kernel::copy}, {"scale", Kernel::scale}, {"add", Kernel::add}, {"triad", Kernel::triad}}};
+const std::array<std::pair<const char*, Kernel>, 8> kernels{{{"copy", Kernel::copy},
+                                                             {"scale", Kernel::scale},
+                                                             {"add", Kernel::add},
+                                                             {"triad", Kernel::triad},
+                                                             {"dot", Kernel::dot},
+                                                             {"read", Kernel::read},
+                                                             {"write", Kernel::write},
+                                                             {"fill", Kernel::fill}}};
+
+const std::array<std::pair<const char*, CoreShare>, 3> core_shares{
+    {{"one", CoreShare::one}, {"half", CoreShare::half}, {"butone", CoreShare::all_but_one}}};
+
+bool is_of_gpus(Kernel kernel) {
+    return kernel == Kernel::dot || kernel == Kernel::read || kernel == Kernel::write || kernel == Kernel::fill;
+}
 
 const char* kernel_name(Kernel kernel) {
     for (const auto& [name, value] : kernels)
@@ -150,6 +163,8 @@ private:
     std::string apply(Flow& flow, const std::string& name, std::size_t start, bool more) {
         for (const auto& [kernel, value] : kernels)
             if (name == kernel) return stream_kernel(flow, value, start, more);
+        for (const auto& [word, share] : core_shares)
+            if (name == word) return core_share(flow, share, name, start);
         const bool known =
             name == "sm" || name == "staged" || name == "pageable" || name == "huge" || name == "threads" || is_tasks(name);
         if (!known) fail(start, "unknown option '" + name + "'");
@@ -169,10 +184,22 @@ private:
         if (flow.source.place == Place::numa_memory)
             fail(start,
                  std::string("the kernel ") + kernel_name(kernel) + " is computed by its source, cores (c0:n0) or a GPU (g0:n0)");
+        if (flow.is_stream_flow() && is_of_gpus(kernel))
+            fail(start,
+                 std::string("the kernel ") + kernel_name(kernel) + " is for GPUs; cores have /copy, /scale, /add and /triad");
+        if (kernel == Kernel::fill && !(flow.source == flow.destination))
+            fail(start, "the kernel fill is for a GPU's own memory (g0:g0/fill)");
         if (flow.kernel != Kernel::none) fail(start, "a STREAM flow takes one kernel");
-        if (more) fail(start, "a STREAM flow takes only a kernel, no '@' and no other option");
+        if (more && !flow.is_stream_flow()) fail(start, "a STREAM flow takes only a kernel, no '@' and no other option");
         flow.kernel = kernel;
         return "kernel";
+    }
+
+    std::string core_share(Flow& flow, CoreShare share, const std::string& name, std::size_t start) {
+        if (!flow.is_stream_flow()) fail(start, name + " is for STREAM by cores");
+        if (flow.cores != CoreShare::all) fail(start, "a STREAM flow has one number of cores");
+        flow.cores = share;
+        return "cores";
     }
 
     std::string engine(Flow& flow, std::size_t start) {
@@ -255,6 +282,8 @@ std::string Flow::text() const {
     std::string text = source.text() + ":" + destination.text();
     if (driver) text += "@" + driver->text();
     if (kernel != Kernel::none) text += std::string("/") + kernel_name(kernel);
+    for (const auto& [word, share] : core_shares)
+        if (cores == share) text += std::string("/") + word;
     if (sm) text += "/sm";
     if (staged) text += "/staged";
     if (pageable) text += "/pageable";

@@ -20,7 +20,11 @@ struct Endpoint {
     std::string text() const;
 };
 
-enum class Kernel { none, copy, scale, add, triad };
+// The first four are STREAM's; the others are for GPUs alone.
+enum class Kernel { none, copy, scale, add, triad, dot, read, write, fill };
+
+// How many of a NUMA node's cores run a STREAM flow.
+enum class CoreShare { all, one, half, all_but_one };
 
 // One stream of bytes. `driver` is set only where it differs from the default.
 struct Flow {
@@ -28,6 +32,7 @@ struct Flow {
     Endpoint destination;
     std::optional<Endpoint> driver;
     Kernel kernel = Kernel::none;
+    CoreShare cores = CoreShare::all;
     bool sm = false;
     bool staged = false;
     bool pageable = false;
@@ -43,7 +48,7 @@ struct Flow {
     bool stays_on_gpus() const { return is_peer_flow() || is_local_flow(); }
     // Shared by independent processes, not by threads of this one.
     bool is_by_processes() const { return tasks > 1 && !threads; }
-    // STREAM: by the cores of a NUMA node, by a GPU.
+    // STREAM: by the cores of a NUMA node; by a GPU, on its own memory, another GPU's or the host's.
     bool is_stream_flow() const { return source.place == Place::cores; }
     bool is_gpu_stream_flow() const { return source.place == Place::gpu_memory && kernel != Kernel::none; }
     bool to_gpu() const { return destination.place == Place::gpu_memory; }

@@ -103,13 +103,6 @@ std::string absent_endpoint(const Cell& cell, const Node& node) {
     return "";
 }
 
-void require_no_gpu_kernel(const Cell& cell) {
-    for (const Flow& flow : cell.flows)
-        if (flow.is_gpu_stream_flow())
-            throw WrongUse("cell '" + cell.text() + "': no program of this release measures kernels on GPUs; leave " +
-                           flow.text() + " out");
-}
-
 void require_endpoints(const std::vector<Cell>& cells, const Node& node) {
     for (const Cell& cell : cells) {
         const std::string absent = absent_endpoint(cell, node);

@@ -28,9 +28,6 @@ Matrix stream_matrix(const Node& node, bool all = false);
 // What a cell names that this node does not have, in words; empty where it has all.
 std::string absent_endpoint(const Cell& cell, const Node& node);
 
-// Throws WrongUse for a kernel on a GPU (g0:n0/triad): the notation has it, and no program measures it.
-void require_no_gpu_kernel(const Cell& cell);
-
 // Throws WrongUse for the first cell with an absent endpoint.
 void require_endpoints(const std::vector<Cell>& cells, const Node& node);
 

@@ -11,7 +11,8 @@ VisitsFor visits_for(const Cell& cell, const Policy& policy) {
     if (policy.latency) return {std::min(least + 1, most), std::min(least + 3, most), 0.03};
     if (!policy.sizes.empty()) return {std::min(2, most), std::min(2, most), 0.01};
     if (is_shared_by_tasks(cell)) return {least, least, 0.01};
-    if (std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.stays_on_gpus() && !flow.staged; }))
+    const auto on_gpus = [](const Flow& flow) { return flow.stays_on_gpus() || (flow.is_gpu_stream_flow() && flow.to_gpu()); };
+    if (std::all_of(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) { return on_gpus(flow) && !flow.staged; }))
         return {std::min(least, 2), std::min(least + 2, most), cell.flows.size() > 1 ? 0.01 : 0.003};
     const bool by_cores = std::any_of(cell.flows.begin(), cell.flows.end(),
                                       [](const Flow& flow) { return flow.is_stream_flow() || flow.staged || flow.pageable; });

@@ -74,6 +74,7 @@ struct CellResult {
     std::vector<std::string> beside;        // flows of other cells in the same window
     std::vector<AggressorRate> aggressors;  // never part of the total
     std::optional<CutShort> cut_short;
+    std::string smaller;      // why `bytes` is less than usual, which makes it another figure; empty: it is not
     bool remeasured = false;  // in company, or --quick: it was a suspect, and this is what the usual way says of it alone
     Summary total;            // GB/s
     double seconds = 0;

@@ -26,8 +26,8 @@ bool can_be_latched(const Cell& cell) {
     return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
 }
 
-Latch::Latch(const Route& route) {
-    route.make_current();
+Latch::Latch(const QueuedSeries& series) {
+    series.make_current();
     check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), sizeof *flag_, cudaHostAllocMapped), "the latch's flag");
     check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&flag_device_), flag_, 0), "the latch's flag");
     check(cudaEventCreate(&start_), "cudaEventCreate");
@@ -50,30 +50,25 @@ void Latch::close(cudaStream_t stream, double longest_seconds) {
 // The kernel looks at it meanwhile.
 void Latch::open() { __atomic_store_n(&flag_->open, 1, __ATOMIC_RELEASE); }
 
-LatchedSampler::LatchedSampler(Route& route, Latch& latch, std::size_t bytes, const Policy& policy)
-    : route_(route), latch_(latch), bytes_(bytes), policy_(policy) {
-    route.begin_series(bytes, 1);
-}
-
 double LatchedSampler::sample(int copies, const std::function<void()>& under_load) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        route_.begin_lap();
-        latch_.close(route_.stream(), policy_.latch_seconds);
-        check(cudaEventRecord(latch_.start(), route_.stream()), "cudaEventRecord");
-        route_.queue_copies(copies, policy_.sizes.empty());  // at a size, what each copy costs to start is part of the rate
-        check(cudaEventRecord(latch_.stop(), route_.stream()), "cudaEventRecord");
+        series_.begin_lap();
+        latch_.close(series_.stream(), policy_.latch_seconds);
+        check(cudaEventRecord(latch_.start(), series_.stream()), "cudaEventRecord");
+        series_.queue_copies(copies, policy_.sizes.empty());  // at a size, what each copy costs to start is part of the rate
+        check(cudaEventRecord(latch_.stop(), series_.stream()), "cudaEventRecord");
         const bool hidden = !has_happened(latch_.start());
         latch_.open();
         if (under_load) under_load();
         check(cudaEventSynchronize(latch_.stop()), "waiting for copies");
         float milliseconds = 0;
         check(cudaEventElapsedTime(&milliseconds, latch_.start(), latch_.stop()), "cudaEventElapsedTime");
-        route_.verify_lap();
-        route_.make_current();
+        series_.verify_lap();
+        series_.make_current();
         if (!hidden || latch_.has_timed_out()) continue;
         return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
     }
-    throw Failure("error", route_.flow().text() + ": the latch never held until the copies were queued");
+    throw Failure("error", series_.name() + ": the latch never held until the copies were queued");
 }
 
 double LatchedSampler::warm_up(double seconds, const std::function<void()>& under_load) {

@@ -6,7 +6,7 @@
 #include "cell/policy.h"
 #include "core/visits.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/route.h"
+#include "gpu/queued_series.h"
 
 namespace nearfar {
 
@@ -16,7 +16,7 @@ bool can_be_latched(const Cell& cell);
 // What holds a stream until everything is queued, and the events around what is queued, on the GPU that drives a route.
 class Latch {
 public:
-    explicit Latch(const Route& route);
+    explicit Latch(const QueuedSeries& series);
     ~Latch();  // opens it
     Latch(const Latch&) = delete;
     Latch& operator=(const Latch&) = delete;
@@ -36,8 +36,9 @@ private:
 
 class LatchedSampler {
 public:
-    // Copies of `bytes`, at most the route's, all to one place, poisoned now. That none of a sample's is left out is seen between the samples.
-    LatchedSampler(Route& route, Latch& latch, std::size_t bytes, const Policy& policy);
+    // Of a series that has begun, each of which counts `bytes`. That none of a sample's is left out is seen between the samples.
+    LatchedSampler(QueuedSeries& series, Latch& latch, std::size_t bytes, const Policy& policy)
+        : series_(series), latch_(latch), bytes_(bytes), policy_(policy) {}
 
     struct Outcome {
         Summary rate;
@@ -45,13 +46,13 @@ public:
         bool complete = false;  // all samples that were asked for
     };
 
-    // Takes `policy.samples` samples in at most about `seconds`; one at least. `is_warm`: copies on the route have just gone before.
+    // Takes `policy.samples` samples in at most about `seconds`; one at least. `is_warm`: some of it have just gone before.
     // `under_load` is called once, while copies are under way.
     // The calling thread is the one that drives. Throws Prevented where it was interrupted before the first.
     Outcome measure(double seconds, bool is_warm, const std::function<void()>& under_load);
 
 private:
-    Route& route_;
+    QueuedSeries& series_;
     Latch& latch_;
     std::size_t bytes_;
     const Policy& policy_;

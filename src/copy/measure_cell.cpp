@@ -52,6 +52,7 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     for (const std::size_t bytes : sizes) {
         if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
         const double begin = now();
+        route.begin_series(bytes, 1);
         LatchedSampler sampler(route, latch, bytes, of_size);
         const double poisoned = now();
         const LatchedSampler::Outcome outcome = sampler.measure(share, !results.empty(), [&] {

@@ -106,6 +106,13 @@ std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
 #endif
 }
 
+std::optional<double> GpuDevice::memory_ceiling() const {
+    return nearfar::memory_ceiling(attribute(ordinal, cudaDevAttrMemoryClockRate),
+                                   attribute(ordinal, cudaDevAttrGlobalMemoryBusWidth));
+}
+
+std::size_t GpuDevice::cache() const { return static_cast<std::size_t>(attribute(ordinal, cudaDevAttrL2CacheSize).value_or(0)); }
+
 std::optional<double> GpuDevice::local_ceiling() const {
     return memory_copy_ceiling(attribute(ordinal, cudaDevAttrMemoryClockRate),
                                attribute(ordinal, cudaDevAttrGlobalMemoryBusWidth));

@@ -27,6 +27,10 @@ struct GpuDevice {
     void require() const;
     // The ceiling of its host link in GB/s; nothing where the link is not PCI Express or not known.
     std::optional<double> ceiling(bool to_gpu) const;
+    // The ceiling of its memory, reading and writing together, in GB/s; likewise.
+    std::optional<double> memory_ceiling() const;
+    // Bytes of its last-level cache; 0 where CUDA does not tell.
+    std::size_t cache() const;
     // The ceiling of copies within its memory in GB/s; nothing where CUDA does not tell the memory's clock or width.
     std::optional<double> local_ceiling() const;
 };

@@ -35,6 +35,10 @@ constexpr std::size_t chase_line = 256;
 extern const std::size_t chase_lines;
 extern const std::size_t chase_host_caches;
 
+// Bytes of each array of STREAM by GPUs, if caches and free memory ask for nothing else: in a GPU's memory, and in the host's.
+extern const std::size_t gpu_stream_array;
+extern const std::size_t host_stream_array;
+
 // One thread follows `steps` lines from *at on (each holds the number of the next) and leaves in *at where it stopped.
 void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream);
 

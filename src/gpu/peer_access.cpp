@@ -23,6 +23,8 @@ void PeerAccess::arrange(const Cell& cell) {
     std::set<Pair> needed;
     std::set<Pair> staged;
     for (const Flow& flow : cell.flows) {
+        if (flow.is_gpu_stream_flow() && flow.to_gpu() && !(flow.source == flow.destination))
+            needed.insert({flow.source.index, flow.destination.index});
         if (!flow.is_peer_flow()) continue;
         if (!flow.staged) {
             needed.insert(driving_pair(flow));

@@ -18,7 +18,7 @@ public:
     PeerAccess(const PeerAccess&) = delete;
     PeerAccess& operator=(const PeerAccess&) = delete;
 
-    // Gives the peer flows of a cell what they need: access for the driving GPU, none between the two of a /staged flow. Throws
+    // Gives the peer flows of a cell what they need: access for the driving GPU (or the one that computes), none between the two of a /staged flow. Throws
     // Prevented (unsupported) where the hardware cannot, or where the cell contradicts itself.
     void arrange(const Cell& cell);
 

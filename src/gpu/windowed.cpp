@@ -72,15 +72,15 @@ private:
 
 void begin_chunks(Route& route, std::size_t chunk) { route.begin_series(chunk, route.bytes() / chunk); }
 
-void move_chunks(Route& route, FlowThread& thread) {
+void move_chunks(QueuedSeries& series, FlowThread& thread) {
     pump_chunks(
-        route, [&] { return thread.stopped(); }, [&](double time) { thread.complete(time); }, [&] { thread.start(); });
+        series, [&] { return thread.stopped(); }, [&](double time) { thread.complete(time); }, [&] { thread.start(); });
 }
 
-void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
+void pump_chunks(QueuedSeries& series, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
                  const std::function<void()>& ready) {
-    route.make_current();
-    Events events(route.stream());
+    series.make_current();
+    Events events(series.stream());
     events.align();
     if (ready) ready();
     std::size_t queued = 0;
@@ -93,7 +93,7 @@ void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::
             aligned = now();
         }
         for (; queued < done + queued_chunks; ++queued) {
-            route.queue_copies(1);
+            series.queue_copies(1);
             events.record(queued);
         }
         complete(events.wait(done++));

@@ -19,12 +19,12 @@ Mover checked_mover(Route& route, std::size_t chunk, std::size_t flow);
 // Poisons the route's destination and makes it a ring of chunks: pump_chunks() goes on with them.
 void begin_chunks(Route& route, std::size_t chunk);
 
-// Moves a route's chunks as a thread of an engine.
-void move_chunks(Route& route, FlowThread& thread);
+// Moves a series' chunks as a thread of an engine.
+void move_chunks(QueuedSeries& series, FlowThread& thread);
 
-// Keeps chunks of a route queued until `stopped`; `complete` gets the time on CLOCK_MONOTONIC of each, those that were under way
+// Keeps chunks of a series queued until `stopped`; `complete` gets the time on CLOCK_MONOTONIC of each, those that were under way
 // at the stop included. The calling thread is the one that drives. `ready` is called once everything is aligned, before the start.
-void pump_chunks(Route& route, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
+void pump_chunks(QueuedSeries& series, const std::function<bool()>& stopped, const std::function<void(double)>& complete,
                  const std::function<void()>& ready = nullptr);
 
 // A route's rough rate in GB/s, probed or known from before.

@@ -23,6 +23,19 @@ std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
     return all;
 }
 
+// Of `cores`, one CPU each, those that run a flow. Half: every second one, so that all of what cores share is in use.
+std::vector<int> running(const Flow& flow, const std::vector<int>& cores) {
+    if (flow.cores == CoreShare::all || cores.empty()) return cores;
+    if (flow.cores == CoreShare::one) return {cores.front()};
+    if (cores.size() == 1)
+        throw Prevented("not_allowed",
+                        flow.text() + ": one core of NUMA node " + std::to_string(flow.source.index) + " is allowed");
+    if (flow.cores == CoreShare::all_but_one) return {cores.begin() + 1, cores.end()};
+    std::vector<int> half;
+    for (std::size_t i = 0; i + 1 < cores.size(); i += 2) half.push_back(cores[i]);
+    return half;
+}
+
 }  // namespace
 
 std::size_t StreamBench::array_bytes() const {
@@ -46,7 +59,7 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
     std::atomic<std::size_t> compared{0};
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
-        const std::vector<int> cpus = intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core);
+        const std::vector<int> cpus = running(flow, intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core));
         if (node_.numa_node(flow.source.index)->cpus.empty())
             throw Prevented("not_allowed", "NUMA node " + std::to_string(flow.source.index) + " has no cores");
         auto* data = static_cast<double*>(memory_on(flow.destination.index).data());

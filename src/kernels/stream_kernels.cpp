@@ -66,12 +66,19 @@ void run_stream_kernel(Kernel kernel, const StreamArrays& slice) {
         case Kernel::scale: return scale(slice.b, slice.c, slice.length);
         case Kernel::add: return add(slice.c, slice.a, slice.b, slice.length);
         case Kernel::triad: return triad(slice.a, slice.b, slice.c, slice.length);
-        case Kernel::none: return;
+        default: return;  // of GPUs alone
     }
 }
 
+int arrays_read(Kernel kernel) {
+    if (kernel == Kernel::none || kernel == Kernel::write || kernel == Kernel::fill) return 0;
+    return kernel == Kernel::copy || kernel == Kernel::scale || kernel == Kernel::read ? 1 : 2;
+}
+
+int arrays_written(Kernel kernel) { return kernel == Kernel::none || kernel == Kernel::dot || kernel == Kernel::read ? 0 : 1; }
+
 double stream_bytes(Kernel kernel, std::size_t length) {
-    const int arrays = kernel == Kernel::copy || kernel == Kernel::scale ? 2 : 3;
+    const int arrays = arrays_read(kernel) + arrays_written(kernel);
     return static_cast<double>(arrays) * static_cast<double>(length) * sizeof(double);
 }
 

@@ -19,6 +19,10 @@ struct StreamArrays {
 // copy c=a, scale b=sc, add c=a+b, triad a=b+sc. The slice must start on a cache line and be a multiple of 8 long.
 void run_stream_kernel(Kernel kernel, const StreamArrays& slice);
 
+// How many arrays a kernel, of cores or of GPUs, reads and how many it writes.
+int arrays_read(Kernel kernel);
+int arrays_written(Kernel kernel);
+
 // Bytes that STREAM counts for one run over `length` elements.
 double stream_bytes(Kernel kernel, std::size_t length);
 

@@ -29,7 +29,7 @@ bool is_right(Kernel kernel, const StreamArrays& arrays) {
         case Kernel::scale: return all_equal(arrays.b, arrays.length, stream_scalar * start_c);
         case Kernel::add: return all_equal(arrays.c, arrays.length, start_a + start_b);
         case Kernel::triad: return all_equal(arrays.a, arrays.length, start_b + stream_scalar * start_c);
-        case Kernel::none: break;
+        default: break;  // of GPUs alone
     }
     return false;
 }

@@ -1,6 +1,8 @@
 #include "node/link_ceiling.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace nearfar {
 namespace {
@@ -34,11 +36,24 @@ std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes) {
     return *rate * lanes * 16 / (*gen == 4 ? 18 : 17);
 }
 
-std::optional<double> memory_copy_ceiling(std::optional<int> kilohertz, std::optional<int> bits) {
+std::optional<double> memory_ceiling(std::optional<int> kilohertz, std::optional<int> bits) {
     if (!kilohertz || !bits || *kilohertz <= 0 || *bits <= 0) return {};
     constexpr double transfers_a_cycle = 2;
-    const double bandwidth = transfers_a_cycle * *kilohertz * 1e3 * *bits / 8 / 1e9;
-    return bandwidth / 2;
+    return transfers_a_cycle * *kilohertz * 1e3 * *bits / 8 / 1e9;
+}
+
+std::optional<double> memory_copy_ceiling(std::optional<int> kilohertz, std::optional<int> bits) {
+    const std::optional<double> bandwidth = memory_ceiling(kilohertz, bits);
+    if (!bandwidth) return {};
+    return *bandwidth / 2;
+}
+
+std::optional<double> kernel_ceiling(int reads, int writes, std::optional<double> in, std::optional<double> out) {
+    if ((reads > 0 && !in) || (writes > 0 && !out) || reads + writes == 0) return {};
+    const double arrays = reads + writes;
+    const double by_reads = reads > 0 ? *in * arrays / reads : INFINITY;
+    const double by_writes = writes > 0 ? *out * arrays / writes : INFINITY;
+    return std::min(by_reads, by_writes);
 }
 
 }  // namespace nearfar

@@ -15,6 +15,13 @@ std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> wi
 // generation is unknown or there is no lane.
 std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes);
 
+// What a memory moves at `kilohertz` twice a cycle over `bits`. Nothing where either is not known.
+std::optional<double> memory_ceiling(std::optional<int> kilohertz, std::optional<int> bits);
+
+// What a kernel moves that reads and writes so many arrays over a link that carries `in` and `out` at once, in both directions together.
+// Nothing where a direction that it needs is not known.
+std::optional<double> kernel_ceiling(int reads, int writes, std::optional<double> in, std::optional<double> out);
+
 // Copies within a GPU's memory, each byte of which is read and written: half of what the memory moves at `kilohertz` twice a cycle
 // over `bits`. Nothing where either is not known.
 std::optional<double> memory_copy_ceiling(std::optional<int> kilohertz, std::optional<int> bits);

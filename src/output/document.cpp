@@ -195,6 +195,7 @@ void write_visits(Json& json, const std::vector<Visit>& visits, double began) {
 void write_result(Json& json, const CellResult& result, double began) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
+    if (!result.smaller.empty()) json.field("smaller", result.smaller);
     json.field("converged", result.converged);
     write_visits(json, result.visits, began);
     if (result.rejected > 0) json.field("rejected", static_cast<std::uint64_t>(result.rejected));

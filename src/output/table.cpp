@@ -43,6 +43,7 @@ std::string table_rows(const CellResult& result, bool with_size) {
         for (const FlowResult& flow : result.flows)
             rows += row("  " + flow.flow.text(), flow.rate, visits, flow.ceiling, result.converged);
     }
+    if (!result.smaller.empty()) rows += "  " + result.smaller + "\n";
     for (const AggressorRate& aggressor : result.aggressors)
         rows += row("  aggressor " + aggressor.flow, aggressor.rate, 0, {}, true);
     return rows;

@@ -7,6 +7,7 @@
 #include "copy/gpu_task.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "gpu/document_gpus.h"
 #include "gpu/gpu_call.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
@@ -15,16 +16,9 @@ using namespace nearfar;
 
 namespace {
 
-std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
-    std::vector<DocumentGpu> shown;
-    for (const GpuDevice& gpu : gpus) shown.push_back({gpu.on_bus, gpu.management, gpu.ordinal >= 0});
-    return shown;
-}
-
 void require_copy(const Cell& cell) {
-    require_no_gpu_kernel(cell);
     for (const Flow& flow : cell.flows)
-        if (flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
+        if (flow.kernel != Kernel::none) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
 }
 
 Matrix matrix(const Node& node, const Policy& policy) {

@@ -1,6 +1,10 @@
-// nearfar-stream: STREAM by the cores of one NUMA node on the memory of another, and on all nodes at once.
+// nearfar-stream: STREAM by the cores of a NUMA node, or by a GPU, on the memory that a cell names.
+#include <algorithm>
+
 #include "cell/matrix.h"
+#include "core/clock.h"
 #include "core/error.h"
+#include "kernels/gpu_stream.h"
 #include "kernels/stream_bench.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
@@ -10,30 +14,59 @@ using namespace nearfar;
 namespace {
 
 const HelpText text{
-    "nearfar-stream [CELL...] [options]: STREAM on host memory, threads bound one a core\n\n"
-    "A cell is c0:n1/triad (the cores of NUMA node 0 on the memory of NUMA node 1) with copy, scale, add or triad, or several\n"
-    "of them at once joined by '+'. Without cells: triad of every node's cores on every node's memory, and all nodes at once.\n\n",
+    "nearfar-stream [CELL...] [options]: STREAM on host memory, threads bound one a core, and on the memory of GPUs\n\n"
+    "A cell is c0:n1/triad (the cores of NUMA node 0 on the memory of NUMA node 1) with copy, scale, add or triad; /one, /half\n"
+    "and /butone behind it: that many of the cores. g0:g0/triad is GPU 0 on its own memory, g0:g1/triad on GPU 1's, g0:n1/triad on the\n"
+    "host's; dot, read, write and fill are for GPUs alone. Several at once are joined by '+'. Without cells: triad of every node's cores\n"
+    "on every node's memory, and all nodes at once.\n\n",
     "\nexamples:\n"
-    "  nearfar-stream                             the whole matrix, as a table\n"
+    "  nearfar-stream                             the whole matrix of the host, as a table\n"
     "  nearfar-stream c0:n0/copy c0:n1/copy       near and far copies\n"
     "  nearfar-stream c0:n0/triad+c1:n1/triad     both nodes at once\n"
+    "  nearfar-stream g0:g0/triad g0:g0/read      a GPU's memory\n"
+    "  nearfar-stream g0:g0/triad+g1:g1/triad     two GPUs at once\n"
     "\nexit codes: 0 measured, 1 a cell failed, 2 wrong use, 3 something could not be measured\n"};
 
-Options table(CommandLine& line) { return with_cell_options({}, line); }
+Options table(CommandLine& line) { return with_cell_options({even_if_busy_option(line.policy.even_if_busy)}, line); }
 
 std::string help() { return help_of(text, table); }
 
+bool is_of_gpus(const Cell& cell) {
+    return std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_gpu_stream_flow(); });
+}
+
 void require_stream(const Cell& cell) {
-    require_no_gpu_kernel(cell);
-    for (const Flow& flow : cell.flows)
-        if (!flow.is_stream_flow()) throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
+    bool cores = false;
+    for (const Flow& flow : cell.flows) {
+        if (flow.kernel == Kernel::none)
+            throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
+        cores = cores || flow.is_stream_flow();
+    }
+    if (cores && std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_gpu_stream_flow(); }))
+        throw WrongUse("cell '" + cell.text() + "': cores and GPUs are measured in cells of their own");
 }
 
 Matrix matrix(const Node& node, const Policy& policy) { return stream_matrix(node, policy.all); }
 
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
-    StreamBench(node, line.policy).measure(cells, measurement.session, measurement.progress);
-    measurement.end();
+    std::vector<Cell> of_cores = cells;
+    const auto first_of_gpus =
+        std::stable_partition(of_cores.begin(), of_cores.end(), [](const Cell& cell) { return !is_of_gpus(cell); });
+    const std::vector<Cell> of_gpus(first_of_gpus, of_cores.end());
+    of_cores.erase(first_of_gpus, of_cores.end());
+    if (of_gpus.empty()) {
+        StreamBench(node, line.policy).measure(of_cores, measurement.session, measurement.progress);
+        return measurement.end();
+    }
+    const double begin = now();
+    CommandLine rest = line;
+    if (!of_cores.empty()) {
+        Policy policy = line.policy;
+        policy.budget *= static_cast<double>(of_cores.size()) / static_cast<double>(cells.size());
+        StreamBench(node, policy).measure(of_cores, measurement.session, measurement.progress);
+        if (line.policy.budget > 0) rest.policy.budget = std::max(1e-3, line.policy.budget - (now() - begin));
+    }
+    measure_gpu_stream(rest, node, of_gpus, measurement);
 }
 
 }  // namespace
@@ -41,6 +74,8 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
 int main(int argc, char** argv) {
     return run_program("nearfar-stream", true, [&] {
         const CommandLine line = parse_command_line(argc, argv, table);
-        return run({"nearfar-stream", help, "", matrix, require_stream, measure}, line);
+        // Where no cell is a GPU's, no driver is asked.
+        const bool with_gpus = line.version || std::any_of(line.cells.begin(), line.cells.end(), is_of_gpus);
+        return run({"nearfar-stream", help, with_gpus ? cuda_of_gpu_stream() : "", matrix, require_stream, measure}, line);
     });
 }

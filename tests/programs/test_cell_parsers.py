@@ -12,7 +12,8 @@ TEXTS = 20_000
 #: What cells are made of, and what is mistaken for it.
 PARTS = (
     "n0", "n1", "g0", "g1", "c0", "c1", ":", ":", "+", "@", "@g0", "@g1", "@n0", "/", "/sm", "/staged", "/pageable", "/huge", "/x2",
-    "/x64", "/x65", "/threads", "/copy", "/scale", "/add", "/triad", "/Triad", "/dot", "n01", "g12345", "q0", " ", "9", "a",
+    "/x64", "/x65", "/threads", "/copy", "/scale", "/add", "/triad", "/Triad", "/dot", "/fill", "/one", "/half", "/mid",
+    "n01", "g12345", "q0", " ", "9", "a",
 )  # fmt: skip
 ENDS = ("n0", "n1", "g0", "g1", "c0")
 OPTIONS = tuple(part for part in PARTS if part.startswith("/"))

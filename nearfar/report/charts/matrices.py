@@ -174,10 +174,14 @@ def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[i
     return grid(load, title, rows, columns, "g", "n", places, lambda g, n: (nothing or why.place)(cell(g, n)))
 
 
+def _by_all_cores(cell: cells.Cell) -> bool:
+    return all(flow.kind == "stream" and flow.cores is None for flow in cell.flows)
+
+
 def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> list[Matrix]:
-    """Cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
-    streams = [f for f in figures if f.cell is not None and all(flow.kind == "stream" for flow in f.cell.flows)]
-    asked = [c for c in [*why.failed, *why.skipped, *why.missing] if c.lone and c.flows[0].kind == "stream"]
+    """All cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
+    streams = [f for f in figures if f.cell is not None and _by_all_cores(f.cell)]
+    asked = [c for c in [*why.failed, *why.skipped, *why.missing] if c.lone and _by_all_cores(c)]
     used = {f.cell.flows[0].direction for f in streams if f.cell} | {c.flows[0].direction for c in asked}
     found = []
     for kernel in [k for k in cells.KERNELS if k in used]:

@@ -6,7 +6,7 @@ report.charts, report.figures.
 
 from __future__ import annotations
 
-from . import balance, contention, latencies, many_gpus, mpi, others, peers, provenance, size_curves
+from . import balance, contention, gpu_memory, latencies, many_gpus, mpi, others, peers, provenance, size_curves
 from .balance import Balance, balances
 from .contention import ContentionTable, contention_tables
 from .exchanges import exchange_tables
@@ -38,6 +38,7 @@ __all__ = [
     "exchange_tables",
     "explain",
     "gaps",
+    "gpu_memory",
     "latencies",
     "latency_matrices",
     "many_gpus",

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 from nearfar.base import NearfarError, did_you_mean
-from nearfar.cells import ALL_TO_ONE, DERIVED, KERNELS, ONE_TO_ALL, ONE_WAY, PAIRS, parse_metric_name, split_class
+from nearfar.cells import (
+    ALL_TO_ONE,
+    CORE_SHARES,
+    DERIVED,
+    GPU_KERNELS,
+    KERNELS,
+    ONE_TO_ALL,
+    ONE_WAY,
+    PAIRS,
+    parse_metric_name,
+    split_class,
+)
 from nearfar.mpi import BINDINGS, TRAFFICS
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN
 from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES
@@ -17,7 +28,19 @@ WAYS = ("h2d", "d2h", "write", "read", "d2d")
 _LANES = re.compile(r"NV[0-9]{1,2}")
 #: What a row of a class says behind it: the pattern of several flows, the direction or kernel, options, the sum.
 _PATTERNS = ("both", ONE_TO_ALL, ALL_TO_ONE, PAIRS, ONE_WAY)
-_BEHIND = (*_PATTERNS, *WAYS, *KERNELS, "total", "sm", "staged", "pageable", "huge", "threads")
+_BEHIND = (
+    *_PATTERNS,
+    *WAYS,
+    *KERNELS,
+    *GPU_KERNELS,
+    *CORE_SHARES,
+    "total",
+    "sm",
+    "staged",
+    "pageable",
+    "huge",
+    "threads",
+)
 _TASKS = re.compile(r"x[0-9]{1,2}")
 #: The MPIs that `nearfar osu` tells apart.
 MPIS = ("openmpi", "mpich", "intelmpi", "mvapich", "craympich")

@@ -23,6 +23,8 @@ OTHER_KIND_MARGIN = 0.10
 #: What may lie above a payload ceiling: the packets are assumed, and NVLink 2 signals 3 % faster than it is named.
 _ROUNDING = 0.03
 #: The rows that are a property of a GPU's model: a copy engine alone on its own link, and both directions between two GPUs.
+#: Where the nominal rate of a model's memory stands among its ranges; no row is called so.
+MEMORY = "memory"
 _ROW = re.compile(r"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)")
 
 
@@ -53,9 +55,16 @@ def read(directories: Sequence[Path]) -> ModelRanges:
         file.check("gpu-1")
         rows = in_file(file)
         for model in file.data["gpu_models"]:
-            for row, ranges in rows.items():
+            for row, ranges in (rows | _nominal_memory(file)).items():
                 found.setdefault(model, {}).setdefault(row, ranges)
     return found
+
+
+def _nominal_memory(file: SiteFile) -> dict[str, list[HealthyRange]]:
+    memory = file.data.get("memory")
+    if memory is None:
+        return {}
+    return {MEMORY: [HealthyRange(memory["bandwidth"], memory["bandwidth"], 0, memory["source"], None)]}
 
 
 def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:

@@ -20,6 +20,7 @@ from nearfar.topology import Node
 
 from . import model_ranges, stale_rows
 from .model_ranges import ModelRanges
+from .nominal_memory import from_nominal_memory
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
 from .reference_row import ReferenceRow
@@ -109,7 +110,12 @@ def resolve(
         if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             model = _from_model(metric, node, ranges or {})
-            reference = _as_good_as(reference, model) or model or _from_link(metric, node)
+            reference = (
+                _as_good_as(reference, model)
+                or model
+                or _from_link(metric, node)
+                or from_nominal_memory(metric, model_of(metric, node), ranges or {})
+            )
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
             reference = _stricter(reference, siblings)
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:

@@ -1,10 +1,13 @@
-// The kernels of gpu/gpu_kernels.h and kernels/saxpy_kernel.h, done by the CPU.
+// The kernels of gpu/gpu_kernels.h, kernels/gpu_stream_kernels.h and kernels/saxpy_kernel.h, done by the CPU.
 #include <algorithm>
 #include <cstring>
 
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "kernels/gpu_stream_kernels.h"
 #include "kernels/saxpy_kernel.h"
+#include "kernels/stream_kernels.h"
+#include "kernels/stream_values.h"
 #include "memory/copy_series.h"
 #include "memory/pattern.h"
 #include "tests/emulated_cuda/runtime.h"
@@ -83,6 +86,58 @@ void queue_saxpy(float* y, const float* x, float a, std::size_t length, cudaStre
         for (std::size_t i = 0; i < length; ++i) y[i] += a * x[i];
         return now();
     });
+}
+
+void queue_stream_values(double* a, double* b, std::size_t words, cudaStream_t stream) {
+    launch("stream_values", stream, [=](double) {
+        for (std::size_t i = 0; i < words; ++i) {
+            a[i] = value_of_a(i);
+            b[i] = value_of_b(i);
+        }
+        return now();
+    });
+}
+
+// Byte 100 of the destination, or one of the summed, is wrong where `wrong=` says so; a pass may be left out as a copy may.
+void queue_stream_pass(Kernel kernel, const GpuStreamPass& pass, cudaStream_t stream) {
+    launch("stream", stream, [=](double start) {
+        const std::size_t words = pass.bytes / sizeof(double);
+        const double over = start + settings().start_seconds + stream_bytes(kernel, words) / settings().peer;
+        if (emulated_cuda::leaves_out_copy()) return now();
+        if (kernel == Kernel::fill) std::memset(pass.c, static_cast<int>(pass.fill), pass.bytes);
+        for (std::size_t i = 0; i < words && kernel != Kernel::fill; ++i) {
+            switch (kernel) {
+                case Kernel::copy: pass.c[i] = pass.a[i]; break;
+                case Kernel::scale: pass.c[i] = gpu_stream_scalar * pass.a[i]; break;
+                case Kernel::add: pass.c[i] = pass.a[i] + pass.b[i]; break;
+                case Kernel::triad: pass.c[i] = pass.a[i] + gpu_stream_scalar * pass.b[i]; break;
+                case Kernel::dot: *pass.sum += pass.a[i] * pass.b[i]; break;
+                case Kernel::read: *pass.sum += pass.a[i]; break;
+                default: {
+                    const std::uint64_t word = written_word(pass.first_word + i);
+                    std::memcpy(pass.c + i, &word, sizeof word);
+                }
+            }
+        }
+        const std::optional<std::size_t> wrong = settings().wrong;
+        if (wrong && is_reduction(kernel)) *pass.sum += 1;
+        if (wrong && !is_reduction(kernel)) reinterpret_cast<unsigned char*>(pass.c)[*wrong] ^= 1;
+        sleep_until(over);
+        return std::max(now(), over);
+    });
+}
+
+void queue_stream_verify(Kernel kernel, const void* data, const Arrival& arrival, unsigned long long* wrong,
+                         cudaStream_t stream) {
+    launch("stream_verify", stream, [=](double) {
+        const auto* const words = static_cast<const std::uint64_t*>(data) + arrival.to / sizeof(std::uint64_t);
+        for (std::size_t i = 0; i < arrival.words; ++i) *wrong += words[i] != expected_stream_word(kernel, arrival, i) ? 1 : 0;
+        return now();
+    });
+}
+
+void load_stream_kernels() {
+    check(emulated_cuda::call("load_stream_kernels", [] { return cudaSuccess; }), "loading STREAM's kernels");
 }
 
 void load_kernels() {

@@ -22,6 +22,7 @@ constexpr int runtime_version = 12020;
 constexpr int multiprocessors = 4;
 constexpr int memory_kilohertz = 100000;
 constexpr int memory_bits = 512;
+constexpr int cache = 32 << 10;
 constexpr std::size_t page = 4096;
 
 struct Allocation {
@@ -109,6 +110,11 @@ public:
         if (device != host) used_[device] += bytes;
         allocations_[static_cast<char*>(*address)] = {bytes, device, false};
         return cudaSuccess;
+    }
+
+    std::size_t used(int device) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return used_[device];
     }
 
     cudaError_t free(void* address, bool of_host) {
@@ -315,6 +321,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
             case cudaDevAttrMultiProcessorCount: *value = multiprocessors; return cudaSuccess;
             case cudaDevAttrMemoryClockRate: *value = memory_kilohertz; return cudaSuccess;
             case cudaDevAttrGlobalMemoryBusWidth: *value = memory_bits; return cudaSuccess;
+            case cudaDevAttrL2CacheSize: *value = cache; return cudaSuccess;
             default: return cudaErrorInvalidValue;
         }
     });
@@ -380,6 +387,14 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
 
 cudaError_t cudaFree(void* address) {
     return call("cudaFree", [&] { return address == nullptr ? cudaSuccess : runtime().free(address, false); });
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+    return call("cudaMemGetInfo", [&] {
+        *total = settings().memory;
+        *free = settings().memory - runtime().used(current_device());
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {

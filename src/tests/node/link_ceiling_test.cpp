@@ -50,5 +50,20 @@ TEST(MemoryCopyCeiling, IsUnknownWhereTheMemoryIs) {
     EXPECT_FALSE(memory_copy_ceiling(2619000, 0));
 }
 
+TEST(MemoryCeiling, IsClockTimesWidthTwiceACycle) {
+    EXPECT_NEAR(*memory_ceiling(3201000, 6144), 4916.7, 0.1);  // an H200's attributes
+    EXPECT_FALSE(memory_ceiling({}, 6144));
+    EXPECT_FALSE(memory_ceiling(3201000, 0));
+}
+
+// A link carries reads one way and writes the other at once: the fuller direction limits.
+TEST(KernelCeiling, IsThatOfTheFullerDirection) {
+    EXPECT_DOUBLE_EQ(*kernel_ceiling(2, 1, 60.0, 50.0), 90.0);
+    EXPECT_DOUBLE_EQ(*kernel_ceiling(1, 1, 60.0, 50.0), 100.0);
+    EXPECT_DOUBLE_EQ(*kernel_ceiling(1, 0, 60.0, {}), 60.0);
+    EXPECT_DOUBLE_EQ(*kernel_ceiling(0, 1, {}, 50.0), 50.0);
+    EXPECT_FALSE(kernel_ceiling(2, 1, 60.0, {}));
+}
+
 }  // namespace
 }  // namespace nearfar

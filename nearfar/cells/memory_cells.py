@@ -1,0 +1,54 @@
+"""The cells of memories: STREAM of GPUs on their own memory, every kernel of cores and of GPUs, numbers of cores."""
+
+from __future__ import annotations
+
+from nearfar.topology import Node
+
+from .matrices import Skip, driver_of, hidden, memory_allowed
+from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, Endpoint, Flow
+
+
+def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """STREAM triad of each GPU on its own memory, then of all of them at once."""
+    cells = [Cell((_own(gpu.index, "triad"),)) for gpu in node.gpus if gpu.visible]
+    skips = [hidden(Cell((_own(gpu.index, "triad"),)), gpu) for gpu in node.gpus if not gpu.visible]
+    together = Cell(tuple(cell.flows[0] for cell in cells))
+    return ([*cells, together] if len(cells) > 1 else cells), skips
+
+
+def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own, triad by one core, half and
+    all but one of each NUMA node, and triad of the first GPU on each host memory and on the next GPU's."""
+    numa = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus]
+    gpus = [gpu for gpu in node.gpus if gpu.visible]
+    cells = []
+    for memory in numa:
+        cells += [_by_cores(memory.index, kernel) for kernel in KERNELS if kernel != "triad"]
+        cells += [_by_cores(memory.index, "triad", share) for share in CORE_SHARES]
+    for gpu in gpus:
+        cells += [Cell((_own(gpu.index, kernel),)) for kernel in (*KERNELS, *GPU_KERNELS) if kernel != "triad"]
+    for gpu in gpus[:1]:
+        elsewhere = [*(Endpoint("n", n.index) for n in numa), *(Endpoint("g", peer.index) for peer in gpus[1:2])]
+        cells += [Cell((Flow(Endpoint("g", gpu.index), memory, kernel="triad"),)) for memory in elsewhere]
+    skips = [hidden(Cell((_own(gpu.index, "copy"),)), gpu) for gpu in node.gpus if not gpu.visible]
+    return cells, skips
+
+
+def one_pageable(node: Node) -> list[Cell]:
+    """A copy of pageable memory to the first GPU that is seen, from its own NUMA node where that is known; none without either."""
+    memories = [n for n in node.host_numa_nodes if memory_allowed(node, n)]
+    gpu = next((gpu for gpu in node.gpus if gpu.visible), None)
+    if gpu is None or not memories:
+        return []
+    memory = next((n for n in memories if n.index == gpu.numa_node), memories[0])
+    return [
+        Cell((Flow(Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory), pageable=True),))
+    ]
+
+
+def _own(gpu: int, kernel: str) -> Flow:
+    return Flow(Endpoint("g", gpu), Endpoint("g", gpu), kernel=kernel)
+
+
+def _by_cores(numa: int, kernel: str, share: str | None = None) -> Cell:
+    return Cell((Flow(Endpoint("c", numa), Endpoint("n", numa), kernel=kernel, cores=share),))

@@ -1,0 +1,19 @@
+#include "kernels/stream_values.h"
+
+namespace nearfar {
+namespace {
+
+double sum_of_first(Kernel kernel, std::size_t words) {
+    double sum = 0;
+    for (std::size_t i = 0; i < words; ++i) sum += value_of_a(i) * (kernel == Kernel::dot ? value_of_b(i) : 1);
+    return sum;
+}
+
+}  // namespace
+
+double sum_of_pass(Kernel kernel, std::size_t words) {
+    constexpr std::size_t period = period_of_a * period_of_b;
+    return static_cast<double>(words / period) * sum_of_first(kernel, period) + sum_of_first(kernel, words % period);
+}
+
+}  // namespace nearfar
