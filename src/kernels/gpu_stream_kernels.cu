@@ -13,27 +13,23 @@ constexpr int in_flight = 4;
 constexpr std::size_t tile = static_cast<std::size_t>(threads_per_block) * in_flight;  // in units of 16 bytes
 static_assert(tile * sizeof(double2) == gpu_stream_grain);
 
-// One tile of each array a block; nothing is read twice, so nothing need stay in a cache.
+// Where reads and writes mix, many small blocks with one load of each array a thread keep the memory busiest: on an H200 triad has
+// 4,412 GB/s so, 4,350 with four loads a thread and 256 threads, 4,150 with blocks that stay; copy 4,286, 4,080 (docs/method/gpu-memory.md).
+constexpr int mixed_threads = 128;
+
 template <Kernel kernel>
-__global__ void __launch_bounds__(threads_per_block) stream_kernel(double2* c, const double2* a, const double2* b) {
+__global__ void __launch_bounds__(mixed_threads) stream_kernel(double2* c, const double2* a, const double2* b) {
     constexpr bool two = kernel == Kernel::add || kernel == Kernel::triad;
-    const std::size_t first = static_cast<std::size_t>(blockIdx.x) * tile + threadIdx.x;
-    double2 x[in_flight];
-    double2 y[in_flight];
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i) x[i] = __ldcs(a + first + i * threads_per_block);
+    const std::size_t at = static_cast<std::size_t>(blockIdx.x) * mixed_threads + threadIdx.x;
+    const double2 x = __ldcs(a + at);  // nothing is read twice, so nothing need stay in a cache
+    double2 answer = x;
+    if (kernel == Kernel::scale) answer = {gpu_stream_scalar * x.x, gpu_stream_scalar * x.y};
     if (two) {
-#pragma unroll
-        for (int i = 0; i < in_flight; ++i) y[i] = __ldcs(b + first + i * threads_per_block);
+        const double2 y = __ldcs(b + at);
+        const double times = kernel == Kernel::triad ? gpu_stream_scalar : 1.0;
+        answer = {x.x + times * y.x, x.y + times * y.y};
     }
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-        double2 answer = x[i];
-        if (kernel == Kernel::scale) answer = {gpu_stream_scalar * x[i].x, gpu_stream_scalar * x[i].y};
-        if (kernel == Kernel::add) answer = {x[i].x + y[i].x, x[i].y + y[i].y};
-        if (kernel == Kernel::triad) answer = {x[i].x + gpu_stream_scalar * y[i].x, x[i].y + gpu_stream_scalar * y[i].y};
-        __stcs(c + first + i * threads_per_block, answer);
-    }
+    __stcs(c + at, answer);
 }
 
 __global__ void __launch_bounds__(threads_per_block) write_kernel(uint4* c, std::size_t first_word) {
@@ -103,7 +99,8 @@ unsigned busy_blocks() {
 
 template <Kernel kernel>
 void launch(const GpuStreamPass& pass, cudaStream_t stream) {
-    stream_kernel<kernel><<<static_cast<unsigned>(pass.bytes / gpu_stream_grain), threads_per_block, 0, stream>>>(
+    constexpr std::size_t of_a_block = mixed_threads * sizeof(double2);
+    stream_kernel<kernel><<<static_cast<unsigned>(pass.bytes / of_a_block), mixed_threads, 0, stream>>>(
         reinterpret_cast<double2*>(pass.c), reinterpret_cast<const double2*>(pass.a), reinterpret_cast<const double2*>(pass.b));
 }
 
