@@ -241,6 +241,12 @@ def test_a_thousand_nodes_fit_on_a_screen() -> None:
     assert "act ran 3 minutes ago" in lines[0]
 
 
+def test_a_long_list_does_not_touch_what_is_said_of_it() -> None:
+    nodes = [NodeStatus(f"n{n}00", "suspect", "slow") for n in range(1, 9, 2)]
+    text = list(status_page.lines(FleetStatus("vm", 2e9, nodes, None, None, [UsedCap(0, 8)], [UsedCap(0, 2)], 1.0)))
+    assert text[-1] == "  n[100,300,500,700] slow"
+
+
 def test_nodes_all_unlike_are_cut(fleet: Fleet) -> None:
     nodes = [NodeStatus(f"x{n}y{n * n}", "suspect", f"{'abcdefghij'[n % 10] * (n + 1)} is wrong") for n in range(500)]
     text = list(status_page.lines(FleetStatus("vm", 2e9, nodes, None, None, [UsedCap(0, 8)], [UsedCap(0, 2)], 1.0)))

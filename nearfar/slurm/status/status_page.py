@@ -114,7 +114,7 @@ def _row(row: _Row) -> Iterator[str]:
         yield from _wrapped(row.names)
         names = ""
     for text in said or [""]:
-        yield f"  {names:<14}{text}".rstrip()
+        yield f"  {names:<13} {text}".rstrip()
         names = ""
 
 
