@@ -79,7 +79,7 @@ def test_the_sites_own_word() -> None:
     ],
 )
 def test_slurms_number(listed: str, count: int) -> None:
-    (node,) = parse_nodes(f"NodeName=n1 Arch=x86_64\n   Gres={listed}\n   State=IDLE ThreadsPerCore=1\n").values()
+    (node,) = parse_nodes(f"NodeName=n1 Arch=x86_64\n   Gres={listed}\n   State=IDLE ThreadsPerCore=1\n\n").values()
     assert node_selection.gpus(node_selection.gres(node)) == count
 
 
