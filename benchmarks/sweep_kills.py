@@ -57,6 +57,7 @@ def one(
             continue
         if running.returncode:
             return done, f"exit code {running.returncode}: {said.strip()[-400:]}"
+    sweeping.until(lambda: not slurm.run(["squeue", "-h"]).stdout, "no job is left that could measure again")
     measured = Counter(line.split()[0] for line in (results / name / "measured").read_text().splitlines())
     report = json.loads((results / name / "sweep-report.json").read_text())
     verdicts = {node["node"]: node["verdict"] for node in report["nodes"]}

@@ -67,7 +67,8 @@ class Killed:
 
     @property
     def measured(self) -> list[str]:
-        """The node of each measurement that began."""
+        """The node of each measurement that began, once no job is left that could begin another."""
+        sweeping.until(lambda: self.slurm.run(["squeue", "-h"]).stdout == "", "all jobs have ended")
         return [line.split()[0] for line in (self.results / "s/measured").read_text().splitlines()]
 
     def report(self) -> dict[str, Any]:
