@@ -329,6 +329,8 @@ class Events:
         words = ["reboot", *self.chance.choice(([], ["ASAP"], ["ASAP", "reason=kernel"])), node]
         if not self.world.scontrol(*words):
             return f"scontrol {' '.join(words)}: refused", None
+        if "reason=kernel" in words and node in self.truth.foreign:
+            self.truth.foreign[node] = "kernel"
         end = time.monotonic() + 20
         while not mark.exists() and time.monotonic() < end:
             time.sleep(0.1)
