@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nearfar.base.files import CHECKOUT
-from nearfar.slurm.controller import versions
+from nearfar.slurm.controller import NodeState, versions
 from nearfar.slurm.findings.interventions import interventions
 from tests.slurm.test_slurm_decide import NOW, state
-from tests.slurm.test_slurm_hard_evidence import FOUND, Log, by
+from tests.slurm.test_slurm_hard_evidence import FOUND, Log, busy, by
 from tests.support import private_slurm
 
 
@@ -45,6 +46,23 @@ def test_a_reason_that_slurm_gave_by_itself_is_no_persons_word(reason: str, pers
     """As a person's it would take hard evidence for seen to, once the node is in use again."""
     node = by(state("n1", "DRAIN", reason=reason), 10)
     found = list(interventions("n1", (), node, Log().evidence(FOUND, 49).past, NOW))
+    assert any(each.person for each in found) == person
+
+
+@pytest.mark.parametrize(
+    ("node", "person"),
+    [
+        (state("n1", "DRAIN", "REBOOT_ISSUED", reason="kernel"), False),
+        (state("n1", reason="kernel : reboot issued"), False),
+        (state("n1", reason="kernel"), True),
+        (state("n1", "DRAIN", reason="ticket 12 : reboot issued"), True),
+    ],
+    ids=["while it reboots", "in use again after it", "drained and resumed", "drained, and rebooted"],
+)
+def test_a_reboot_with_a_persons_reason_is_a_reboot(node: NodeState, person: bool) -> None:
+    """``scontrol reboot ASAP reason=kernel`` drains a node meanwhile, and Slurm keeps the reason."""
+    in_use = replace(node, fields=busy(9))
+    found = list(interventions("n1", (), by(in_use, 10), Log().evidence(FOUND, 49).past, NOW))
     assert any(each.person for each in found) == person
 
 

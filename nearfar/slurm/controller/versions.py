@@ -83,6 +83,11 @@ def given_by_slurm(reason: str) -> bool:
     return reason.startswith(_SLURMS_OWN_REASONS)
 
 
+def ends_with_reboot(reason: str) -> bool:
+    """Whether Slurm has put its word about a reboot behind a reason, whoever gave that."""
+    return reason.endswith((" : reboot issued", " : reboot complete"))
+
+
 def parse(text: str) -> Version | None:
     """The version in what ``scontrol --version`` says (``slurm-wlm 22.05.8``), or in ``22.05``; None where there is none."""
     match = re.search(r"(?<![\d.])(\d\d)\.(\d\d)(?!\d)", text)

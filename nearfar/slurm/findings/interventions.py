@@ -79,9 +79,12 @@ def reboots(
 
 def _drained_by_others(state: NodeState) -> bool:
     """Whether a node carries the reason of somebody who drained it. It may stay after a resume (``versions.REASON_KEPT``), which sets
-    when the node was busy last; a reason that was only written onto a node in use is no drain."""
+    when the node was busy last; a reason that was only written onto a node in use is no drain. Nor is a reboot, which Slurm drains a node
+    for (ASAP) and puts it into use after: who typed its reason has not said that anything was seen to."""
     reason, given = state.reason, state.reason_at
     if reason is None or versions.given_by_slurm(reason) or our_reason(state) is not None or "nearfar:" in reason:
+        return False
+    if state.rebooting or (not state.out and versions.ends_with_reboot(reason)):
         return False
     resumed = given is not None and state.busy is not None and state.busy >= given.timestamp()
     return state.drain or (not state.out and resumed)
