@@ -35,7 +35,7 @@ ASSUMED: dict[str, dict[str, float]] = {
     "sierra": {"p0-p1": 64, "p1-p0": 64},
     "keeneland": {"g*.both": 10.5, "n*.memory": 20, "p0-p1": 8.8, "p1-p0": 8.8},
     "dl160": {"g*.h2d": 5.2, "g*.d2h": 5.4, "g*.both": 9.0, "n*.memory": 14, "switch:*.up": 6.1,
-              "switch:*.down": 6.0, "switch:*.both": 12.0},
+              "switch:*.down": 6.0, "switch:*.both": 20.0},
     "eight-gpus": {"g*.h2d": 55.5, "g*.d2h": 55.4, "g*.both": 102, "n*.memory": 130, "p0-p1": 150, "p1-p0": 150,
                    "g*.out": 396, "g*.in": 394},
 }  # fmt: skip

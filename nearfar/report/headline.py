@@ -9,14 +9,14 @@ from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding
 from nearfar.report.charts import cell_anchor, load_place
 from nearfar.report.figures import (
+    NO_REFERENCE,
     Figure,
     class_words,
     coverage,
+    expected_of,
     figures,
     link_words,
-    origin,
     parsed,
-    percent,
     plural,
     span,
 )
@@ -40,7 +40,6 @@ from .causes import FIGURE, GAP, OTHER, ReasonGroup, VerdictReason, grouped, of_
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
-_NO_REFERENCE = f"{NOT_JUDGED}: no reference"
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
 
@@ -68,10 +67,10 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or contention.line(check.document)
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
-        or latencies.line(found, _expected)
+        or latencies.line(found, expected_of)
         or size_curves.line(found)
-        or peers.line(found, _expected)
-        or many_gpus.line(found, node.node, _expected)
+        or peers.line(found, expected_of)
+        or many_gpus.line(found, node.node, expected_of)
     )
     if said:
         return said
@@ -97,7 +96,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
 def _hosts_and_pairs(hosts: list[Figure], found: list[Figure]) -> str | None:
     """Both in one line; None where there is nothing of one, or more than both."""
     rest = [f for f in found if not f.is_ratio and load_place(f.cell) is None]
-    pairs = peers.line(rest, _expected) if hosts and rest else None
+    pairs = peers.line(rest, expected_of) if hosts and rest else None
     again = sum(f.remeasured for f in found)
     doubted = f"; {plural(again, 'figure')} measured again alone" if again else ""
     return f"{_host_device(hosts)}; {pairs}{doubted}" if pairs else None
@@ -120,7 +119,7 @@ def _host_device(copies: list[Figure]) -> str:
         groups.append((f"{class_words(path_class)} " if len(classes) > 1 else "") + ", ".join(words))
     lone = [f for p, f in places if p and p[0] != "both"]
     only = f"{class_words(classes[0])}; " if len(classes) == 1 else ""
-    return f"{_names('g', gpus)} × {_names('n', numa)}: {'; '.join(groups)} GB/s ({only}{_expected(lone)})"
+    return f"{_names('g', gpus)} × {_names('n', numa)}: {'; '.join(groups)} GB/s ({only}{expected_of(lone)})"
 
 
 def _host_memory(streams: list[Figure]) -> str:
@@ -136,10 +135,10 @@ def _host_memory(streams: list[Figure]) -> str:
         together = [f.value for f in mine if f.is_total and f.value is not None]
         if together:
             parts.append(f"all NUMA nodes at once {span(together)}")
-        expected = _expected([f for f in mine if f.cell and f.cell.lone])
+        expected = expected_of([f for f in mine if f.cell and f.cell.lone])
         totals = [f for f in mine if f.is_total and f.reference]
-        if totals and expected == _NO_REFERENCE:
-            expected = f"all at once {_expected(totals)}; the others {_NO_REFERENCE}"
+        if totals and expected == NO_REFERENCE:
+            expected = f"all at once {expected_of(totals)}; the others {NO_REFERENCE}"
         return f"STREAM {kernel}: {', '.join(parts)} GB/s ({expected})"
     return "no figures"
 
@@ -162,36 +161,6 @@ def _topology(check: CheckRecord, node: NodeRun) -> str:
     compared = ["as expected"] if check.word == "PASS" else []
     words += [plural(len(drift), "finding")] if drift else notes[:1] or compared
     return ", ".join(words)
-
-
-def _expected(found: list[Figure]) -> str:
-    known = [f for f in found if f.reference]
-    if not known:
-        best = sorted({f.best_case for f in found if f.best_case})
-        return "; ".join([*best, _NO_REFERENCE])
-    modelled = [f for f in known if f.published_beside]
-    if modelled:
-        return _beside_published(modelled)
-    origins = "/".join(_present((", ".join(origin(f.reference)) for f in known if f.reference), ()))
-    for sign, bounds in (("≥", [f.at_least for f in known]), ("≤", [f.at_most for f in known])):
-        ends = [bound for bound in bounds if bound is not None]
-        if ends:
-            return f"expected {sign} {span(ends, known[0].unit)}, {origins}"
-    return origins
-
-
-def _beside_published(found: list[Figure]) -> str:
-    """How modelled figures differ from what was published; those that the model was made from are left out."""
-    own = [f for f in found if f.basis in ("input", "assumed")]
-    words = [f"{plural(len(own), 'input')} of the model left out"] if own else []
-    for how in ("predicted", "at best", "nominal"):
-        shares = [f.share - 1 for f in found if f.basis == how and f.share is not None]
-        if shares:
-            words.insert(
-                0,
-                f"{how}: {percent(min(shares))}{f' to {percent(max(shares))}' if len(shares) > 1 else ''} from published",
-            )
-    return "; ".join(words) or "published"
 
 
 def _present(words: Iterable[str], order: tuple[str, ...] = _CLASS_ORDER) -> list[str]:

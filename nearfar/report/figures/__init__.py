@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from . import coverage, wording
 from .check_figures import Figure, figures, parsed, slug, worst_first
+from .expected import NO_REFERENCE, expected_of
 from .wording import SIGNS, class_words, gib, link_words, number, origin, percent, plural, size, span, unit_words
 
 __all__ = [
+    "NO_REFERENCE",
     "SIGNS",
     "Figure",
     "class_words",
     "coverage",
+    "expected_of",
     "figures",
     "gib",
     "link_words",
