@@ -1,7 +1,5 @@
 """How fast is every path between host memory and the GPUs: host to device, device to host, both at once; one unlocked."""
 
-from __future__ import annotations
-
 from nearfar import cells
 from nearfar.cells import Cell, Skip
 from nearfar.topology import Node

@@ -15,7 +15,7 @@ from benchmarks import limit_bounds
 from nearfar.history.tuning import groups, limits, spread, tail
 from nearfar.history.tuning.budget import chances
 from nearfar.history.tuning.limits import Refusal, TunedLimit
-from nearfar.history.tuning.samples import SLACK, NodeFigure, Pool
+from nearfar.history.tuning.samples import SLACK, NodeFigure, Pool, kind_of
 
 #: Of one of 43 figures.
 CHANCES = chances(43)
@@ -278,3 +278,10 @@ def test_twelve_tunes_in_a_row_leave_the_false_alarms_where_they_were(shape: str
     for word, most in ((0, 1), (1, 10)):
         first, last = (statistics.fmean(run[at][word] for run in runs) for at in (0, -1))
         assert last <= max(most, 1.5 * first), (first, last)
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"), [("c0:n0/triad", "stream"), ("g0:g0/triad", "windowed"), ("g0:g0/triad+g1:g1/triad", "windowed")]
+)
+def test_kernels_of_gpus_have_the_slack_of_kernels(cell: str, kind: str) -> None:
+    assert kind_of({"unit": "GB/s", "quantity": "stream", "cell": cell, "engine": "cpu"}) == kind

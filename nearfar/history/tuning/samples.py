@@ -321,12 +321,12 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 
 def kind_of(figure: Mapping[str, Any]) -> str:
-    """Which slack a figure has: ``lone`` cells of a copy engine, ``stream``, ``latency``; all others, in windows,
-    ``windowed``."""
+    """Which slack a figure has: ``lone`` cells of a copy engine, ``stream`` of cores, ``latency``; all others, in windows or by kernels
+    of GPUs, ``windowed``."""
     if str(figure["unit"]) in LESS_IS_BETTER:
         return "latency"
     if figure["quantity"] == "stream":
-        return "stream"
+        return "windowed" if str(figure["cell"]).startswith("g") else "stream"
     if figure["quantity"] != "copy" or figure["engine"] != "ce":
         return "windowed"
     try:

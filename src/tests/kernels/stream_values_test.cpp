@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t words = 3 * step_bytes / sizeof(std::uint64_t) + 40;
 
 TEST(StreamValues, TheSumOfAPassIsWhatAddingItGives) {
-    for (const std::size_t length : {std::size_t{1}, std::size_t{1000}, std::size_t{period_of_a * period_of_b}, std::size_t{100000}}) {
+    for (const std::size_t length :
+         {std::size_t{1}, std::size_t{1000}, std::size_t{period_of_a * period_of_b}, std::size_t{100000}}) {
         double read = 0;
         double dot = 0;
         for (std::size_t i = 0; i < length; ++i) {
