@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,12 @@ class ActOptions:
         for name in ("results", "health", "state"):
             path = getattr(self, name)
             object.__setattr__(self, name, None if path is None else path.absolute())
+
+    @property
+    def readings(self) -> Path:
+        """The file that keeps what was read of these results."""
+        of = hashlib.blake2b(f"{self.policy.system}:{self.results}".encode(errors="surrogateescape"), digest_size=8)
+        return self.state / f"readings-{of.hexdigest()}.json"
 
 
 def read_policy(name: str | None) -> Policy:
