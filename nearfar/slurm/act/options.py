@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from nearfar import question
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_directories, site_files
 from nearfar.site import Policy, drain_policy
 
@@ -56,6 +57,4 @@ def read_policy(name: str | None) -> Policy:
 
 def check_names() -> list[str]:
     """All checks of the pack."""
-    from nearfar.question import questions
-
-    return [question.name for question in questions()]
+    return question.check_names()
