@@ -19,6 +19,7 @@ _SUBJECT = re.compile(r" {3}(?! )([A-Za-z][A-Za-z0-9_]*)=(.*)")
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*)=(\S*)")
 #: Slurm puts who gave a reason, and when, behind the reason's first line.
 _GIVEN = re.compile(r"(?:^|(?<=.)) ?\[([^\[\]\s@]+)@([^\[\]\s@]+)\]$")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
@@ -184,7 +185,9 @@ def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime |
 
 def _time(text: str) -> float | None:
     """``2026-11-20T09:00:00``, which is UTC as scontrol is asked for it, in seconds since 1970; None for any other text."""
+    if _TIME.fullmatch(text) is None:
+        return None
     try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+        return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None

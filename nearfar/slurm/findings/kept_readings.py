@@ -8,15 +8,15 @@ What is kept is a convenience: a file that is damaged, or was written by another
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.results import ResultFinding, result
@@ -32,8 +32,7 @@ SETTLED = 310.0
 _READ = (result.RESULT, "verdict.json")
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(NamedTuple):
     """A reading, the directories and files that it rests on (relative to the result's), and what these were like."""
 
     reading: ResultReading
@@ -95,7 +94,8 @@ class KeptReadings:
             return None
         if max([status.st_ctime for status in found]) > now - SETTLED:
             return None
-        return _hashed([(s.st_mode, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in found])
+        numbers = [(s.st_mode, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in found]
+        return blake2b(marshal.dumps(numbers, 2), digest_size=16).hexdigest()  # version 2 says the same of the same
 
     def _trust_above(self, place: Path, trust: Trust) -> None:
         """The directories above a result, those above its node's once in a call."""
@@ -138,12 +138,12 @@ def _dump(results: Path, kept: Mapping[str, _Kept]) -> str:
     def packed(value: Any) -> Any:
         if isinstance(value, frozenset):
             return sets.setdefault(value, len(sets))
-        if isinstance(value, (CheckReading, ResultFinding)):
-            return [packed(one) for one in vars(value).values()]
+        if isinstance(value, ResultFinding):
+            return list(vars(value).values())
         return [packed(one) for one in value] if isinstance(value, tuple) else value
 
     entries = {
-        place: [each.stamp, each.folders, each.files, *map(packed, vars(each.reading).values())]
+        place: [each.stamp, each.folders, each.files, *map(packed, each.reading)]
         for place, each in kept.items()
     }
     body = json.dumps({"sets": [sorted(names) for names in sets], "results": entries})

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nearfar.base import NearfarError
 from nearfar.slurm.results import NodeResult, ResultFinding, result
@@ -15,8 +14,7 @@ from nearfar.slurm.results import NodeResult, ResultFinding, result
 from .check_run import RUN, CheckRun, seconds
 
 
-@dataclass(frozen=True)
-class CheckReading:
+class CheckReading(NamedTuple):
     """A check of a result: its verdict as it counts, and what ``CheckRun`` has of it. ``folder`` is relative to the result's;
     ``between``: of what passed the figures between two nodes."""
 
@@ -31,8 +29,7 @@ class CheckReading:
     between: frozenset[str]
 
 
-@dataclass(frozen=True)
-class ResultReading:
+class ResultReading(NamedTuple):
     """A result that is believed. ``name`` is the node's, or ``n1+n2``; times are seconds since 1970, by the node's clock. ``partly``:
     not all that was to run did. ``said`` is the same of results that say the same."""
 
