@@ -21,6 +21,8 @@ _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*)=(\S*)")
 _GIVEN = re.compile(r"(?:^|(?<=.)) ?\[([^\[\]\s@]+)@([^\[\]\s@]+)\]$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
+#: What a node can be beside its flags.
+BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
           "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
@@ -150,7 +152,7 @@ def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     name, state = fields.get("NodeName", ""), fields.get("State", "")
     if not name or not re.match("[A-Z]", state):
         raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
-    base, flags = _state(state)
+    base, flags = state_of(state)
     reason, by, at = _reason(texts.get("Reason"))
     for key in set(_TEXTS) & set(texts) - {"Reason", "Comment"}:
         fields[key] = "\n".join(texts[key]).strip()
@@ -162,7 +164,8 @@ def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     )  # fmt: skip
 
 
-def _state(words: str) -> tuple[str, frozenset[str]]:
+def state_of(words: str) -> tuple[str, frozenset[str]]:
+    """The base state and the flags of ``IDLE+DRAIN*``."""
     flags = set()
     parts = words.split("+")
     for index, part in enumerate(parts):

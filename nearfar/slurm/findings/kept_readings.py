@@ -143,8 +143,7 @@ def _dump(results: Path, kept: Mapping[str, _Kept]) -> str:
         return [packed(one) for one in value] if isinstance(value, tuple) else value
 
     entries = {
-        place: [each.stamp, each.folders, each.files, *map(packed, each.reading)]
-        for place, each in kept.items()
+        place: [each.stamp, each.folders, each.files, *map(packed, each.reading)] for place, each in kept.items()
     }
     body = json.dumps({"sets": [sorted(names) for names in sets], "results": entries})
     head = {"schema": _SCHEMA, "package": _package(), "directory": str(results), "body": _hashed(body)}

@@ -10,8 +10,8 @@ from nearfar.question import NIGHTLY, asked_at
 
 @dataclass(frozen=True)
 class Level:
-    """``asks``: checks; ``asks_as``: those of a level of the questions. ``minutes``: a job's time limit unless the caller names one; ``hours``: how long after
-    the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it.
+    """``asks``: checks; ``asks_as``: those of a level of the questions. ``minutes``: a job's time limit unless the caller names one;
+    ``hours``: how long after the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it.
     ``instead``: checks asked where the first of ``asks`` has no tool on the node."""
 
     words: str
