@@ -73,7 +73,7 @@ def pretended(folder: Path, nodes: list[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Run it three times: for the first time, with what it has kept, and with the results of one node gone and come again."""
+    """Run it three times: for the first time, and twice with what it has kept."""
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
     parser.add_argument("--nights", type=int, default=7)
@@ -105,7 +105,7 @@ def main() -> None:
             kept = sum(path.stat().st_size for path in (folder / "state").glob("readings-*")) / 1e6
             print(
                 f"{words}: {seconds:.2f} s ({cpu:.2f} s of CPU), {questions} question to slurmctld, {kept:.1f} MB kept; "
-                f"exit code {done.returncode}, {len(done.stdout.splitlines())} lines {done.stderr.strip()[-200:]}"
+                f"exit code {done.returncode}, {len(done.stdout.splitlines())} lines and {len(done.stderr.splitlines())} warnings"
             )
         print(f"at most {after.ru_maxrss / 1024:.0f} MiB")
 

@@ -18,8 +18,8 @@ def question(name: str) -> tuple[str, ...]:
 
 
 def parse(text: str, name: str) -> NodeState | None:
-    """The node in the answer; None where that does not say it exactly: half an answer, a node of no partition, texts of several lines or with blanks
-    at an end (``scontrol`` shows them otherwise), or no reason where one may be called so."""
+    """The node in the answer; None where that does not say it exactly: half an answer, a node of no partition, texts of several
+    lines or with blanks at an end (``scontrol`` shows them otherwise), or no reason where one may be called so."""
     rows = set(filter(None, (row.lstrip("\n") for row in text.split(f"{_END}\n"))))
     if len(rows) != 1 or not text.endswith(f"{_END}\n"):
         return None  # a row for each partition, all alike
