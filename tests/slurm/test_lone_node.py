@@ -8,7 +8,7 @@ from nearfar.slurm.controller import NodeState, lone_node
 
 
 def row(state: str, reason: str = "none", comment: str = "(null)", name: str = "n1") -> str:
-    return f"{name}|{state}|0/1/0/1|{comment}<nearfar>{reason}<nearfar>\n"
+    return f"{name}|{state}|{comment}<nearfar>{reason}<nearfar>\n"
 
 
 @pytest.mark.parametrize(

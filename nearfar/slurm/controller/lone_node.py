@@ -1,17 +1,15 @@
-"""One node's state, reason, comment and busy CPUs from ``sinfo``, which asks slurmctld for that node alone.
+"""One node's state, reason and comment from ``sinfo``, which asks slurmctld for that node alone.
 
 ``scontrol show node NAME`` fetches the table of all nodes to show one of them (22.05 to 25.11).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from .node_state import BASES, NodeState, state_of
 
 #: Ends a free text; no option of sinfo quotes one.
 _END = "<nearfar>"
-_FORMAT = f"NodeList:|,StateComplete:|,CPUsState:|,Comment:{_END},Reason:{_END}"
+_FORMAT = f"NodeList:|,StateComplete:|,Comment:{_END},Reason:{_END}"
 
 
 def question(name: str) -> tuple[str, ...]:
@@ -26,16 +24,14 @@ def parse(text: str, name: str) -> NodeState | None:
     if len(rows) != 1 or not text.endswith(f"{_END}\n"):
         return None  # a row for each partition, all alike
     shown, _, rest = rows.pop().partition("|")
-    state, _, rest = rest.partition("|")
-    cpus, _, texts = rest.partition("|")
+    state, _, texts = rest.partition("|")
     comment, _, reason = texts.partition(_END)
     base, flags = state_of(state.upper())
     if shown != name or base not in BASES or _END in reason or _END not in texts:
         return None
     if any(text != text.strip() or "\n" in text for text in (comment, reason)):
         return None
-    fields = {"CPUAlloc": cpus.partition("/")[0]}
-    found = NodeState(name, base, flags, comment=None if comment == "(null)" else comment, fields=fields)
-    if reason == "none":
-        return None if found.out else found
-    return replace(found, reason=reason)
+    found = NodeState(name, base, flags, reason=reason, comment=None if comment == "(null)" else comment)
+    if reason != "none":
+        return found
+    return None if found.out else NodeState(name, base, flags, comment=found.comment)

@@ -160,6 +160,8 @@ class Slurm:
         end = time.monotonic() + limit
         while True:
             present = self.state(name)
+            if not until(present):
+                present = self.node(name)  # it may be about what only the table has
             if until(present):
                 return present
             if time.monotonic() >= end:
