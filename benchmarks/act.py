@@ -1,77 +1,117 @@
 #!/usr/bin/env python3
-"""How long `nearfar slurm act` takes to read a sweep's results and to decide, without Slurm.
+"""How long `nearfar slurm act` takes, all included, over a week of 1,000 nodes: the first time, and when nothing is new.
 
 python benchmarks/sweep_merge.py --nodes 1000 --keep /tmp/results
 python benchmarks/act.py /tmp/results [--nights 7]
 
-With --nights the sweep is there so many times (links, in the directory that is named), a day older each.
+The sweep is there so many times (links, in the directory that is named), a day older each. `scontrol` is a script that prints as many
+idle nodes and counts how often it is called.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.site.drain_policy import DrainSteps, Policy
-from nearfar.slurm.act.decide import decide
-from nearfar.slurm.act.decision import DRAIN
-from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.findings import gathering
-from nearfar.slurm.findings.gathering import TimeRange, gather
-from nearfar.slurm.findings.log_summary import LogSummary
 from nearfar.slurm.results import result
 from nearfar.slurm.sweep import sweep_file
 
+_CHECKOUT = Path(__file__).resolve().parents[1]
+_SYSTEM = """\
+system: bench
+hosts: ["gpu[0001-9999]"]
+act: {trusted: [root, USER], default: observe}
+partitions:
+  - {name: gpu}
+"""
+#: When a file came to be there nobody can make up, but when it was changed; and all of them were changed just now.
+_ACT = """
+import sys
+from nearfar.slurm.findings import gathering, kept_readings
+gathering._came = lambda place: place.lstat().st_mtime
+kept_readings.SETTLED = -3600.0
+from nearfar import cli
+sys.exit(cli.main(sys.argv[1:]))
+"""
 
-def lay_out(results: Path, nights: int) -> None:
-    """The one sweep as several, a day apart."""
+
+def lay_out(results: Path, nights: int) -> list[str]:
+    """The one sweep as several, a day apart; the names of its nodes."""
     (sweep,) = (path for path in results.iterdir() if path.is_dir() and "-night-" not in path.name)
-    for night in range(1, nights):
-        copy = results / f"{sweep.name}-night-{night}"
+    for night in range(nights):
+        copy = results / (f"{sweep.name}-night-{night}" if night else sweep.name)
         if not copy.exists():
             shutil.copytree(sweep, copy, copy_function=os.link)
             own = (sweep / sweep_file.FILE).read_text().replace(f'"{sweep.name}"', f'"{copy.name}"', 1)
             (copy / sweep_file.FILE).unlink()
             (copy / sweep_file.FILE).write_text(own)
         for place in result.folders(results, copy.name):
-            os.utime(place, (time.time() - night * 86400,) * 2)
+            os.utime(place, (time.time() - night * 86400 - 60,) * 2)
+    return sorted(path.name for path in (sweep / "nodes").iterdir())
+
+
+def pretended(folder: Path, nodes: list[str]) -> dict[str, str]:
+    """A site, and a Slurm of idle nodes; the variables that lead there."""
+    (folder / "site" / "systems").mkdir(parents=True)
+    (folder / "site" / "systems" / "bench.yaml").write_text(_SYSTEM.replace("USER", str(os.geteuid())))
+    table = "\n".join(
+        f"NodeName={node} Arch=x86_64 CoresPerSocket=48\n   CPUAlloc=0 CPUEfctv=192 CPUTot=192 CPULoad=0.10\n"
+        "   State=IDLE ThreadsPerCore=1\n   Partitions=gpu\n   BootTime=2026-11-01T00:00:00 SlurmdStartTime=2026-11-01T00:00:00\n"
+        for node in nodes
+    )  # fmt: skip
+    (folder / "table").write_text(table)
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "scontrol"
+    program.write_text(f'#!/bin/sh\necho "$*" >> {folder}/asked\nexec cat {folder}/table\n')
+    program.chmod(0o755)
+    return {"NEARFAR_SITE": str(folder / "site"), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
 
 
 def main() -> None:
-    """Read, decide, and say how long each took."""
+    """Run it three times: for the first time, and twice with what it has kept."""
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
-    parser.add_argument("--nights", type=int, default=1)
+    parser.add_argument("--nights", type=int, default=7)
     asked = parser.parse_args()
     results = asked.results.absolute()
-    lay_out(results, asked.nights)
-    # When a file came to be there nobody can make up, but when it was changed.
-    gathering._came = lambda place: place.lstat().st_mtime
-    first = next(result.folders(results))
-    system = json.loads((first / result.RESULT).read_text(encoding="utf-8"))["system"]
-    # As `act` reads with its default policy: what came in the last 36 h, and what is older of nodes with a FAIL.
-    window = TimeRange(0.0, time.time() - Policy.max_age)
-    began, worked = time.perf_counter(), time.process_time()
-    found = gather(results, None, system, frozenset({0, os.geteuid()}), time.time(), window)
-    read, worked = time.perf_counter() - began, time.process_time() - worked
-    nodes = {run.node: NodeState(run.node, "IDLE", partitions=("gpu",)) for run in found.runs}
-    began = time.perf_counter()
-    policy = Policy(system, default=DrainSteps(DRAIN, DRAIN), max_age=time.time())
-    decided = decide(found.runs, nodes, policy, LogSummary(), time.time())
-    seconds = time.perf_counter() - began
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    figures = sum(len(run.passed) + len(run.failures) for run in found.runs)
-    print(f"{len(nodes)} nodes, {figures} judged figures, {len(found.refused)} results not believed")
-    print(f"read in {read:.1f} s ({worked:.1f} s of one core), at most {most:.0f} MiB; decided in {seconds:.2f} s")
-    print(f"{sum(d.evidence is not None for d in decided.nodes)} nodes with a FAIL")
+    nodes = lay_out(results, asked.nights)
+    print(f"{len(nodes)} nodes, {asked.nights} nights")
+    with tempfile.TemporaryDirectory(prefix="nearfar-bench-") as place:
+        folder = Path(place)
+        variables = {**os.environ, "PYTHONPATH": str(_CHECKOUT), **pretended(folder, nodes)}
+        command = [
+            sys.executable,
+            "-c",
+            _ACT,
+            "slurm",
+            "act",
+            "--results",
+            str(results),
+            "--state",
+            str(folder / "state"),
+        ]
+        for words in ("the first time", "nothing new", "nothing new"):
+            (folder / "asked").write_text("")
+            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            done = subprocess.run(command, env=variables, capture_output=True, text=True)
+            seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            questions = len((folder / "asked").read_text().splitlines())
+            kept = sum(path.stat().st_size for path in (folder / "state").glob("readings-*")) / 1e6
+            print(
+                f"{words}: {seconds:.2f} s ({cpu:.2f} s of CPU), {questions} question to slurmctld, {kept:.1f} MB kept; "
+                f"exit code {done.returncode}, {len(done.stdout.splitlines())} lines and {len(done.stderr.splitlines())} warnings"
+            )
+        print(f"at most {after.ru_maxrss / 1024:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -84,11 +84,12 @@ def varied(verdict: dict[str, Any], node: str, slow: bool, dice: random.Random) 
 def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict[str, Any]]) -> None:
     """Write each node's result; its documents, which a merge does not read, are links to the same files."""
     dice = random.Random(1)
-    told = json.loads((source / "result.json").read_text())
+    ended = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    told = {**json.loads((source / "result.json").read_text()), "ended": ended}
     for number, node in enumerate(nodes):
         place = result.place(results, "bench", node, 1)
         shutil.copytree(source, place, copy_function=lambda a, b: Path(b).hardlink_to(a))
-        mine = {**copy.deepcopy(told), "node": node}
+        mine = {**copy.deepcopy(told), "node": node, "system": "bench"}
         for name, verdict in verdicts.items():
             made = varied(verdict, node, number % _SLOW_EVERY == 0, dice)
             text = json.dumps(made)

@@ -59,7 +59,7 @@ class _Source:
         source._node(node, "value", 1)
         text = "\n".join(["def test(value):", *source._lines, "    return True"])
         made: dict[str, Any] = {}
-        exec(text, source._given, made)  # noqa: S102 (of the package's own schemas alone)
+        exec(text, source._given, made)  # of the package's own schemas alone
         return made["test"]  # type: ignore[no-any-return]
 
     def _name(self, given: Any = None) -> str:

@@ -10,7 +10,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, mpi, mpi.osu
 
 from __future__ import annotations
 
-from .catalogue import askable, asked_at, check_rank, made_by, named, questions, reframe_file, title
+from .catalogue import askable, asked_at, check_names, check_rank, made_by, named, questions, reframe_file, title
 from .question import ACCEPT, NIGHTLY, QUICK, Question
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Question",
     "askable",
     "asked_at",
+    "check_names",
     "check_rank",
     "made_by",
     "named",

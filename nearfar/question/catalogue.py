@@ -44,6 +44,12 @@ def questions() -> tuple[Question, ...]:
     return tuple(sorted(found, key=lambda question: question.name))
 
 
+def check_names() -> list[str]:
+    """The names of all checks, without what they ask: a question's file is called as its check is."""
+    folders = (_QUESTIONS, _CHECKS, _QUICK, _LONG)
+    return sorted({path.stem for folder in folders for path in folder.glob("*_check.py")})
+
+
 def named(name: str) -> Question:
     """A question by its name. Raises ``NearfarError`` where there is none."""
     known = {question.name: question for question in questions()}

@@ -77,7 +77,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     streams = [f for f in found if f.cell is not None and all(flow.kind == "stream" for flow in f.cell.flows)]
     if hosts:
         return _host_device(hosts)
-    on_gpus = gpu_memory.line(found, _expected)
+    on_gpus = gpu_memory.line(found, expected_of)
     if streams:
         return _host_memory(streams) + (f"; {on_gpus}" if on_gpus else "")
     if on_gpus:

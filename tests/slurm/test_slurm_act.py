@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -36,6 +37,32 @@ def private() -> Iterator[PrivateSlurm]:
 def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with prepared(private, tmp_path, monkeypatch) as site:
         yield site
+
+
+@pytest.fixture
+def asked(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a line for each of Slurm's commands that is called."""
+    wrappers, lines = tmp_path / "wrappers", tmp_path / "asked"
+    wrappers.mkdir()
+    for name in ("scontrol", "sinfo", "squeue", "sbatch", "sacct", "scancel"):
+        real = shutil.which(name, path=site.private.environment["PATH"])
+        (wrappers / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {lines}\nexec {real} "$@"\n')
+        (wrappers / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrappers}:{site.private.environment['PATH']}")
+    return lines
+
+
+def test_one_question_where_nothing_changed_and_a_node_is_asked_for_alone(site: Site, asked: Path) -> None:
+    table = "scontrol --all show nodes"
+    leave(site.results, "n1", "00000001", at=site.now - 60)
+    assert site.act() == 0
+    assert asked.read_text().splitlines() == [table]
+    leave(site.results, "n2", "00000002", at=site.now - 30, wrong="wrong data")
+    asked.write_text("")
+    assert site.act() == 0 and site.node("n2").drain
+    first, before, update, *after = asked.read_text().splitlines()
+    assert (first, update[:31]) == (table, "scontrol update nodename=n2 sta")
+    assert {line.split(" --Format")[0] for line in (before, *after)} == {"sinfo --all --noheader --Node --nodes=n2"}
 
 
 def test_findings_of_a_sweep_are_acted_on(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

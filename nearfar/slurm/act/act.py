@@ -58,6 +58,8 @@ def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
         _write_down(view, options.policy.system, log)
         # What was refused may be believed once it is mended, and came before.
         LastRead(state).note(options, view.recent if view.refused else view.now)
+        if view.readings is not None:
+            view.readings.save()
         kept_looks.forget(_recorded_looks(view.runs))
         if view.decisions.stop is not None:
             log.note("latch", time.time(), why=view.decisions.stop)

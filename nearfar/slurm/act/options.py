@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from nearfar import question
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_directories, site_files
 from nearfar.site import Policy, drain_policy
 
@@ -26,6 +28,12 @@ class ActOptions:
         for name in ("results", "health", "state"):
             path = getattr(self, name)
             object.__setattr__(self, name, None if path is None else path.absolute())
+
+    @property
+    def readings(self) -> Path:
+        """The file that keeps what was read of these results."""
+        of = hashlib.blake2b(f"{self.policy.system}:{self.results}".encode(errors="surrogateescape"), digest_size=8)
+        return self.state / f"readings-{of.hexdigest()}.json"
 
 
 def read_policy(name: str | None) -> Policy:
@@ -49,6 +57,4 @@ def read_policy(name: str | None) -> Policy:
 
 def check_names() -> list[str]:
     """All checks of the pack."""
-    from nearfar.question import questions
-
-    return [question.name for question in questions()]
+    return question.check_names()

@@ -16,7 +16,7 @@ from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, deaths, of_sweep, reconciled, summarize
-from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, begin_or_resume, occupation, pairing
+from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
 from . import quarantine
@@ -144,7 +144,7 @@ def _sweep(
         f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
     ]  # fmt: skip
     # Killed, this process leaves nobody that measures or holds the results directory.
-    environment = {**os.environ, begin_or_resume.PARENT: str(os.getpid())}
+    environment = {**os.environ, sweep_file.PARENT: str(os.getpid())}
     done = process.run(command, _longest(level), env=environment, on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")

@@ -12,6 +12,7 @@ from nearfar.slurm.findings import (
     CLOCKS,
     ActLog,
     CheckRun,
+    KeptReadings,
     LogSummary,
     SlurmView,
     TimeRange,
@@ -34,7 +35,7 @@ from .state_directory import CLOCK_SET_BACK
 class ActView:
     """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
     for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of.
-    ``recent``: from when on all results were read."""
+    ``recent``: from when on all results were read; ``readings``: what was read of them, to be kept for the next call."""
 
     nodes: dict[str, NodeState]
     past: LogSummary
@@ -45,6 +46,7 @@ class ActView:
     clocks: Sequence[str] = ()
     other_systems: Sequence[str] = ()
     recent: float = 0.0
+    readings: KeptReadings | None = None
 
 
 def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str | None = None) -> ActView:
@@ -60,10 +62,14 @@ def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str 
     before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
     nodes = deaths.with_our_reasons(nodes, before)
     times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node)
-    found = gather(options.results, options.health, options.policy.system, options.policy.trusted, now, times)
-    decisions = decide(found.runs, nodes, options.policy, before, now)
+    policy, results = options.policy, options.results
+    readings = None if results is None else KeptReadings(results, options.readings)
+    found = gather(results, options.health, policy.system, policy.trusted, now, times, readings)
+    decisions = decide(found.runs, nodes, policy, before, now)
     other_systems = tuple(_evidence_of_other_systems(found.others, nodes))
-    return ActView(nodes, before, found.refused, decisions, found.runs, now, found.clocks, other_systems, times.recent)
+    return ActView(
+        nodes, before, found.refused, decisions, found.runs, now, found.clocks, other_systems, times.recent, readings
+    )
 
 
 def _evidence_of_other_systems(

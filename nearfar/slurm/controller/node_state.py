@@ -21,9 +21,12 @@ _SUBJECT = re.compile(r" {3}(?! )([A-Za-z][A-Za-z0-9_]*)=(.*)")
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*)=(\S*)")
 #: Slurm puts who gave a reason, and when, behind the reason's first line.
 _GIVEN = re.compile(r"(?:^|(?<=.)) ?\[([^\[\]\s@]+)@([^\[\]\s@]+)\]$")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
 #: Flags that say where a node came from, not what it does.
 _ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
+#: What a node can be beside its flags.
+BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
           "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
@@ -215,7 +218,7 @@ def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     name, state = fields.get("NodeName", ""), fields.get("State", "")
     if not name or not re.match("[A-Z]", state):
         raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
-    base, flags = _state(state)
+    base, flags = state_of(state)
     reason, by, at = _reason(texts.get("Reason"))
     for key in set(_TEXTS) & set(texts) - {"Reason", "Comment"}:
         fields[key] = "\n".join(texts[key]).strip()
@@ -227,7 +230,8 @@ def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     )  # fmt: skip
 
 
-def _state(words: str) -> tuple[str, frozenset[str]]:
+def state_of(words: str) -> tuple[str, frozenset[str]]:
+    """The base state and the flags of ``IDLE+DRAIN*``."""
     flags = set()
     parts = words.split("+")
     for index, part in enumerate(parts):
@@ -250,8 +254,10 @@ def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime |
 
 def _time(text: str) -> float | None:
     """``2026-11-20T09:00:00``, which is UTC as scontrol is asked for it, in seconds since 1970; None for any other text."""
+    if _TIME.fullmatch(text) is None:
+        return None
     try:
-        seconds = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+        seconds = datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
     return seconds if seconds < _NO_TIME else None

@@ -1,6 +1,7 @@
 """Asking slurmctld and telling it: every call has a time limit, and what cannot be read is an exception.
 
-Callers take ``CouldNotJudge`` as "do nothing". One query shows all nodes; nothing here asks once per node in a loop.
+Callers take ``CouldNotJudge`` as "do nothing". One query shows all nodes; nothing here asks once per node in a loop but where
+each is written to.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime
 
 from nearfar.base import CouldNotJudge, NearfarError, process
 
-from . import versions
+from . import lone_node, versions
 from .node_state import NodeState, parse_nodes
 
 #: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
@@ -126,6 +127,16 @@ class Slurm:
             raise CouldNotJudge(f"scontrol shows {', '.join(found) or 'nothing'} where node {name} was asked for")
         return found[name]
 
+    def state(self, name: str) -> NodeState:
+        """One node's state, reason and comment, read now: slurmctld is asked for that node alone, where ``sinfo`` says it exactly."""
+        try:
+            found = lone_node.parse(self.call(*lone_node.question(name)), name)
+        except CouldNotJudge:
+            raise
+        except NearfarError:  # no sinfo, or one of other options
+            found = None
+        return found or self.node(name)
+
     def update(
         self, name: str, objection: Objection, *, state: str | None = None, reason: str | None = None,
         comment: str | None = None,
@@ -135,7 +146,7 @@ class Slurm:
         Slurm has no compare-and-set: between this read and the write a few milliseconds remain.
         Raises ``Refused`` with the objection, and whatever ``call`` raises.
         """
-        present = self.node(name)
+        present = self.state(name)
         why = objection(present)
         if why is not None:
             raise Refused(f"{name}: {why}")
@@ -148,7 +159,9 @@ class Slurm:
         """A node once ``until`` holds, asked every half second. Raises ``CouldNotJudge`` after ``limit`` seconds."""
         end = time.monotonic() + limit
         while True:
-            present = self.node(name)
+            present = self.state(name)
+            if not until(present):
+                present = self.node(name)  # it may be about what only the table has
             if until(present):
                 return present
             if time.monotonic() >= end:

@@ -13,6 +13,7 @@ from .evidence import Evidence, Intervention
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
 from .interventions import drained_by_others, reboots, resumed_by_others
+from .kept_readings import KeptReadings
 from .log import ActLog, Entry
 from .log_summary import LogSummary, OurDrain, log_line, summarize
 from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
@@ -30,6 +31,7 @@ __all__ = [
     "Evidence",
     "HardEvidence",
     "Intervention",
+    "KeptReadings",
     "LogSummary",
     "OurDrain",
     "SharedFault",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
@@ -16,7 +15,8 @@ from nearfar.slurm.sweep import pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
 from . import pair_runs
-from .check_run import RUN, CheckRun, seconds
+from .check_run import CheckRun, seconds
+from .kept_readings import KeptReadings
 
 #: Seconds that a node's clock may be ahead of this one's.
 CLOCKS = 300.0
@@ -49,18 +49,21 @@ class TimeRange:
 
 
 def gather(
-    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, times: TimeRange
-) -> Gathered:
+    results: Path | None, health: Path | None, system: str, users: frozenset[int], now: float, times: TimeRange,
+    readings: KeptReadings | None = None,
+) -> Gathered:  # fmt: skip
     """All believed check runs of a system within a times.
 
-    ``users``: whose results count; health findings count as root's alone. Raises ``CouldNotJudge`` for a directory that
-    cannot be listed, or in whose place others can put another: what is in it is not known then.
+    ``users``: whose results count; health findings count as root's alone. ``readings``: what was read of results before. Raises
+    ``CouldNotJudge`` for a directory that cannot be listed, or in whose place others can put another: what is in it is not known then.
     """
     runs: list[CheckRun] = []
     refused: list[str] = []
     others: set[tuple[str, str, str]] = set()
     if results is not None:
-        found, problems = _results(results, system, users, now, times, others)
+        readings = readings or KeptReadings(results)
+        with result.many():
+            found, problems = _results(results, system, users, now, times, others, readings)
         runs, refused = runs + found, refused + problems
     if health is not None:
         found, problems = _health(health, system, now, others)
@@ -70,7 +73,7 @@ def gather(
 
 def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
     """All believed check runs of one sweep."""
-    runs, refused = _results(results, system, users, now, TimeRange(0.0), set(), sweep)
+    runs, refused = _results(results, system, users, now, TimeRange(0.0), set(), KeptReadings(results), sweep)
     return Gathered(tuple(runs), tuple(refused))
 
 
@@ -78,10 +81,12 @@ class _Believed:
     """Results as they are read. Only what is decided on is kept of each: a week of many nodes' verdicts is more than a host's
     memory."""
 
-    def __init__(self, trust: Trust, system: str, now: float, others: set[tuple[str, str, str]]) -> None:
-        self._trust, self._system, self._now, self._others = trust, system, now, others
+    def __init__(
+        self, trust: Trust, system: str, now: float, others: set[tuple[str, str, str]], readings: KeptReadings
+    ) -> None:  # fmt: skip
+        self._trust, self._system, self._now, self._others, self._readings = trust, system, now, others, readings
         self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
-        self._said: dict[tuple[str, str], object] = {}
+        self._said: dict[tuple[str, str], str] = {}
         self._twice: dict[tuple[str, str], Path] = {}
         self._places: dict[tuple[str, str], Path] = {}
         self._in_place: dict[tuple[str, str], bool] = {}
@@ -91,13 +96,13 @@ class _Believed:
     def read(self, place: Path) -> None:
         """Take over a result, or why it is not believed."""
         try:
-            one = result.read(place, self._trust)
+            one = self._readings.read(place, self._trust, self._now)
             came = place.lstat().st_mtime
             if one.system != self._system:
-                if any(finding.hard and finding.verdict == "FAIL" for _, finding in one.findings):
+                if one.hard:
                     self._others.add((one.system, one.name, one.run))
                 return
-            _refuse_the_future(place / result.RESULT, seconds(one.ended), self._now)
+            _refuse_the_future(place / result.RESULT, one.ended, self._now)
         except (CouldNotJudge, OSError) as error:
             self._refused.append(str(error))
             return
@@ -110,10 +115,11 @@ class _Believed:
                 return
             del self._said[key], self._runs[key]
             self._twice.pop(key, None)
-        if self._said.setdefault(key, _said(one)) != _said(one):
+        if self._said.setdefault(key, one.said) != one.said:
             self._twice[key] = place
         self._in_place[key], self._places[key] = mine, place
-        self._runs.setdefault(key, tuple(_check_runs(one, came)))
+        if key not in self._runs:
+            self._runs[key] = tuple(one.check_runs(place, came))
 
     @property
     def failing(self) -> set[str]:
@@ -135,13 +141,13 @@ class _Believed:
 
 def _results(
     folder: Path, system: str, users: frozenset[int], now: float, times: TimeRange, others: set[tuple[str, str, str]],
-    sweep: str | None = None,
+    readings: KeptReadings, sweep: str | None = None,
 ) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
     _listed(folder)
     trust = Trust(folder, users)
     trust.check_parents()
     trust.directory(folder)
-    believed = _Believed(trust, system, now, others)
+    believed = _Believed(trust, system, now, others, readings)
     older = []
     copies = sweep_file.copies(folder) if sweep is None else {}
     for place in result.folders(folder, sweep):
@@ -160,7 +166,7 @@ def _results(
     refused += [
         f"{folder / name}: a copy of sweep {its}, which is beside it; not counted" for name, its in copies.items()
     ]
-    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, copies)
+    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, readings, copies)
     return [*runs, *between], [*refused, *problems]
 
 
@@ -192,7 +198,14 @@ def _span(seconds: float) -> str:
 
 
 def _pairs(
-    folder: Path, trust: Trust, system: str, now: float, oldest: float, sweep: str | None, copies: Collection[str]
+    folder: Path,
+    trust: Trust,
+    system: str,
+    now: float,
+    oldest: float,
+    sweep: str | None,
+    readings: KeptReadings,
+    copies: Collection[str],
 ) -> tuple[list[CheckRun], list[str]]:
     """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
     runs: list[CheckRun] = []
@@ -201,7 +214,7 @@ def _pairs(
         if path.parent.name in copies:
             continue
         try:
-            found = pair_runs.of_sweep(path.parent, trust, system, oldest)
+            found = pair_runs.of_sweep(path.parent, trust, system, oldest, readings, now)
             for run in found:
                 _refuse_the_future(path, run.ended, now)
         except (NearfarError, OSError) as error:
@@ -211,10 +224,6 @@ def _pairs(
     return runs, refused
 
 
-def _said(one: result.NodeResult) -> object:
-    return one.started, one.ended, [(check.check, check.verdict, check.findings) for check in one.checks]
-
-
 def _listed(folder: Path) -> None:
     try:
         next(iter(folder.iterdir()), None)
@@ -222,22 +231,6 @@ def _listed(folder: Path) -> None:
         raise CouldNotJudge(
             f"{folder}: cannot be listed: {error.strerror}; name the directory that sweeps write to"
         ) from None
-
-
-def _check_runs(one: result.NodeResult, came: float) -> Iterable[CheckRun]:
-    of_run = functools.partial(
-        CheckRun, node=one.name, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, level=one.level,
-        job=one.slurm is not None,
-    )  # fmt: skip
-    if one.missing or one.interrupted:
-        yield of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder))
-    for check in one.checks:
-        yield of_run(
-            check=check.check, verdict=check.counted, failures=result.failures(check),
-            passed=result.within_bounds(check.whole.metrics), cells=result.cells(check.whole.metrics),
-            intermittent=result.intermittent(check.whole.metrics, check.excused), parts=one.blamed, source=str(check.folder),
-            words=check.excuse,
-        )  # fmt: skip
 
 
 def _health(

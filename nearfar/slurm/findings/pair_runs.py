@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, good, worst
-from nearfar.mpi import contention
-from nearfar.mpi.osu import subjects
+from nearfar.base import CouldNotJudge, good, worst
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import NodeResult, Pair, ResultFinding, result
+from nearfar.slurm.results import Pair, ResultFinding, result
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
-from .check_run import CheckRun, seconds
+from .check_run import CheckRun
+from .kept_readings import KeptReadings
+from .result_reading import ResultReading, is_between
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class MeasuredPair:
     source: str
 
 
-def of_sweep(sweep: Path, trust: Trust, system: str, oldest: float) -> list[CheckRun]:
+def of_sweep(
+    sweep: Path, trust: Trust, system: str, oldest: float, readings: KeptReadings, now: float
+) -> list[CheckRun]:  # fmt: skip
     """One run of the check ``mpi_pairs`` for each node of a sweep that was in a measured pair; none where all is older than
     ``oldest`` or of another system.
 
@@ -46,11 +48,12 @@ def of_sweep(sweep: Path, trust: Trust, system: str, oldest: float) -> list[Chec
     places = [place for each in rounds for place in each.values() if place is not None]
     if not places or max(place.lstat().st_mtime for place in places) < oldest:
         return []
-    read = {place: result.read(place, trust) for place in places}
-    if {one.system for one in read.values()} != {system} or max(seconds(one.ended) for one in read.values()) < oldest:
+    read = {place: readings.read(place, trust, now) for place in places}
+    if {one.system for one in read.values()} != {system} or max(one.ended for one in read.values()) < oldest:
         return []
     found = [
-        {pair: None if place is None else _measured(read[place]) for pair, place in each.items()} for each in rounds
+        {pair: None if place is None else _measured(place, read[place]) for pair, place in each.items()}
+        for each in rounds
     ]
     return list(_runs(found))
 
@@ -72,27 +75,14 @@ def _latest(folder: Path, job: SweepJob) -> Path | None:
     return None
 
 
-def _measured(one: NodeResult) -> MeasuredPair:
+def _measured(place: Path, one: ResultReading) -> MeasuredPair:
     """A pair's result. A FAIL of what is not between the nodes is the business of each node's own run."""
-    failures = tuple(f for check in one.checks for f in result.failures(check) if is_between(f.cell))
+    failures = tuple(f for check in one.checks for f in check.failures if is_between(f.cell))
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])
-    between = (metric for check in one.checks for metric in check.whole.metrics if is_between(metric.subject))
-    passed = result.within_bounds(between)
-    return MeasuredPair(one.run, seconds(one.started), seconds(one.ended), word, failures, passed, str(one.folder))
-
-
-def is_between(subject: Any) -> bool:
-    """Whether a figure's subject is between two nodes, as OSU's cases through a NIC and ping-pong across hosts are."""
-    text = str(subject)
-    about = contention.subject(text)
-    if about is not None:
-        return about.place == "across"
-    try:
-        return subjects.parse(text).nic is not None
-    except NearfarError:
-        return False
+    passed = frozenset(name for check in one.checks for name in check.between)
+    return MeasuredPair(one.run, one.started, one.ended, word, failures, passed, str(place))
 
 
 def _runs(rounds: Sequence[Mapping[Pair, MeasuredPair | None]]) -> Iterator[CheckRun]:

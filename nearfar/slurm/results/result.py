@@ -7,6 +7,7 @@ user, and says no other than its verdict files.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -100,7 +101,8 @@ class NodeResult(RunInfo):
     """A run and what it found, as it lies in ``folder``.
 
     ``missing``: sentences about cases that should have run and did not. ``interrupted``: its job was ended before it
-    was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any.
+    was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any. ``files``: what else is
+    in the folder, relative to it.
     """
 
     folder: Path
@@ -112,6 +114,7 @@ class NodeResult(RunInfo):
     missing: tuple[str, ...]
     interrupted: bool
     blamed: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
     @property
     def findings(self) -> list[tuple[CheckResult, ResultFinding]]:
@@ -178,10 +181,24 @@ def place(results: Path, sweep: str, name: str, attempt: int) -> Path:
 
 
 def folders(results: Path, sweep: str | None = None) -> Iterator[Path]:
-    """The results of a sweep, or of all of them: those that were renamed into place, whoever wrote them."""
-    for path in sorted((results if sweep is None else results / sweep).glob("*/nodes/*/*" if sweep is None else "nodes/*/*")):  # fmt: skip
-        if path.name.isdigit() and not any(part.startswith(".") for part in path.relative_to(results).parts):
-            yield path
+    """The results of a sweep, or of all of them: those that were renamed into place, whoever wrote them. Raises ``CouldNotJudge`` for a
+    directory that cannot be read though one may look into it."""
+    for name in _names(str(results)) if sweep is None else [sweep]:
+        nodes = f"{results}/{name}/nodes"
+        for node in _names(nodes):
+            for attempt in _names(f"{nodes}/{node}"):
+                if attempt.isdigit():
+                    yield Path(f"{nodes}/{node}/{attempt}")
+
+
+def _names(folder: str) -> list[str]:
+    """What is in a directory, hidden ones left out; nothing where there is none, or one may not look."""
+    try:
+        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP):
+            return []
+        raise CouldNotJudge(f"{folder}: cannot be read: {error.strerror}; what is in it is not known") from None
 
 
 @contextmanager
@@ -214,6 +231,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         raise CouldNotJudge(f"{path}: says {raw['verdict']} where its checks say {verdict}; not counted")
     return NodeResult(
         folder=folder, nodes=nodes, level=raw["pack"], checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
+        files=tuple(raw["files"]),
         **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
                                      "interrupted")},
     )  # fmt: skip

@@ -1,21 +1,12 @@
 """A sweep: one exclusive job per node, few questions to slurmctld, one verdict per node and one page.
 
+What plans, runs and merges sweeps imports much (the checks, the pages), and only those who name it do: ``act`` has no use for it.
+
 Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller, slurm.results,
 slurm.trust.
 """
 
-from . import (
-    begin_or_resume,
-    found_again,
-    job_loop,
-    merge,
-    node_run,
-    node_selection,
-    pair_rounds,
-    pairing,
-    plan,
-    sweep_file,
-)
+from . import found_again, node_selection, pairing, sweep_file
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
 from .slurmctld import Controller, Pace

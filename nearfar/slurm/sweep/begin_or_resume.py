@@ -23,8 +23,6 @@ from . import found_again, job_script, sweep_file
 from .sweep_file import Sweep, SweepJob
 
 _ELSEWHERE = "name another --results DIR"
-#: The number of the process that a sweep is to end with.
-PARENT = "NEARFAR_SWEEP_PARENT"
 #: A sweep's directory while it is made.
 _BEGUN = ".begun"
 
@@ -35,7 +33,7 @@ def lock(results: Path) -> Iterator[None]:
 
     A sweep that a retest has started ends with it, so that nobody holds the directory for a retest that was killed.
     """
-    parent = os.environ.get(PARENT, "")
+    parent = os.environ.get(sweep_file.PARENT, "")
     if parent.isdecimal():
         process.end_with(int(parent))
     _prepare(results)

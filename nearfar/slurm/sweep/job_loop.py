@@ -144,7 +144,7 @@ class SweepLoop:
                 found_again.refuse_another_cluster(self.sweep, self.controller)
             if self._unasked or self._outstanding or self._doubtful:
                 changed = self._update_all(self.controller.jobs(self.sweep.job_name))
-            if self._needs_nodes() and self.controller.may_ask():
+            if self._needs_nodes() and self.controller.may_ask_more():
                 self._nodes, self._nodes_at = self.controller.nodes(), self.clock()
                 self._refuse()
             self._answered()

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from nearfar.question import NIGHTLY, asked_at
 
 
 @dataclass(frozen=True)
 class Level:
-    """``checks`` empty: all of them. ``minutes``: a job's time limit unless the caller names one; ``hours``: how long after
-    the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it.
-    ``instead``: checks asked where the first of ``checks`` has no tool on the node."""
+    """``asks``: checks; ``asks_as``: those of a level of the questions. ``minutes``: a job's time limit unless the caller names one;
+    ``hours``: how long after the sweep began a job may still start and end. ``pairs``: MPI between nodes follows where the site has it.
+    ``instead``: checks asked where the first of ``asks`` has no tool on the node."""
 
     words: str
     minutes: int
     hours: int
-    checks: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
     acceptance: bool = False
     quick: bool = False
     pairs: bool = False
     instead: tuple[str, ...] = ()
+    asks_as: str = ""
+
+    @cached_property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that it asks; none: all of them. Only here the questions are read."""
+        return tuple(question.name for question in asked_at(self.asks_as)) if self.asks_as else self.asks
 
 
 #: The second stage of a sweep; nobody asks for it alone.
@@ -31,12 +38,12 @@ LEVELS = {
     "accept": Level("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
     "nightly": Level(
         "topology, host memory, every path between memory and GPUs and between GPUs", minutes=20, hours=6,
-        checks=tuple(question.name for question in asked_at(NIGHTLY)),
+        asks_as=NIGHTLY,
     ),
     "quick": Level("a quick look at every path", minutes=10, hours=2, quick=True),
     PAIR: Level(
         "MPI between two nodes, through every NIC; without OSU a ping-pong of our own", minutes=60, hours=24,
-        checks=("osu_check",), instead=(PING_PONG,),
+        asks=("osu_check",), instead=(PING_PONG,),
     ),
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""What a sweep asks of slurmctld and tells it, and how often. Questions are counted: fewer than twenty a minute, however many nodes."""
+"""What a sweep asks of slurmctld and tells it, and how often. Questions are counted: each is two RPCs, and a minute has fewer than
+twenty, however many nodes there are; each job is one more, since it names its node."""
 
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ from typing import TypeVar
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.controller import NodeState, Slurm, WrongOption, node_names
 
-#: Questions within any minute, and its length in seconds.
-QUERIES, MINUTE = 18, 60.0
+#: Questions within any minute, and its length in seconds. So many may follow each other at once; each more within the minute waits
+#: so many seconds longer than the one before.
+QUERIES, MINUTE = 9, 60.0
+AT_ONCE, LATER = 4, 3.0
 #: What is said of a controller that is away or busy, as opposed to an order that is wrong.
 _PASSING = (
     "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
@@ -129,8 +132,19 @@ class Controller:
         self._queried: deque[float] = deque(maxlen=QUERIES)
 
     def may_ask(self) -> bool:
-        """Whether one more question stays within the minute's."""
-        return len(self._queried) < QUERIES or self._clock() - self._queried[0] > MINUTE
+        """Whether it is time for a question."""
+        asked = self._asked()
+        wait = max(0, asked - AT_ONCE) * LATER
+        return asked == 0 or (asked < QUERIES and self._clock() - self._queried[-1] >= wait)
+
+    def may_ask_more(self) -> bool:
+        """Whether another question may follow the one that was asked just now."""
+        return self._asked() < QUERIES
+
+    def _asked(self) -> int:
+        """The questions of the last minute."""
+        now = self._clock()
+        return sum(now - at <= MINUTE for at in self._queried)
 
     def _ask(self, *command: str) -> str:
         self._queried.append(self._clock())

@@ -14,6 +14,8 @@ from nearfar.slurm.results import joined, parted
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
+#: The environment variable that has the number of the process that a sweep is to end with.
+PARENT = "NEARFAR_SWEEP_PARENT"
 #: Keys of earlier versions, and what they are called today.
 _RENAMED = {"pack": "level", "window": "max_jobs", "tasks": "jobs", "job": "job_id"}
 #: What a sweep has had since the first version.

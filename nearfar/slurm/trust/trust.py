@@ -58,7 +58,7 @@ class Trust:
     def directory(self, path: Path) -> None:
         """Raise ``CouldNotJudge`` unless ``path`` and every directory above it up to the root are real directories that
         these users alone can change."""
-        self._check(self.root, _stat(self.root), "directory", stat.S_ISDIR)
+        self.check_folder(self.root, _stat(self.root))
         self.below(self.root, path)
 
     def below(self, above: Path, path: Path) -> None:
@@ -70,7 +70,7 @@ class Trust:
         place = str(above)
         for part in parts:
             place = f"{place}/{part}"
-            self._check(place, _stat(place), "directory", stat.S_ISDIR)
+            self.check_folder(place, _stat(place))
 
     def object(self, path: Path) -> dict[str, Any]:
         """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""
@@ -79,7 +79,7 @@ class Trust:
         except OSError as error:
             raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
         with open(handle, "rb") as stream:
-            self._check(path, os.fstat(stream.fileno()), "file", stat.S_ISREG)
+            self.check_file(path, os.fstat(stream.fileno()))
             text = stream.read()
         try:
             found = json.loads(text, parse_constant=_no_figure)
@@ -100,6 +100,14 @@ class Trust:
             where = ".".join(map(str, problem.absolute_path))
             raise CouldNotJudge(f"{path}: {where + ': ' if where else ''}{problem.message[:120]}; not counted")
         return raw
+
+    def check_folder(self, path: Path | str, status: os.stat_result) -> None:
+        """Raise ``CouldNotJudge`` unless that is the status of a real directory that these users alone can change."""
+        self._check(path, status, "directory", stat.S_ISDIR)
+
+    def check_file(self, path: Path | str, status: os.stat_result) -> None:
+        """The same of a file."""
+        self._check(path, status, "file", stat.S_ISREG)
 
     def _check(self, path: Path | str, status: os.stat_result, what: str, right: Any) -> None:
         if not right(status.st_mode):
