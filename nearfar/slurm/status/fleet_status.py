@@ -65,7 +65,7 @@ class UsedCap:
 class FleetStatus:
     """Every node of a system. ``acted``: when ``act`` ran last (None: never, or not here); ``stopped``: why drains are stopped;
     ``in_all``, ``within_a_day``: the caps, that of all nodes first. ``problems``: files that are not believed, clocks, other systems'
-    evidence; ``blamed``: what is on many nodes at once."""
+    evidence; ``blamed``: what is on many nodes at once; ``holds``: a drain is held for others' sake."""
 
     system: str
     now: float
@@ -77,6 +77,7 @@ class FleetStatus:
     max_age: float
     problems: Sequence[str] = ()
     blamed: Sequence[str] = ()
+    holds: bool = False
     by_group: Mapping[str, Sequence[NodeStatus]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +90,9 @@ class FleetStatus:
     @property
     def waits(self) -> bool:
         """Whether something waits for a person."""
-        return bool(self.by_group[WAITS] or self.by_group[TO_TEST] or self.stopped or self.problems or self.blamed)
+        return bool(
+            self.by_group[WAITS] or self.by_group[TO_TEST] or self.stopped or self.holds or self.problems or self.blamed
+        )
 
 
 def status_of(seen: ActView, options: ActOptions) -> FleetStatus:
@@ -105,17 +108,9 @@ def status_of(seen: ActView, options: ActOptions) -> FleetStatus:
     problems = (*seen.refused, *seen.clocks, *seen.other_systems)
     hard = [b.words for b in seen.decisions.blamed if b.hard and policy.step(b.check, True) == DRAIN]
     return FleetStatus(
-        policy.system,
-        seen.now,
-        nodes,
-        LastRead(options.state).at,
-        stopped,
-        in_all,
-        within_a_day,
-        policy.max_age,
-        problems,
-        hard,
-    )
+        policy.system, seen.now, nodes, LastRead(options.state).at, stopped, in_all, within_a_day, policy.max_age, problems, hard,
+        seen.decisions.held,
+    )  # fmt: skip
 
 
 def _node(
