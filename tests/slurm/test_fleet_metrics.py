@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nearfar.site.drain_policy import DrainCap
+from nearfar.slurm.status import status_of
 from tests.prometheus.test_text_files import samples
 from tests.support.node_results import leave
 from tests.support.told import Told
@@ -44,18 +45,11 @@ def test_the_fleet(site: Told) -> None:
     site.act()
     found = told(site)
     assert found["nearfar_fleet_nodes"] == {
-        "good": 1, "suspect": 1, "drained_by_nearfar": 1, "drained_by_others": 1, "down": 1, "not_seen": 3,
+        "waits": 1, "to_test": 0, "returning": 0, "suspect": 1, "others": 2, "unjudged": 0, "not_measured": 3, "good": 1,
     }  # fmt: skip
-    states = {
-        "n2 drained_by_nearfar",
-        "n3 suspect",
-        "n4 drained_by_others",
-        "n5 down",
-        "n6 not_seen",
-        "n7 not_seen",
-        "n8 not_seen",
-    }
-    assert set(found["nearfar_fleet_node"]) == states
+    never = {"n6 not_measured", "n7 not_measured", "n8 not_measured"}
+    assert set(found["nearfar_fleet_node"]) == {"n2 waits", "n3 suspect", "n4 others", "n5 others", *never}
+    assert found["nearfar_drains_held"] == {"cap": 1, "available": 0, "same_metric": 0}
     assert found["nearfar_fleet_open_findings"] == {"n2 host_device_check yes": 1, "n3 host_device_check yes": 1}
     assert (found["nearfar_fleet_hard_evidence"], found["nearfar_drains_stopped"]) == ({"": 2}, {"": 1})
     assert found["nearfar_drains"] == {"per_day": 1, "in_all": 1} and found["nearfar_drains_limit"] == {
@@ -66,6 +60,25 @@ def test_the_fleet(site: Told) -> None:
     assert time.time() - found["nearfar_act_last_run_timestamp_seconds"][""] < 60
     assert site.now - 61 < found["nearfar_fleet_last_result_timestamp_seconds"][""] <= site.now - 59
     assert found["nearfar_hook_events_waiting"] == {"on-finding": 0, "on-drain": 0, "on-release": 0}
+
+
+def test_the_groups_are_those_of_status(site: Told) -> None:
+    leave(site.results, "n1", "00000001", at=site.now - 60)
+    site.wrong_data("n2", "00000002")
+    seen = site.act().seen
+    groups = status_of(seen, site.options()).by_group
+    found = samples((site.folder / "textfiles/nearfar-fleet.prom").read_text())["nearfar_fleet_nodes"]
+    assert {labels["state"]: value for labels, value in found} == {name: len(these) for name, these in groups.items()}
+
+
+def test_a_node_that_died_while_drained_by_us_is_counted(site: Told) -> None:
+    site.wrong_data("n2", "00000002")
+    assert told(site)["nearfar_fleet_dead_nodes"] == {"": 0}
+    state = site.slurm.states["n2"]
+    for reason in (state.reason, "Not responding"):  # later versions of Slurm put their own in our reason's place
+        dead = replace(state, base="DOWN", flags=state.flags | {"NOT_RESPONDING"}, reason=reason)
+        site.slurm.states.update(n2=dead, n3=replace(site.slurm.states["n3"], base="DOWN"))
+        assert told(site)["nearfar_fleet_dead_nodes"] == {"": 1}
 
 
 def test_what_an_act_has_done_is_counted_by_itself(site: Told) -> None:

@@ -1,6 +1,6 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
+Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
 slurm.status, slurm.sweep, slurm.telling, commands.
 """
 

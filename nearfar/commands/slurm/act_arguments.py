@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from nearfar.base import NearfarError
+from nearfar.site import FlapRule
 from nearfar.slurm.act import STATE, ActOptions, read_policy
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.install import InstallOptions, manifest
@@ -60,6 +61,14 @@ def state(args: argparse.Namespace) -> Path:
     installed = _installed() if args.state is None else None
     place: Path = args.state or (STATE if installed is None else Path(installed.state))
     return place.absolute()
+
+
+def flap_rule(args: argparse.Namespace) -> FlapRule:
+    """The site's ``flaps``, by what it calls a node flapping; the default where no policy can be read."""
+    try:
+        return options(args).policy.flaps
+    except NearfarError:
+        return FlapRule()
 
 
 def slurm() -> Slurm:

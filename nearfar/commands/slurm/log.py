@@ -19,8 +19,9 @@ _EPILOG = """examples:
   nearfar slurm log n2 --since 2026-11-01
   nearfar slurm log --since all --json       nearfar-slurm-log/1: docs/reference/slurm-status.md
 
-One line each: time (UTC), node, what, who, why. FLAPS marks a node that was drained, in use again and drained within a day. What
-others do is seen by act's next call: Slurm keeps no record of who resumed a node. It needs no rights, and writes nothing.
+One line each: time (UTC), node, what, who, why. FLAPS marks a node that was drained again after it had been in use, as often and as
+soon as the site's file says (flaps; without one: twice within a day), by whomever. What others do is seen by act's next call: Slurm
+keeps no record of who resumed a node. It needs no rights, and writes nothing.
 exit codes: 0 it was read; 2 wrong use, or no such directory; 3 the log cannot be read
 """
 _SINCE = "7d"
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     state = act_arguments.state(args)
     if not state.is_dir():
         raise NearfarError(f"{state}: no such directory: act has not run here; name its directory: --state DIR")
-    found = events(ActLog(state).entries(), names, first)
+    found = events(ActLog(state).entries(), names, first, act_arguments.flap_rule(args))
     if args.json:
         document = {"schema": "nearfar-slurm-log/1", "since": utc_text(first), "until": utc_text(now), "events": []}
         print(json.dumps({**document, "events": [event.document for event in found]}, indent=1, ensure_ascii=False))

@@ -6,7 +6,7 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 from __future__ import annotations
 
 from . import act, clear, explain, outside_slurm, release, retest, state_directory, view
-from .decision import COMMENT, DRAIN, NOTHING, RESUME, Decision, headline
+from .decision import COMMENT, DRAIN, HELD, NOTHING, RESUME, Decision, headline
 from .last_read import LastRead
 from .options import STATE, ActOptions, read_policy
 from .view import ActView
@@ -14,6 +14,7 @@ from .view import ActView
 __all__ = [
     "COMMENT",
     "DRAIN",
+    "HELD",
     "NOTHING",
     "RESUME",
     "STATE",

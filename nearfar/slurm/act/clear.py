@@ -10,7 +10,7 @@ from typing import Any
 from nearfar.base import NearfarError
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import ActLog, LogSummary, our_reason, reasons, summarize
+from nearfar.slurm.findings import ActLog, LogSummary, deaths, our_reason, reasons, summarize
 
 from .options import ActOptions, check_names
 from .state_directory import locked, prepare
@@ -38,7 +38,7 @@ def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm)
     with locked(place):
         log = ActLog(place)
         before = summarize(log.entries())
-        nodes = slurm.nodes()
+        nodes = deaths.with_our_reasons(slurm.nodes(), before)
         unknown = [name for name in names if name not in nodes and name not in before.evidence]
         if unknown:
             words = "Slurm has no such node, and the log knows nothing of it; nothing was done"

@@ -37,7 +37,7 @@ from nearfar.slurm.findings import (
     unreadable,
 )
 
-from .decision import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decision, Decisions, headline, reason_of
+from .decision import COMMENT, DRAIN, NOTHING, RESUME, SAME_METRIC, UNCOMMENT, Decision, Decisions, headline, reason_of
 from .drain_caps import within_caps
 from .waiting_nodes import for_a_person
 
@@ -166,7 +166,7 @@ def _node(
         held = "held, a person decides: " if first.finding.hard else ""
         how = f"; nearfar slurm clear {name} --because WORDS, or drain it" if held else ""
         words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
-        return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first, held=bool(held))
+        return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first, held=SAME_METRIC if held else "")
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
         what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from nearfar.slurm.findings import Evidence, HardEvidence, SharedFault, reasons
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
+#: What holds a drain, by the words of the site's file: a cap, the floor, the same metric on many nodes.
+CAP, FLOOR, SAME_METRIC = "cap", "available", "same_metric"
+HELD = (CAP, FLOOR, SAME_METRIC)
 
 
 @dataclass(frozen=True)
 class Decision:
     """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
-    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed; ``held``: it
-    would be drained, and is not, for others' sake."""
+    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed; ``held``: what
+    keeps it from being drained, one of ``HELD``; empty: nothing."""
 
     node: str
     action: str
@@ -23,7 +26,7 @@ class Decision:
     evidence: Evidence | None = None
     waits: bool = False
     drained: bool = False
-    held: bool = False
+    held: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import WRONG_DATA, LogSummary, drained_by_us
 
-from .decision import DRAIN, NOTHING, Decision, headline
+from .decision import CAP, DRAIN, FLOOR, NOTHING, Decision, headline
 
 _DAY = 86400.0
 
@@ -32,9 +32,9 @@ def within_caps(
             stop = why = _beyond(decision.node, nodes, ours, today, policy)
         if why is not None:
             how = "a person allows them: nearfar slurm allow-drains --because WORDS"
-            held[decision.node] = _held(decision, f"held, drains are stopped ({why}); {how}")
+            held[decision.node] = _held(decision, CAP, f"held, drains are stopped ({why}); {how}")
         elif too_few is not None:
-            held[decision.node] = _held(decision, _while_too_few(decision, too_few))
+            held[decision.node] = _held(decision, FLOOR, _while_too_few(decision, too_few))
         else:
             ours.append(decision.node)
             today.append(decision.node)
@@ -47,9 +47,9 @@ def _severity(decision: Decision) -> tuple[object, ...]:
     return (*decision.evidence.severity[:2], decision.node)
 
 
-def _held(decision: Decision, words: str) -> Decision:
+def _held(decision: Decision, by: str, words: str) -> Decision:
     assert decision.evidence is not None
-    return replace(decision, action=NOTHING, why=f"{headline(decision.evidence)}: {words}", reason=None, held=True)
+    return replace(decision, action=NOTHING, why=f"{headline(decision.evidence)}: {words}", reason=None, held=by)
 
 
 def _while_too_few(decision: Decision, too_few: str) -> str:

@@ -74,10 +74,11 @@ def draining(reason: str, objection: Objection) -> NodeWrite:
     return NodeWrite({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
 
 
-def resuming(reason: str, retest: bool = False) -> NodeWrite:
-    """Resume a node that is drained with exactly this reason; in a ``retest`` also one that Slurm keeps down."""
+def resuming(reason: str, by_a_person: bool = False, reserved: bool = False) -> NodeWrite:
+    """Resume a node that is drained with exactly this reason, or with Slurm's own in its place; ``by_a_person``: also one that answers
+    and that Slurm keeps down; ``reserved``: for a retest."""
     return NodeWrite(
         {"state": "resume"},
-        lambda node: objections.objection_to_resume(node, reason, retest),
+        lambda node: objections.objection_to_resume(node, reason, by_a_person, reserved),
         lambda node: not node.drain,
     )

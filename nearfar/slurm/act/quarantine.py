@@ -116,7 +116,8 @@ def retest(
         reservations.make(slurm, name, names, user)
         reservations.verify(slurm, name, names, user)
         for suspect in these:
-            problem = write("retest", suspect.node, resuming(suspect.reason, retest=True), slurm, log, reservation=name)
+            how = resuming(suspect.reason, by_a_person=True, reserved=True)
+            problem = write("retest", suspect.node, how, slurm, log, reservation=name)
             if problem is not None:
                 raise CouldNotJudge(f"{suspect.node}: not tested again: {problem}")
         runs = list(measure(names, name))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nearfar.base import NearfarError
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import ActLog, LogSummary, our_reason, summarize
+from nearfar.slurm.findings import ActLog, LogSummary, deaths, our_reason, summarize
 
 from .node_updates import resuming, write
 from .options import ActOptions
@@ -34,14 +34,14 @@ def release(options: ActOptions, names: Sequence[str], because: str, slurm: Slur
     place = prepare(options.state)
     with locked(place):
         log = ActLog(place)
-        past = summarize(log.entries())
-        nodes = slurm.nodes()
+        past, nodes = summarize(log.entries()), slurm.nodes()
         unknown = [name for name in names if name not in nodes]
         if unknown:
             raise NearfarError(f"{node_names.fold(unknown)}: Slurm has no such node; nothing was done")
         if past.quarantines:
             recover(past, slurm, log)
             past, nodes = summarize(log.entries()), slurm.nodes()
+        nodes = deaths.with_our_reasons(nodes, past)
         for index, name in enumerate(names):
             try:
                 yield _one(name, nodes[name], past, because, slurm, log)
@@ -57,7 +57,9 @@ def _one(name: str, state: NodeState, past: LogSummary, because: str, slurm: Slu
     if not state.drain or our_reason(state) is None:
         return Released(name, False, _theirs(name, state))
     assert state.reason is not None
-    problem = write("release", name, resuming(state.reason), slurm, log, reason=state.reason, why=because)
+    problem = write(
+        "release", name, resuming(state.reason, by_a_person=True), slurm, log, reason=state.reason, why=because
+    )
     if problem is not None:
         return Released(name, False, problem.removeprefix(f"{name}: "))
     return Released(name, True, f"in use again; it was drained with '{state.reason}'")

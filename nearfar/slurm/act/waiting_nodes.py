@@ -23,7 +23,7 @@ def for_a_person(
         return f"drained for a reason that the log does not know; {to_clear(name)}"
     flapping = past.flaps.words(name, policy.flaps)
     if flapping is not None:
-        return f"{flapping}; {to_clear(name)}"
+        return f"flaps: {flapping}; {to_clear(name)}"
     # A word about a drain that the log does not know makes it known, at that moment.
     cleared = past.cleared.get(name, 0.0) >= drained.at
     closed = drained.hard is False or cleared or _closed(name, drained, past, hard)

@@ -10,6 +10,7 @@ from . import confirmation, deaths, hard_evidence, objections, reasons
 from .check_run import RUN, CheckRun
 from .confirmation import fails
 from .evidence import Evidence, Intervention
+from .flaps import Flaps
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
 from .interventions import drained_by_others, reboots, resumed_by_others
@@ -29,6 +30,7 @@ __all__ = [
     "CheckRun",
     "Entry",
     "Evidence",
+    "Flaps",
     "HardEvidence",
     "Intervention",
     "KeptReadings",

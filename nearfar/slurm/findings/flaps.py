@@ -31,10 +31,10 @@ class Flaps:
         self.times.pop(node, None)
 
     def words(self, node: str, rule: FlapRule) -> str | None:
-        """``flaps: drained 3 times since …``; None for a node that does not flap by the rule."""
+        """``drained 3 times since …``; None for a node that does not flap by the rule."""
         times = self.times.get(node, [])
         lately = [at for at in times if times[-1] - at <= rule.within]
         if len(lately) < rule.drains:
             return None
         often = "once" if len(lately) == 1 else f"{len(lately)} times"
-        return f"flaps: drained {often} since {second_text(lately[0])}"
+        return f"drained {often} since {second_text(lately[0])}"

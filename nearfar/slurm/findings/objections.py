@@ -66,22 +66,22 @@ def objection_to_drain_again(state: NodeState) -> str | None:
     return None
 
 
-def objection_to_resume(state: NodeState, reason: str, retest: bool = False) -> str | None:
-    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on. ``retest``: a
-    person takes back one that Slurm keeps down and that answers."""
+def objection_to_resume(state: NodeState, reason: str, by_a_person: bool = False, reserved: bool = False) -> str | None:
+    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on. ``by_a_person``: who
+    may take back one that Slurm keeps down and that answers; ``reserved``: nobody else gets at it."""
     if not state.drain:
         return f"it is not drained but {state.words}"
     theirs = state.reason is not None and state.reason.startswith(DIED) and reason.endswith(f" : {state.reason}")
     if state.reason != reason and not theirs:
         return f"its reason has changed to '{state.reason}'"
-    if state.base == "DOWN" and (state.dead or not retest):
+    if state.base == "DOWN" and (state.dead or not by_a_person):
         return f"it is {state.words}"
     if state.base == "ERROR":
         return f"it is {state.words}: marked by somebody, or a program"
     if state.rebooting:
         return f"it is {state.words}: it is rebooted first"
     # A node that was just resumed is not heard from for a moment: within a reservation that does no harm.
-    flags = state.flags - {"NOT_RESPONDING"} if retest else state.flags
+    flags = state.flags - {"NOT_RESPONDING"} if reserved else state.flags
     not_yet = next((why for flag, why in _NOT_YET.items() if flag in flags), None)
     if not_yet is not None:
         return f"it is {state.words}: {not_yet}"

@@ -6,10 +6,11 @@ Needs: base, site, slurm.act, slurm.controller, slurm.findings, slurm.results.
 from __future__ import annotations
 
 from . import node_page, status_page
-from .fleet_status import GROUPS, TO_TEST, WAITS, FleetStatus, NodeStatus, status_of
+from .fleet_status import GOOD, GROUPS, TO_TEST, WAITS, FleetStatus, NodeStatus, status_of
 from .node_log import LogEvent, events, since
 
 __all__ = [
+    "GOOD",
     "GROUPS",
     "TO_TEST",
     "WAITS",

@@ -9,10 +9,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 from nearfar.base import NearfarError, utc_text
-from nearfar.slurm.findings import Entry
+from nearfar.site import FlapRule
+from nearfar.slurm.findings import Entry, Flaps
 
-#: A node that is drained, in use again, and drained within so many seconds flaps.
-FLAP = 86400.0
+#: What is flapping where no site's file says it.
+DEFAULT_FLAPS = FlapRule()
 #: What each action of the log is called; None: it is of no use to a reader.
 _WORDS: dict[str, str | None] = {
     "drain": "drained", "drain_again": "drained again", "drain_as_before": "drained as before", "resume": "resumed",
@@ -29,7 +30,8 @@ _AGO, _UNITS = re.compile(r"([0-9]{1,6})([mhdw])"), {"m": 60.0, "h": 3600.0, "d"
 @dataclass(frozen=True)
 class LogEvent:
     """One thing that was done or seen at ``at`` (seconds since 1970). ``node`` None: of all nodes; ``by``: who, None: not known;
-    ``outcome``: done, or refused, unclear, begun (its end is not known); ``flap``: drained again within a day."""
+    ``outcome``: done, or refused, unclear, begun (its end is not known); ``flap``: how often it was drained lately, where it
+    flaps; empty: it does not."""
 
     at: float
     node: str | None
@@ -38,13 +40,13 @@ class LogEvent:
     by: str | None
     why: str
     outcome: str = "done"
-    flap: bool = False
+    flap: str = ""
 
     @property
     def line(self) -> str:
         """``2026-11-21T20:11:59Z  n2  drained  root  nearfar: FAIL …``."""
         how = {"refused": " (not done)", "unclear": " (Slurm did not answer)", "begun": " (its end is not known)"}
-        mark = "  FLAPS: drained again within a day" if self.flap else ""
+        mark = f"  FLAPS: {self.flap}" if self.flap else ""
         what, by = f"{self.what}{how.get(self.outcome, '')}", self.by or ("somebody" if self.action in _OTHERS else "-")
         return f"{utc_text(self.at)}  {self.node or '-':<10} {what:<15} {by:<12} {self.why}{mark}".rstrip()
 
@@ -53,16 +55,18 @@ class LogEvent:
         """Its entry in ``nearfar-slurm-log/1``."""
         return {
             "time": utc_text(self.at), "node": self.node, "action": self.action, "what": self.what, "by": self.by, "why": self.why,
-            "outcome": self.outcome, "flap": self.flap,
+            "outcome": self.outcome, "flap": bool(self.flap),
         }  # fmt: skip
 
 
-def events(entries: Sequence[Entry], nodes: Collection[str] = (), since: float = 0.0) -> Iterator[LogEvent]:
-    """What the log says, oldest first: of some nodes (empty: of all, and what concerns them all), from a time on."""
+def events(
+    entries: Sequence[Entry], nodes: Collection[str] = (), since: float = 0.0, rule: FlapRule = DEFAULT_FLAPS
+) -> Iterator[LogEvent]:
+    """What the log says, oldest first: of some nodes (empty: of all, and what concerns them all), from a time on. ``rule``: how many
+    drains, by whomever and with the node in use between them, are flapping."""
     ends = {entry.id: entry for entry in entries if entry.outcome != "begun"}
     wanted, begun = frozenset(nodes), set()
-    drained: dict[str, float] = {}
-    used: set[str] = set()
+    flaps = Flaps()
     for entry in entries:
         if entry.id in begun:
             continue
@@ -73,12 +77,11 @@ def events(entries: Sequence[Entry], nodes: Collection[str] = (), since: float =
         node = event.node
         if node is not None and event.outcome == "done":
             if event.action in _DOWN:
-                flap = node in used and event.at - drained[node] <= FLAP
-                event = replace(event, flap=flap)
-                drained[node] = event.at
-                used.discard(node)
-            elif event.action in _UP and node in drained:
-                used.add(node)
+                again = node in flaps.in_use
+                flaps.drained(node, event.at)
+                event = replace(event, flap=(flaps.words(node, rule) or "") if again else "")
+            elif event.action in _UP:
+                flaps.resumed(node)
         if event.at >= since and (not wanted or node in wanted):
             yield event
 

@@ -12,11 +12,11 @@ from nearfar import __version__
 from nearfar.base import CouldNotJudge
 from nearfar.prometheus import MetricsPage, catalogue
 from nearfar.site import HEALTH
-from nearfar.slurm.act import ActOptions, act, view
+from nearfar.slurm.act import HELD, ActOptions, act, view
 from nearfar.slurm.findings import drained_by_us
+from nearfar.slurm.status import GOOD, status_of
 from nearfar.slurm.trust import Trust
 
-from . import fleet_states
 from .events import slow_figures
 
 _DAY = 86400.0
@@ -61,15 +61,12 @@ def _add_nodes(made: MetricsPage, seen: view.ActView, options: ActOptions) -> No
     system = options.policy.system
     hard = [(node, one) for node, these in seen.decisions.hard.items() for one in these.open]
     standing = [*hard, *slow_figures(seen, options)]
-    states = fleet_states.of_nodes(seen, {node for node, _ in standing}, options.policy.max_age)
-    counted = Counter(states.values())
-    for state in fleet_states.STATES:
-        made.add("nearfar_fleet_nodes", counted[state], system=system, state=state)
-    for node, state in states.items():
-        if state != fleet_states.GOOD:
-            made.add("nearfar_fleet_node", 1, system=system, node=node, state=state)
-    waits = sum(decision.waits for decision in seen.decisions.nodes)
-    made.add("nearfar_fleet_waiting_nodes", waits, system=system)
+    for group, nodes in status_of(seen, options).by_group.items():
+        made.add("nearfar_fleet_nodes", len(nodes), system=system, state=group)
+        for one in nodes if group != GOOD else ():
+            made.add("nearfar_fleet_node", 1, system=system, node=one.node, state=group)
+    dead = sum(state.dead and drained_by_us(state) for state in seen.nodes.values())
+    made.add("nearfar_fleet_dead_nodes", dead, system=system)
     kinds = Counter((node, one.found_by.check, "yes" if one.finding.hard else "no") for node, one in standing)
     for (node, check, word), count in kinds.items():
         made.add("nearfar_fleet_open_findings", count, system=system, node=node, check=check, hard=word)
@@ -90,6 +87,9 @@ def _add_drains(made: MetricsPage, seen: view.ActView, done: act.ActResult, opti
     for name, nodes, cap in (("per_day", today, policy.per_day), ("in_all", in_all, policy.in_all)):
         made.add("nearfar_drains", len(nodes), system=policy.system, cap=name)
         made.add("nearfar_drains_limit", cap.nodes, system=policy.system, cap=name)
+    held = Counter(decision.held for decision in seen.decisions.nodes)
+    for why in HELD:
+        made.add("nearfar_drains_held", held[why], system=policy.system, by=why)
     stopped = seen.decisions.stop or seen.past.stopped
     made.add("nearfar_drains_stopped", float(stopped is not None), system=policy.system)
 
