@@ -121,8 +121,8 @@ def test_what_flaps_is_the_policys_word(fleet: Fleet, tmp_path: Path, capsys: py
     text = system.read_text()
     for rule, marks in (
         ("{drains: 3, within: 1d}", 1),
-        ("{drains: 2, within: 2500s}", 2),
-        ("{drains: 2, within: 60s}", 0),
+        ("{drains: 2, within: 1h}", 2),
+        ("{drains: 2, within: 30m}", 0),
     ):
         system.write_text(text.replace("act:\n", f"act:\n  flaps: {rule}\n"))
         assert fleet.run("log", "n2") == 0 and capsys.readouterr().out.count("FLAPS: drained ") == marks
