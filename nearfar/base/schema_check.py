@@ -1,15 +1,16 @@
 """The package's JSON schemas, and a quick yes or no by one of them.
 
 A sweep reads a million figures, and jsonschema takes a millisecond for each; to import it takes a tenth of a second, of which a
-look before a job has not many. So a schema is made into the source of one Python function. Where its answer is no, jsonschema
-looks again and says why (it takes 1.0 for a whole number).
+look before a job has not many. So each node of a schema becomes a function that asks those of its parts. Where the answer is no,
+jsonschema looks again and says why (it takes 1.0 for a whole number).
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,25 @@ SCHEMAS = Path(__file__).with_name("schemas")
 
 Test = Callable[[Any], bool]
 
-_LIMITS = {"minimum": "<", "maximum": ">", "exclusiveMinimum": "<=", "exclusiveMaximum": ">="}
+#: Keywords that hold a number to a limit: whether (limit, number) is right.
+_LIMITS = {
+    "minimum": operator.le,
+    "maximum": operator.ge,
+    "exclusiveMinimum": operator.lt,
+    "exclusiveMaximum": operator.gt,
+}
+#: Keywords that a size is held to: the type that has it, and whether (limit, size) is right.
+_SIZES = {
+    "minItems": (list, operator.le), "maxItems": (list, operator.ge), "minProperties": (dict, operator.le), "minLength": (str, operator.le),
+}  # fmt: skip
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
 }  # fmt: skip
 #: So many shapes of an object are kept in mind.
 _SHAPES = 1000
+#: Stands for a key that an object does not have.
+_ABSENT = object()
 #: Keywords that say nothing of a value.
 _WORDS = frozenset({"$schema", "$id", "title", "description", "errorMessage", "definitions", "then", "else"})
 
@@ -41,143 +54,101 @@ def conforms(name: str) -> Test:
     """The test of a schema, e.g. ``verdict-2``: whether a value keeps to it. Raises ``NotImplementedError`` where the schema has a
     keyword that is not known here."""
     whole = schema(name)
-    return _Source(whole.get("definitions", {})).function(whole)
+    return _Tests(whole.get("definitions", {})).of(whole)
 
 
-class _Source:
-    """The source of a schema's test as it grows; ``given``: the objects that it names."""
+class _Tests:
+    """Makes the tests of a schema's nodes; what a node asks of values of one type alone is true of all others."""
 
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self._definitions = definitions
-        self._given: dict[str, Any] = {}
-        self._lines: list[str] = []
-        self._names = 0
 
-    def function(self, node: Mapping[str, Any] | bool) -> Test:
-        """The test of a node of the schema."""
-        source = _Source(self._definitions)
-        source._node(node, "value", 1)
-        text = "\n".join(["def test(value):", *source._lines, "    return True"])
-        made: dict[str, Any] = {}
-        exec(text, source._given, made)  # of the package's own schemas alone
-        return made["test"]  # type: ignore[no-any-return]
-
-    def _name(self, given: Any = None) -> str:
-        """A new name; for ``given``, where there is something."""
-        self._names += 1
-        if given is not None:
-            self._given[f"g{self._names}"] = given
-        return f"g{self._names}"
-
-    def _line(self, depth: int, text: str) -> None:
-        self._lines.append("    " * depth + text)
-
-    def _no_if(self, depth: int, wrong: str) -> None:
-        self._line(depth, f"if {wrong}: return False")
-
-    def _node(self, node: Mapping[str, Any] | bool, value: str, depth: int, typed: bool = False) -> None:
-        """What the value of that name has to keep to; ``typed``: its type has been looked at."""
+    def of(self, node: Mapping[str, Any] | bool, typed: bool = False) -> Test:
+        """The test of a node of the schema; ``typed``: the value's type is looked at by the caller."""
         node = self._followed(node)
-        if not typed and "type" in node:
-            self._no_if(depth, f"type({value}) not in {self._name(_types(node['type']))}")
+        tests = [] if typed or "type" not in node else [_type_in(_types(node["type"]))]
         for key in node:
             if key not in _WORDS and key not in ("type", *(["required"] if "properties" in node else [])):
-                self._keyword(key, node, value, depth)
+                tests.append(self._keyword(key, node))
+        return _all(tests)
 
-    def _keyword(self, key: str, node: Mapping[str, Any], value: str, depth: int) -> None:
+    def _keyword(self, key: str, node: Mapping[str, Any]) -> Test:
         wanted = node[key]
         if key == "properties":
-            self._properties(wanted, node.get("required", ()), value, self._only("dict", value, node, depth))
-        elif key == "required":
-            self._no_if(depth, f"type({value}) is dict and not {self._name(frozenset(wanted))} <= {value}.keys()")
-        elif key == "items" and isinstance(wanted, list):
-            inside = self._only("list", value, node, depth)
-            for number, one in enumerate(wanted):
-                self._line(inside, f"if len({value}) > {number}:")
-                item = self._bound(f"{value}[{number}]", inside + 1)
-                self._node(one, item, inside + 1)
-        elif key == "items":
-            self._items(wanted, value, self._only("list", value, node, depth))
-        elif key in ("minItems", "maxItems"):
-            sign = "<" if key == "minItems" else ">"
-            self._no_if(depth, f"type({value}) is list and len({value}) {sign} {int(wanted)}")
-        elif key == "pattern":
-            search = self._name(lru_cache(maxsize=4096)(re.compile(wanted).search))
-            self._no_if(depth, f"type({value}) is str and {search}({value}) is None")
-        elif key in ("enum", "const"):
-            values = self._name(tuple(wanted) if key == "enum" else (wanted,))
-            self._no_if(depth, f"{value} not in {values}")
-        elif key in _LIMITS:
-            limit = self._name(wanted)
-            self._no_if(depth, f"type({value}) in (int, float) and {value} {_LIMITS[key]} {limit}")
-        elif key in ("minProperties", "minLength"):
-            kind = "dict" if key == "minProperties" else "str"
-            self._no_if(depth, f"type({value}) is {kind} and len({value}) < {int(wanted)}")
-        elif key == "propertyNames":
-            self._no_if(depth, f"type({value}) is dict and not all(map({self._name(self.function(wanted))}, {value}))")
-        elif key == "additionalProperties":
-            self._additional(wanted, node.get("properties", ()), value, depth)
-        elif key == "oneOf":
-            tests = self._name(tuple(map(self.function, wanted)))
-            self._no_if(depth, f"sum(test({value}) for test in {tests}) != 1")
-        elif key == "if":
-            asked, then, other = (self._name(self.function(node.get(one, {}))) for one in ("if", "then", "else"))
-            self._no_if(depth, f"not ({then} if {asked}({value}) else {other})({value})")
-        else:
-            raise NotImplementedError(f"JSON schema's '{key}'")
+            return _of(dict, self._properties(wanted, node.get("required", ())), node)
+        if key == "required":
+            needed = frozenset(wanted)
+            return _of(dict, lambda value: needed <= value.keys(), node)
+        if key == "items":
+            return _of(list, self._items(wanted), node)
+        if key in _SIZES:
+            kind, right = _SIZES[key]
+            return _of(kind, lambda value: right(wanted, len(value)), node)
+        if key == "pattern":
+            search = lru_cache(maxsize=4096)(re.compile(wanted).search)
+            return _of(str, lambda value: search(value) is not None, node)
+        if key in ("enum", "const"):
+            values = tuple(wanted) if key == "enum" else (wanted,)
+            return lambda value: value in values
+        if key in _LIMITS:
+            within = _LIMITS[key]
+            return lambda value: type(value) not in (int, float) or within(wanted, value)
+        if key == "propertyNames":
+            test = self.of(wanted)
+            return _of(dict, lambda value: all(map(test, value)), node)
+        if key == "additionalProperties":
+            return _of(dict, self._additional(wanted, frozenset(node.get("properties", ()))), node)
+        if key == "oneOf":
+            tests = tuple(map(self.of, wanted))
+            return lambda value: sum(test(value) for test in tests) == 1
+        if key == "if":
+            asked, then, other = (self.of(node.get(one, {})) for one in ("if", "then", "else"))
+            return lambda value: then(value) if asked(value) else other(value)
+        raise NotImplementedError(f"JSON schema's '{key}'")
 
-    def _only(self, kind: str, value: str, node: Mapping[str, Any], depth: int) -> int:
-        """What follows is said of values of a type alone, and not of empty lists; how deep it stands."""
-        test = f"type({value}) is {kind}"
-        if node.get("type") in ("object", "array"):  # which has been looked at
-            test = value if kind == "list" else "True"
-        self._line(depth, f"if {test}:")
-        return depth + 1
-
-    def _bound(self, expression: str, depth: int) -> str:
-        name = self._name()
-        self._line(depth, f"{name} = {expression}")
-        return name
-
-    def _items(self, items: Mapping[str, Any] | bool, value: str, depth: int) -> None:
+    def _items(self, items: Mapping[str, Any] | bool | Sequence[Mapping[str, Any]]) -> Test:
+        if isinstance(items, list):
+            tests = tuple(map(self.of, items))
+            return lambda value: all(test(one) for test, one in zip(tests, value, strict=False))
+        assert isinstance(items, (Mapping, bool))
         node = self._followed(items)
-        if "type" in node:
-            types = self._name(_types(node["type"]))
-            self._no_if(depth, f"not {types}.issuperset(map(type, {value}))")
-        if self._says_more(node):
-            item = self._name()
-            self._line(depth, f"for {item} in {value}:")
-            self._node(node, item, depth + 1, typed="type" in node)
-        else:
-            self._line(depth, "pass")
+        types = _types(node["type"]) if "type" in node else None
+        if not self._says_more(node):
+            return _yes if types is None else lambda value: types.issuperset(map(type, value))
+        inside = self.of(node, typed=types is not None)
+        if types is None:
+            return lambda value: all(map(inside, value))
+        return lambda value: types.issuperset(map(type, value)) and all(map(inside, value))
 
-    def _properties(
-        self, wanted: Mapping[str, Any], required: Iterable[str], value: str, depth: int
-    ) -> None:  # fmt: skip
+    def _properties(self, wanted: Mapping[str, Any], required: Iterable[str]) -> Test:
         """Objects of one kind mostly have the same keys, with values of the same types: whether these are right is found out once
         for each such shape."""
         nodes = {name: self._followed(node) for name, node in wanted.items()}
         typed = {name: _types(node["type"]) for name, node in nodes.items() if "type" in node}
-        needed, right = frozenset(required), self._name(set[tuple[object, ...]]())
-        shape = self._bound(f"(*{value}, *map(type, {value}.values()))", depth)
-        self._line(depth, f"if {shape} not in {right}:")
-        self._no_if(depth + 1, f"not {self._name(_may_be(needed, typed))}({value})")
-        self._line(depth + 1, f"if len({right}) < {_SHAPES}: {right}.add({shape})")
-        for name, node in nodes.items():
-            if self._says_more(node):
-                inside = depth
-                if name not in needed:
-                    self._line(depth, f"if {name!r} in {value}:")
-                    inside += 1
-                self._node(node, self._bound(f"{value}[{name!r}]", inside), inside, typed="type" in node)
+        needed = frozenset(required)
+        may_be, right = _may_be(needed, typed), set[tuple[object, ...]]()
+        inside = [(name, self.of(node, typed="type" in node)) for name, node in nodes.items() if self._says_more(node)]
 
-    def _additional(self, wanted: Mapping[str, Any] | bool, known: Iterable[str], value: str, depth: int) -> None:
-        rest = f"{value}.keys() - {self._name(frozenset(known))}"
+        def test(value: Any) -> bool:
+            shape = (*value, *map(type, value.values()))
+            if shape not in right:
+                if not may_be(value):
+                    return False
+                if len(right) < _SHAPES:
+                    right.add(shape)
+            for name, one in inside:
+                part = value.get(name, _ABSENT)
+                if part is not _ABSENT and not one(part):
+                    return False
+            return True
+
+        return test
+
+    def _additional(self, wanted: Mapping[str, Any] | bool, known: frozenset[str]) -> Test:
         if isinstance(wanted, Mapping):
-            test = self._name(self.function(wanted))
-            self._no_if(depth, f"type({value}) is dict and not all({test}({value}[key]) for key in {rest})")
-        elif not wanted:
-            self._no_if(depth, f"type({value}) is dict and {rest}")
+            test = self.of(wanted)
+            return lambda value: all(test(value[key]) for key in value.keys() - known)
+        return _yes if wanted else lambda value: value.keys() <= known
 
     def _followed(self, node: Mapping[str, Any] | bool) -> Mapping[str, Any]:
         if isinstance(node, bool):
@@ -188,6 +159,32 @@ class _Source:
     def _says_more(node: Mapping[str, Any]) -> bool:
         """Whether a node asks for more than a type."""
         return any(key not in _WORDS and key != "type" for key in node)
+
+
+def _yes(value: Any) -> bool:
+    return True
+
+
+def _type_in(types: frozenset[type]) -> Test:
+    return lambda value: type(value) in types
+
+
+def _of(kind: type, test: Test, node: Mapping[str, Any]) -> Test:
+    """A test of values of one type alone; the test itself where the node's type, which is looked at first, is that one."""
+    if "type" in node and _types(node["type"]) == {kind}:
+        return test
+    return lambda value: type(value) is not kind or test(value)
+
+
+def _all(tests: Sequence[Test]) -> Test:
+    """All of them, in order; the common ones without a loop."""
+    if len(tests) < 2:
+        return tests[0] if tests else _yes
+    first, second, *rest = tests
+    if not rest:
+        return lambda value: first(value) and second(value)
+    third = _all(rest)
+    return lambda value: first(value) and second(value) and third(value)
 
 
 def _types(wanted: str | list[str]) -> frozenset[type]:
