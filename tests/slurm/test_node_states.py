@@ -1,4 +1,4 @@
-"""What act does about a node in each of Slurm's states: the table of docs/guide/slurm-act.md, and what decides by it."""
+"""What act does about a node in each of Slurm's states: the table of docs/reference/slurm-act.md, and what decides by it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def node(words: str, **more: object) -> NodeState:
 
 def rows() -> Iterator[tuple[str, bool, bool, bool]]:
     """Each state of the guide's table: whether a node in it is drained, resumed, and counts as usable."""
-    for line in (CHECKOUT / "docs/guide/slurm-act.md").read_text().splitlines():
+    for line in (CHECKOUT / "docs/reference/slurm-act.md").read_text().splitlines():
         row = ROW.match(line)
         if row is not None:
             for words in re.findall(r"`([^`]+)`", row["states"]):
