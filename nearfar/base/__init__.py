@@ -29,6 +29,7 @@ from .schema_check import conforms, schema
 from .site_file import SiteFile, SiteFileError, Step, did_you_mean, site_directories, site_files, validator
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
+from .user_names import user_name
 from .verdicts import NOT_JUDGED, ORDER, STALE_DAYS, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "statistics",
     "student",
     "supervise",
+    "user_name",
     "utc_text",
     "utc_time",
     "validator",

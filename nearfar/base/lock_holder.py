@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import pwd
 import socket
 import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from .user_names import user_name
 
 #: Letters of a command that are shown.
 _SHOWN = 60
@@ -26,7 +27,7 @@ class Holder:
     def words(self) -> str:
         """Who it is, what it runs and since when: as much of it as this user may see."""
         words = f"pid {self.pid}" if self.pid else "a process that cannot be seen from here"
-        words += "" if self.uid is None else f" of user {_user(self.uid)}"
+        words += "" if self.uid is None else f" of user {user_name(self.uid)}"
         command, since = _command(self.pid), _since(self.pid)
         return f"{words}{f', `{command}`' if command else ''}{f', since {since}' if since else ''}"
 
@@ -35,13 +36,6 @@ def of(line: socket.socket) -> Holder:
     """Who listens at the other end of a connection."""
     pid, uid, _ = struct.unpack("iII", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII")))
     return Holder(pid, uid)
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
 
 
 def _command(pid: int) -> str:

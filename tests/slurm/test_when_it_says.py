@@ -17,6 +17,7 @@ import pytest
 from nearfar import cli
 from nearfar.base import NearfarError
 from nearfar.commands.slurm import COMMANDS, act_arguments
+from nearfar.slurm.act import state_directory
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.findings import ActLog
 from tests.conftest import CHECKOUT
@@ -173,6 +174,14 @@ class Scenes:
         with pytest.raises(NearfarError) as refused:
             Slurm({"PATH": str(self.folder)}).call("scontrol", "update", "nodename=n2", "state=resume")
         yield str(refused.value)
+        fleet = self.new("of_another")
+        fleet.state.mkdir()
+        with self.patch.context() as patch, pytest.raises(NearfarError) as refused:
+            if os.geteuid() == 0:
+                os.chown(fleet.state, 1234, 0)
+            patch.setattr(os, "geteuid", lambda: 4321)
+            state_directory.prepare(fleet.state)
+        yield str(refused.value)
 
     def log(self) -> Iterator[str]:
         fleet = self.new("log")
@@ -213,7 +222,7 @@ def test_the_page_has_rows() -> None:
     assert len(ROWS) > 35 and len({row[0] for row in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize("page", sorted((CHECKOUT / "docs").rglob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))], ids=lambda page: page.name)
 def test_what_is_to_be_typed_exists(page: Path) -> None:
     """Every `nearfar slurm …` of the manual is a command, with options that it has."""
     known: dict[str, str] = {}

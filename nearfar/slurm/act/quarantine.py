@@ -8,7 +8,6 @@ next ``nearfar slurm act`` finds in the log.
 from __future__ import annotations
 
 import os
-import pwd
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, passes
+from nearfar.base import CouldNotJudge, NearfarError, passes, user_name
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState, Slurm, reservations
 from nearfar.slurm.findings import (
@@ -109,7 +108,7 @@ def retest(
     """Test nodes again; those that pass are in use afterwards, all others drained. ``beside``: nodes in use that are reserved
     and measured with them, and then are as they were. Raises what Slurm's commands raise, after every node has been drained
     again where that was possible."""
-    name, user = PREFIX + secrets.token_hex(4), pwd.getpwuid(os.geteuid()).pw_name
+    name, user = PREFIX + secrets.token_hex(4), user_name(os.geteuid())
     names = [*(suspect.node for suspect in these), *beside]
     log.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
     try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import NearfarError, process
+from nearfar.base import NearfarError, process, user_name
 from nearfar.question import QUICK, questions
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
@@ -90,9 +88,7 @@ def _refuse_others_results(results: Path) -> None:
         return
     owner = results.stat().st_uid
     if owner != os.geteuid():
-        name = str(owner)
-        with suppress(KeyError):
-            name = pwd.getpwuid(owner).pw_name
+        name = user_name(owner)
         raise NearfarError(
             f"{results}: belongs to {name}: retest as that user (sudo -u {name} nearfar slurm retest …), or name a "
             "directory of your own that the nodes share: --results DIR"

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, files, second_text
+from nearfar.base import CouldNotJudge, NearfarError, files, second_text, user_name
 from nearfar.slurm.findings import CLOCKS, ActLog
 from nearfar.slurm.trust import Trust
 
@@ -35,6 +35,11 @@ def prepare(state: Path) -> Path:
     """The state directory, made where it is missing; raises ``NearfarError`` unless it is this user's or root's alone."""
     files.make_directory(state, "name another --state DIR")
     place = state.resolve()
+    owner = place.stat().st_uid
+    if owner not in (0, os.geteuid()):
+        name = user_name(owner)
+        words = f"belongs to user {name}, and the log decides over nodes: type it as that user (sudo -u {name} nearfar slurm …)"
+        raise NearfarError(f"{place}: {words}, or name another --state DIR")
     try:
         Trust(Path("/"), {0, os.geteuid()}).directory(place)
     except CouldNotJudge as error:

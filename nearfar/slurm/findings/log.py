@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import secrets
 import socket
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, cannot_write
+from nearfar.base import CouldNotJudge, cannot_write, user_name
 
 SCHEMA = "nearfar-act-log/1"
 #: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
@@ -132,11 +131,5 @@ def _cut_short(handle: int) -> bool:
 
 def _by() -> dict[str, str]:
     """Who does it; and who typed it, where sudo says so."""
-    user, typed = _user(), os.environ.get("SUDO_USER", "")
+    user, typed = user_name(os.geteuid()), os.environ.get("SUDO_USER", "")
     return {"by": user, **({"sudo": typed} if typed not in ("", user) else {})}
-
-
-def _user() -> str:
-    with suppress(KeyError):
-        return pwd.getpwuid(os.geteuid()).pw_name
-    return str(os.geteuid())

@@ -8,6 +8,8 @@ import shlex
 import stat
 from pathlib import Path
 
+from nearfar.base import user_name
+
 from .options import InstallOptions
 
 
@@ -63,15 +65,8 @@ def complaint(path: Path, user: str) -> str | None:
     if not stat.S_ISDIR(status.st_mode):
         return f"{path}: not a directory; name another"
     if status.st_uid != uid:
-        return f"{path}: belongs to {_name(status.st_uid)}, not to {user}; chown {user} {shlex.quote(str(path))}, or name another"
+        return f"{path}: belongs to user {user_name(status.st_uid)}, not to {user}; chown {user} {shlex.quote(str(path))}, or name another"
     if status.st_mode & 0o022:
         mode = stat.S_IMODE(status.st_mode)
         return f"{path}: others can write to it (mode {mode:04o}), and nothing in it would be believed; chmod go-w {shlex.quote(str(path))}"
     return None
-
-
-def _name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"
