@@ -222,7 +222,9 @@ def test_the_page_has_rows() -> None:
     assert len(ROWS) > 35 and len({row[0] for row in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize("page", [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))], ids=lambda page: page.name
+)
 def test_what_is_to_be_typed_exists(page: Path) -> None:
     """Every `nearfar slurm …` of the manual is a command, with options that it has."""
     known: dict[str, str] = {}
