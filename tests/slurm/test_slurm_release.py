@@ -100,13 +100,13 @@ def test_a_reason_that_was_changed_meanwhile(
 ) -> None:
     """Between the first look at all nodes and the one just before the write somebody has put his own words there."""
     drained(site, capsys)
-    real = shutil.which("scontrol", path=site.private.environment["PATH"])
+    scontrol, sinfo = (shutil.which(name, path=site.private.environment["PATH"]) for name in ("scontrol", "sinfo"))
     folder = tmp_path / "bin"
     folder.mkdir()
-    other = f"{real} update nodename=n2 state=drain 'reason=power supply'"
-    script = f'#!/bin/sh\ncase "$*" in *"show nodes n2") {other} ;; esac\nexec {real} "$@"\n'
-    (folder / "scontrol").write_text(script)
-    (folder / "scontrol").chmod(0o755)
+    other = f"{scontrol} update nodename=n2 state=drain 'reason=power supply'"
+    script = f'#!/bin/sh\ncase "$*" in *"--nodes=n2"*) {other} ;; esac\nexec {sinfo} "$@"\n'
+    (folder / "sinfo").write_text(script)
+    (folder / "sinfo").chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{folder}:{site.private.environment['PATH']}")
         assert site.run("release", "n2", "--because", "x") == 3

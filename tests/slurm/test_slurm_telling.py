@@ -64,7 +64,7 @@ def test_a_drain_and_a_release(site: Site, tmp_path: Path, monkeypatch: pytest.M
     assert cli.main(command) == 0
     first, again = _lines(told)
     assert (first["event"], first["node"], first["id"]) == ("drain", "n2", again["id"])
-    assert 'nearfar_fleet_node{system="vm",node="n2",state="to_test"} 1' in _text(textfiles)
+    assert 'nearfar_fleet_node{system="vm",node="n2",state="waits"} 1' in _text(textfiles)
 
     site.private.run(["scontrol", "update", "nodename=n2", "state=resume"])
     site.slurm.wait("n2", lambda node: not node.drain, 30)
