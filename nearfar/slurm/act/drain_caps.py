@@ -13,8 +13,6 @@ from nearfar.slurm.findings import WRONG_DATA, LogSummary, drained_by_us
 
 from .decision import CAP, DRAIN, FLOOR, NOTHING, Decision, headline
 
-_DAY = 86400.0
-
 
 def within_caps(
     decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
@@ -22,7 +20,7 @@ def within_caps(
     """The decisions without the drains that the caps and the floor do not allow, or that are stopped already; and why a cap stops
     them."""
     ours = [name for name, state in nodes.items() if drained_by_us(state)]
-    today = [name for name, at in past.drains if now - at < _DAY]  # a node counts once, however often it was begun
+    today = list(past.drained_today(now))
     out = {name for name, state in nodes.items() if not state.usable}
     stop, why = None, past.stopped
     held: dict[str, Decision] = {}

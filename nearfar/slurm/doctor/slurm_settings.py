@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearfar.base import NearfarError, node_lists
+from nearfar.base import NearfarError
+from nearfar.slurm.controller import node_names
 from nearfar.slurm.install import ON_NODES, slurm_conf
 
 from .answer import DoctorAnswer, not_looked, ok, problem
@@ -79,14 +80,10 @@ def _looks(site: InstalledSite) -> Iterator[DoctorAnswer]:
         return
     silent = [name for name in idle if site.now - found.get(name, 0.0) > patience]
     if silent:
-        words = f"{_fold(silent)}: idle, and no look in {folder} for {patience / 60:.0f} minutes"
+        words = f"{node_names.fold(silent)}: idle, and no look in {folder} for {patience / 60:.0f} minutes"
         how = f"on such a node, as root: {site.options.folder}/health-check; then HealthCheckProgram"
         if site.options.collect is not None:
             how += f"; and {site.options.folder}/collect here"
         yield problem("looks of the nodes", words, how)
     else:
         yield ok("looks of the nodes", f"{len(found)} nodes have left one; none of {len(idle)} idle ones is silent")
-
-
-def _fold(names: list[str]) -> str:
-    return str(node_lists.node_set(",".join(names)))

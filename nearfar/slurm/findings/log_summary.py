@@ -17,6 +17,7 @@ from .log import Entry
 
 #: Actions after which a node carries a reason of ours.
 _DRAINS = ("drain", "drain_again")
+_DAY = 86400.0
 #: Actions by which we put a node into use again.
 _RELEASES = ("resume", "release")
 
@@ -73,6 +74,10 @@ class LogSummary:
     def dead(self, node: str) -> bool:
         """Whether a node that was drained by us was told to have died, and not to be up again."""
         return node in self.died and self.up_again.get(node, 0.0) < self.died[node]
+
+    def drained_today(self, now: float) -> set[str]:
+        """The nodes whose drains of the last 24 hours count against the cap of a day; each once, however often it was begun."""
+        return {node for node, at in self.drains if now - at < _DAY}
 
     def retested(self, node: str) -> bool:
         """Whether a retest of a node has not ended: who resumed it was this program."""

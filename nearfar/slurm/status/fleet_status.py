@@ -35,7 +35,6 @@ GROUPS = {
     NOT_MEASURED: "not measured lately",
     GOOD: "good",
 }
-_DAY = 86400.0
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ def _state(state: NodeState) -> str:
 def _caps(seen: ActView, policy: Policy) -> tuple[list[UsedCap], list[UsedCap]]:
     """The caps as they are used: in all, and within a day; of partitions those that are narrower than that of all nodes."""
     ours = {name for name, state in seen.nodes.items() if drained_by_us(state)}
-    today = {name for name, at in seen.past.drains if seen.now - at < _DAY}
+    today = seen.past.drained_today(seen.now)
     members: dict[str, set[str]] = defaultdict(set)
     for name, state in seen.nodes.items():
         for partition in state.partitions:

@@ -19,7 +19,6 @@ from nearfar.slurm.trust import Trust
 
 from .events import slow_figures
 
-_DAY = 86400.0
 #: What a sweep keeps of itself, in its directory of the results.
 _SWEEP = "sweep.json"
 
@@ -82,7 +81,7 @@ def _add_drains(made: MetricsPage, seen: view.ActView, done: act.ActResult, opti
     policy = options.policy
     new = {decision.node for decision, problem in done.decisions if decision.action == "drain" and problem is None}
     resumed = {decision.node for decision, problem in done.decisions if decision.action == "resume" and problem is None}
-    today = {node for node, at in seen.past.drains if seen.now - at < _DAY} | new
+    today = seen.past.drained_today(seen.now) | new
     in_all = ({name for name, state in seen.nodes.items() if drained_by_us(state)} | new) - resumed
     for name, nodes, cap in (("per_day", today, policy.per_day), ("in_all", in_all, policy.in_all)):
         made.add("nearfar_drains", len(nodes), system=policy.system, cap=name)
