@@ -54,4 +54,3 @@ def test_a_gpu_that_was_not_measured_has_its_place_and_no_map_without_kernels() 
     assert matrix.column_names == ("triad",)
     assert [row[0].reason for row in matrix.places] == ["this run did not ask for it", "in use"]
     assert memory_matrices([], CellGaps(), [0, 1]) == []
-

@@ -28,9 +28,7 @@ MEMORY = "memory"
 #: The rows that are a property of a GPU's model: a copy engine alone on its own link, both directions between two GPUs, and a
 #: STREAM kernel of a GPU alone on its own memory.
 _KERNELS = "|".join((*KERNELS, *GPU_KERNELS))
-_ROW = re.compile(
-    rf"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)|{LOCAL_CLASS}\.({_KERNELS})"
-)
+_ROW = re.compile(rf"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)|{LOCAL_CLASS}\.({_KERNELS})")
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,9 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
             path_class = row.partition(".")[0]
             link, most, words = _limit(file, row, steps)
             if high > most * (1 + _ROUNDING):
-                carries = f"above what {words} carries, {most:.1f} GB/s{'' if path_class == LOCAL_CLASS else ' of payload'}"
+                carries = (
+                    f"above what {words} carries, {most:.1f} GB/s{'' if path_class == LOCAL_CLASS else ' of payload'}"
+                )
                 raise file.error(f"{row}: {high:g} GB/s is {carries}", *steps)
             kind = "" if entry["machine"] == "not said" else f"{entry['machine']}, "
             about = f"{kind}{entry['command'].split()[0]}, {entry['date']}: {entry['source']}"
