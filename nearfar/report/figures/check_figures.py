@@ -71,13 +71,13 @@ class Figure(JudgedMetric):
 
     @property
     def of_peak(self) -> str:
-        """``91 % of the peak 4814`` of a kernel of a GPU on its own memory, by the memory's clock and width; empty for all else, and where
+        """``91 % of the peak`` of a kernel of a GPU on its own memory, by the memory's clock and width; empty for all else, and where
         these are not known."""
         flows = self.cell.flows if self.cell is not None else ()
         own = bool(flows) and all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows)
         if not own or self.derived or self.value is None or not self.ceiling:
             return ""
-        return f"{self.value / self.ceiling * 100:.0f} % of the peak {number(self.ceiling, self.unit)}"
+        return f"{self.value / self.ceiling * 100:.0f} % of the peak"
 
     @property
     def best_case(self) -> str:
