@@ -17,14 +17,18 @@ def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
 
 
 def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
-    """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own, triad by one core, half and
-    all but one of each NUMA node, and triad of the first GPU on each host memory and on the next GPU's."""
+    """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own and on all NUMA nodes' at once,
+    triad by one core, half and all but one of each NUMA node, and triad of the first GPU on each host memory and on the next GPU's."""
     numa = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus]
     gpus = [gpu for gpu in node.gpus if gpu.visible]
     cells = []
     for memory in numa:
         cells += [_by_cores(memory.index, kernel) for kernel in KERNELS if kernel != "triad"]
         cells += [_by_cores(memory.index, "triad", share) for share in CORE_SHARES]
+    if len(numa) > 1:
+        cells += [
+            Cell(tuple(_by_cores(n.index, kernel).flows[0] for n in numa)) for kernel in KERNELS if kernel != "triad"
+        ]
     for gpu in gpus:
         cells += [Cell((_own(gpu.index, kernel),)) for kernel in (*KERNELS, *GPU_KERNELS) if kernel != "triad"]
     for gpu in gpus[:1]:

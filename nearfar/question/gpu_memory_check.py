@@ -12,7 +12,7 @@ QUESTION = Question(
     cells=cells.gpu_memory,
     levels=(NIGHTLY, ACCEPT),
     order=25,
-    # No node type tells what a GPU's memory carries: there is nothing to model.
+    # Of a modelled GPU's memory the nominal rate alone is known, which no kernel reaches: there is nothing to show.
     systems=("+gpu -modelled",),
     nothing_to_ask="no GPU on this node",
     findings=smaller_sizes,

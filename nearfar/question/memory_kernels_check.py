@@ -13,6 +13,8 @@ QUESTION = Question(
     levels=(ACCEPT,),
     order=26,
     systems=("-modelled",),
+    # Two visits describe a figure that host_memory_check, or the GPU's model, judges; waiting for one that comes again costs more.
+    options=("--visits", "2"),
     nothing_to_ask="no memory that this process may use",
     findings=smaller_sizes,
 )

@@ -25,6 +25,7 @@ from nearfar.report.sections import (
     exchange_tables,
     gaps,
     latency_matrices,
+    memory_matrices,
     mpi_tables,
     nothing,
     others,
@@ -137,7 +138,8 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
         matrices=times + (
-            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + peer_matrices(found, why, gpus)
+            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + memory_matrices(found, why, gpus)
+            + peer_matrices(found, why, gpus)
             if plain else []
         ),
         ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,

@@ -199,6 +199,9 @@ def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str
         return OF_GPU_MEMORY, "the memory of a GPU"
     if flow.kind == "gpu_stream":
         near = flow.destination == flow.source
+        if flow.numa_node is not None:
+            ways = [_of_link(gpus[0] if gpus else None, way) for way in ("h2d", "d2h")]
+            return sum(most for most, _ in ways), f"{ways[0][1]}, both directions,"
         return (OF_GPU_MEMORY, "the memory of a GPU") if near else (OF_PEERS, "what a GPU reads and writes outside")
     if flow.kind == "host":
         return _of_link(gpus[0] if gpus else None, str(flow.direction))

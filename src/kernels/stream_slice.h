@@ -8,8 +8,9 @@
 
 namespace nearfar {
 
-// A slice is worked through in so many chunks.
-constexpr std::size_t chunks_a_pass = 16;
+// In how many chunks a slice of `length` elements an array is worked through: a power of two, more where they would be large, so that
+// one core on memory meant for all soon has enough of them.
+std::size_t chunks_a_pass(std::size_t length);
 
 // The `share`th of `shares` slices of whole arrays, each a multiple of its chunks.
 StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t shares);

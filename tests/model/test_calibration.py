@@ -92,8 +92,9 @@ def test_a_pair_that_fills_the_memory_is_evidence_of_the_memory():
 def test_summits_capacities_come_back_from_its_cells():
     node_type = summit()
     found = calibrate(node_type, modelled(node_type, telling_cells(node_type.node)))
-    for name, capacity in node_type.capacities.items():
-        estimate = found.estimates[name]
+    # What GPUs do in their own memory is none of the cells that tell.
+    for name in [name for name, capacity in node_type.capacities.items() if capacity.value is not None]:
+        estimate, capacity = found.estimates[name], node_type.capacities[name]
         assert estimate.kind == KNOWN, name
         assert estimate.value == pytest.approx(capacity.value, rel=0.005)
     assert not found.unexplained

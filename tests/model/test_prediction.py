@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearfar.base import CHECKOUT
 from nearfar.base.errors import NearfarError
 from nearfar.cells import host_device_matrix, parse
 from nearfar.measurement import metrics
@@ -576,10 +577,10 @@ def test_solo_rates_and_totals_of_a_modelled_document(types):
 
 @pytest.mark.parametrize("cell", ["g0:g0", "g0:g0/sm", "g0:g0/x2", "g0:g0/triad", "g0:n0/triad", "g0:g1/triad"])
 def test_what_gpus_do_in_their_memory_is_unknown_unless_given(types, cell):
-    prediction = predict(parse(cell), types["summit"])
+    prediction = predict(parse(cell), types["keeneland"])
     assert prediction.total is None
     assert [capacity.name for capacity in prediction.unknown] == [cell.removesuffix("/x2")]
-    (skipped,) = modelled_document(types["summit"], [parse(cell)])["skipped"]
+    (skipped,) = modelled_document(types["keeneland"], [parse(cell)])["skipped"]
     assert (
         skipped["code"] == "unsupported" and "is not known: no figure of this flow alone is given" in skipped["reason"]
     )
@@ -596,3 +597,19 @@ def test_a_given_figure_within_a_gpu_is_its_prediction(types):
     # What the same memory carries beside its link to the host is nobody's figure.
     beside = predict(parse("g0:g0+n0:g0"), known)
     assert [capacity.name for capacity in beside.unknown] == ["g0.device_memory"]
+
+
+def test_the_memory_of_a_gpu_is_nominal_by_its_model_and_its_own_where_given() -> None:
+    h200 = load_node_type("h200-x2-vm", [CHECKOUT / "site"])
+    alone = predict(parse("g0:g0/triad"), h200)
+    assert (alone.total, alone.basis, alone.limited_by) == (4800.0, "nominal", ("g0.memory",))
+    assert predict(parse("g0:g0/triad+g1:g1/triad"), h200).total == 9600.0
+    assert predict(parse("g0:g0"), h200).total == 2400.0, "a copy reads and writes"
+    assert predict(parse("g0:g1/triad"), h200).total is None
+    memory = replace(h200.capacities["g0.memory"], value=4380.0, source="measured", published=True)
+    known = replace(h200, capacities={**h200.capacities, "g0.memory": memory})
+    assert (predict(parse("g0:g0/triad"), known).total, predict(parse("g0:g0/triad"), known).basis) == (4380.0, "input")
+    (result,) = modelled_document(h200, [parse("g0:g0/triad")])["results"]
+    assert result["basis"] == "nominal" and result["flows"][0]["ceiling"] == 4800.0
+    slow = degraded(known, {"g0.memory": 0.5})
+    assert predict(parse("g0:g0/triad"), slow).total == 2190.0

@@ -71,6 +71,19 @@ def test_every_kernel_of_cores_and_gpus_is_asked_of_a_delivery() -> None:
     assert not asked & {"g0:g0/triad", "c0:n0/triad"}, "the nightly checks ask these"
 
 
+def test_all_numa_nodes_at_once_with_every_kernel_where_there_are_two() -> None:
+    one = node_with(0)
+    two = replace(one, numa_nodes=(*one.numa_nodes, NumaNode(1, 0, (8, 9), 1 << 37)))
+    together = [str(cell) for cell in cells.memory_kernels(two)[0] if not cell.lone]
+    assert together == [f"c0:n0/{kernel}+c1:n1/{kernel}" for kernel in ("copy", "scale", "add")]
+    assert all(cell.lone for cell in cells.memory_kernels(one)[0])
+
+
+def test_kernels_are_described_by_two_visits_and_the_judged_triad_takes_what_it_needs() -> None:
+    assert question.named("memory_kernels_check").options == ("--visits", "2")
+    assert question.named("gpu_memory_check").options == ()
+
+
 def test_who_asks() -> None:
     levels = {each.name: each.levels for each in question.questions()}
     assert levels["gpu_memory_check"] == ("nightly", "accept") and levels["memory_kernels_check"] == ("accept",)

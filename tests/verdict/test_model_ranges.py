@@ -96,6 +96,37 @@ def test_below_the_range_a_figure_is_degraded(
     assert word(tmp_path, cell, value, path_class) == expected
 
 
+MEMORY = FILE.replace("healthy:\n", "memory: {bandwidth: 4800, source: a data sheet}\nhealthy:\n").replace(
+    "      sole.h2d: [55.0, 55.6]\n", "      device_local.triad: [4370, 4390]\n"
+)
+
+
+def test_memory_is_judged_by_healthy_ones_and_broken_below_half_of_its_nominal_rate(tmp_path: Path) -> None:
+    measured = metric("g0:g0/triad", 4380.0, "device_local")
+    known = ranges(tmp_path, MEMORY)
+    reference = resolve([measured], "gpu_memory_check", [], NODE, ranges=known)[measured.name]
+    assert reference is not None and reference.origin == "model"
+    assert (reference.degraded_below, reference.lowest) == (pytest.approx(4370 * 0.95), pytest.approx(2400))
+    together = metric("g0:g0/triad+g1:g1/triad", 8000.0, "device_local")
+    assert resolve([together], "gpu_memory_check", [], NODE, ranges=known)[together.name] is None
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (
+            MEMORY.replace("[4370, 4390]", "[4370, 5000]"),
+            "above what the memory, by its nominal rate, carries, 4800.0 GB/s",
+        ),
+        (FILE.replace("sole.h2d: [55.0", "device_local.triad: [55.0"), "give the model's memory"),
+        (MEMORY.replace("device_local.triad", "device_local.quad"), "is no property of a GPU model"),
+    ],
+)
+def test_memory_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(NearfarError, match=words):
+        ranges(tmp_path, text)
+
+
 def test_what_only_tells_the_broken_accepts_nothing(tmp_path: Path) -> None:
     assert word(tmp_path, "n0:g0", 55.0, acceptance=True) == "PASS"
     assert word(tmp_path, "g0:n0", 55.0, acceptance=True) == "INDETERMINATE"

@@ -14,6 +14,7 @@ _WHOLE = (
     (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
     (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
     (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
+    (r"g(\d+)\.memory", "g{0}.memory", "memory of GPU {0}"),
 )
 #: Capacities of one direction, which breaks alone: (pattern, what it is).
 _ONE_WAY = (

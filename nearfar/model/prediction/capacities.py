@@ -59,6 +59,7 @@ def implied_capacities(node: Node, uplinks: Mapping[str, Link] | None = None) ->
     found: list[Capacity] = []
     for gpu in node.gpus:
         found += _of_link(f"g{gpu.index}", ("h2d", "d2h"), gpu.link)
+    found += [Capacity(f"g{gpu.index}.memory") for gpu in node.gpus]
     found += [Capacity(f"n{memory.index}.memory") for memory in node.host_numa_nodes]
     packages = [package.index for package in node.packages]
     found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]

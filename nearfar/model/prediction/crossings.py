@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nearfar.cells import Cell, Flow, flow_class
 
+from . import gpu_memory
 from .capacities import Capacity, switches
 from .fair_shares import Constraint
 from .node_types import NodeType, plain
@@ -120,10 +121,14 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
 
 
 def _own_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
-    """Within a GPU's memory, and kernels of GPUs: their own figure alone, where one is given. Beside others that use the
-    same GPU nobody knows."""
+    """Within a GPU's memory, and kernels of GPUs: their own figure alone, where one is given; else the GPU's memory, which a copy reads
+    and writes while a kernel's rate counts both. Beside others that use the same GPU nobody knows."""
     cap = node_type.caps.get(Cell((plain(flow),)))
-    yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
+    memory = node_type.capacities.get(gpu_memory.name_of(flow.gpus[0]))
+    if cap is None and flow.source == flow.destination and memory is not None and (memory.value or memory.best):
+        yield memory, 1.0 if flow.kind == "gpu_stream" else 2.0
+    else:
+        yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
     if any(other != flow and set(other.gpus) & set(flow.gpus) for other in cell.flows):
         source = f"how flows share the memory of GPU {flow.gpus[0]} is not described"
         yield Capacity(f"g{flow.gpus[0]}.device_memory", source=source), 1.0

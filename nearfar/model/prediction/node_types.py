@@ -14,6 +14,7 @@ from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 from .capacities import Capacity, implied_capacities, switches
+from .gpu_memory import with_nominal_rates
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,17 @@ class NodeType:
 
 
 def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
-    """The node type ``name`` of the first site directory that has it."""
+    """The node type ``name`` of the first site directory that has it, with what the directories say of its GPUs' memory."""
     files = site_files("nodes", list(site_dirs))
     if name not in files:
         hint = did_you_mean(name, list(files))
         raise NearfarError(f"unknown node type '{name}'{hint}: node types are files of site/nodes/")
-    return from_file(SiteFile(files[name]))
+    found = from_file(SiteFile(files[name]))
+    return replace(found, capacities=with_nominal_rates(found.capacities, found.node, site_dirs))
 
 
 def from_file(file: SiteFile) -> NodeType:
-    """The node type that a file describes; ``load_node_type`` without the search."""
+    """The node type that a file describes by itself."""
     file.check("node-type-1")
     data = file.data
     name = file.path.stem

@@ -21,6 +21,7 @@ from .matrices import (
     load_place,
     ratio_matrices,
     stream_matrices,
+    with_sum,
 )
 from .svg import element, markup, printable, text
 
@@ -46,4 +47,5 @@ __all__ = [
     "stream_matrices",
     "strips",
     "text",
+    "with_sum",
 ]

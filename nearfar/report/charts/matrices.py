@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rows and columns are endpoint letters with numbers; ``places[row][column]``."""
+    """Rows and columns are endpoint letters with numbers, or columns have ``column_names``; ``places[row][column]``."""
 
     key: str
     title: str
@@ -54,6 +54,7 @@ class Matrix:
     most: float
     all_at_once: Place | None = None
     figures: tuple[Figure, ...] = field(default=(), repr=False)
+    column_names: tuple[str, ...] = ()
 
     @property
     def all_skipped(self) -> str | None:
@@ -206,15 +207,15 @@ def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> li
             return why.place(cells.parse(f"c{a}:n{b}/{kernel}"))
 
         matrix = grid(kernel, f"STREAM {kernel}", rows, columns, "c", "n", places, nothing)
-        found.append(_with_sum(matrix, together))
+        found.append(with_sum(matrix, together))
     return found
 
 
-def _with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
+def with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
+    """A matrix with the figures of the cell of all its rows at once beside it, where there are any."""
     if not together:
         return matrix
-    place = _figure_place(together, 0.0)
-    return Matrix(**{**matrix.__dict__, "all_at_once": place, "figures": (*matrix.figures, *together)})
+    return replace(matrix, all_at_once=_figure_place(together, 0.0), figures=(*matrix.figures, *together))
 
 
 def grid(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], row_kind: str, column_kind: str,

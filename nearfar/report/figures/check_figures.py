@@ -70,6 +70,16 @@ class Figure(JudgedMetric):
         return f"{self.share * 100:.0f} % of {number(self.expected, self.unit)}"
 
     @property
+    def of_peak(self) -> str:
+        """``91 % of the peak`` of a kernel of a GPU on its own memory, by the memory's clock and width; empty for all else, and where
+        these are not known."""
+        flows = self.cell.flows if self.cell is not None else ()
+        own = bool(flows) and all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows)
+        if not own or self.derived or self.value is None or not self.ceiling:
+            return ""
+        return f"{self.value / self.ceiling * 100:.0f} % of the peak"
+
+    @property
     def best_case(self) -> str:
         """``at best`` or ``nominal`` of a modelled figure that something unknown may limit more; else empty."""
         return self.basis if self.basis in ("at best", "nominal") else ""

@@ -11,6 +11,7 @@ from .balance import Balance, balances
 from .contention import ContentionTable, contention_tables
 from .exchanges import exchange_tables
 from .explanations import Answer, Explained, answers, explain
+from .gpu_memory import memory_matrices
 from .latencies import latency_matrices
 from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
@@ -42,6 +43,7 @@ __all__ = [
     "latencies",
     "latency_matrices",
     "many_gpus",
+    "memory_matrices",
     "mpi",
     "mpi_tables",
     "nothing",

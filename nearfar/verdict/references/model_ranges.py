@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import SiteFile, site_files
+from nearfar.cells import GPU_KERNELS, KERNELS
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling
-from nearfar.topology import Link
+from nearfar.topology import LOCAL_CLASS, Link
 
 #: How far below the least healthy figure a figure of the same row may lie. Lone copies of one GPU model differ by up to 3 %
 #: between the machines of docs/method/priors.md, bare metal and virtual, and a plateau by 1 % from run to run.
@@ -22,16 +23,18 @@ MARGIN = 0.05
 OTHER_KIND_MARGIN = 0.10
 #: What may lie above a payload ceiling: the packets are assumed, and NVLink 2 signals 3 % faster than it is named.
 _ROUNDING = 0.03
-#: The rows that are a property of a GPU's model: a copy engine alone on its own link, and both directions between two GPUs.
 #: Where the nominal rate of a model's memory stands among its ranges; no row is called so.
 MEMORY = "memory"
-_ROW = re.compile(r"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)")
+#: The rows that are a property of a GPU's model: a copy engine alone on its own link, both directions between two GPUs, and a
+#: STREAM kernel of a GPU alone on its own memory.
+_KERNELS = "|".join((*KERNELS, *GPU_KERNELS))
+_ROW = re.compile(rf"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)|{LOCAL_CLASS}\.({_KERNELS})")
 
 
 @dataclass(frozen=True)
 class HealthyRange:
     """The least and the greatest figure, GB/s, of ``machines`` machines that nobody holds for broken. ``link`` is the link to
-    the host that they had (None: between GPUs)."""
+    the host that they had (None: it has no part in the figure)."""
 
     low: float
     high: float
@@ -74,15 +77,18 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
         for row, (low, high) in entry["figures"].items():
             steps = ("healthy", place, "figures", row)
             if not _ROW.fullmatch(row):
-                known = "near or sole with .h2d or .d2h, NVn with .write, .read or .both.total"
+                known = f"near or sole with .h2d or .d2h, NVn with .write, .read or .both.total, {LOCAL_CLASS} with .triad …"
                 raise file.error(f"'{row}' is no property of a GPU model; rows are {known}", *steps)
             if not (math.isfinite(low) and math.isfinite(high)):
                 raise file.error(f"{row}: low and high are finite numbers, found {low}, {high}", *steps)
             if low > high:
                 raise file.error(f"{row}: [low, high]: {low:g} is above {high:g}", *steps)
+            path_class = row.partition(".")[0]
             link, most, words = _limit(file, row, steps)
             if high > most * (1 + _ROUNDING):
-                carries = f"above what {words} carries, {most:.1f} GB/s of payload"
+                carries = (
+                    f"above what {words} carries, {most:.1f} GB/s{'' if path_class == LOCAL_CLASS else ' of payload'}"
+                )
                 raise file.error(f"{row}: {high:g} GB/s is {carries}", *steps)
             kind = "" if entry["machine"] == "not said" else f"{entry['machine']}, "
             about = f"{kind}{entry['command'].split()[0]}, {entry['date']}: {entry['source']}"
@@ -91,8 +97,12 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
 
 
 def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link | None, float, str]:
-    """The link to the host of a row (None: between GPUs), what its links carry (GB/s) and their name."""
+    """The link to the host of a row (None: between GPUs, within one), what its links or its memory carry (GB/s) and their name."""
     path_class, _, figure = row.partition(".")
+    if path_class == LOCAL_CLASS:
+        if "memory" not in file.data:
+            raise file.error(f"{row}: nobody can say what it may be at most: give the model's memory", *steps)
+        return None, file.data["memory"]["bandwidth"], "the memory, by its nominal rate,"
     expect: Mapping[str, Any] = file.data["expect"]
     host = path_class in link_limits.OWN_LINK_CLASSES
     link = Link(**expect["link"]) if host and "link" in expect else None
@@ -111,7 +121,7 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
 
 
 def carries(file: SiteFile, row: str) -> float:
-    """What the links of a row carry of payload, GB/s. ``file`` is one that ``in_file`` reads."""
+    """What the links of a row carry of payload, or the memory, GB/s. ``file`` is one that ``in_file`` reads."""
     return _limit(file, row, ())[1]
 
 

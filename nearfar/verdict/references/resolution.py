@@ -179,7 +179,8 @@ def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | 
     span = f"{figure(low, metric.unit)} to {with_unit(high, metric.unit)}"
     seen = f"{span} on {machines} machine{'' if machines == 1 else 's'}"
     limit = link_limits.least(metric, node)
-    lower = None if limit is None else limit.value * link_limits.BROKEN / middle - 1
+    nominal = from_nominal_memory(metric, model_of(metric, node), ranges) if limit is None else limit
+    lower = None if nominal is None else nominal.value * link_limits.BROKEN / middle - 1
     words = f"at least {with_unit(degraded, metric.unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
     return Reference(middle, lower, None, metric.unit, "model", note, degraded, words)

@@ -1,0 +1,48 @@
+"""What the memory of GPUs carries, by their model (``site/gpus/``): a capacity of each GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nearfar.base import SiteFile, site_files
+from nearfar.topology import Node
+
+from .capacities import Capacity
+
+
+def name_of(gpu: int) -> str:
+    """The capacity that is the memory of a GPU."""
+    return f"g{gpu}.memory"
+
+
+def with_nominal_rates(
+    capacities: Mapping[str, Capacity], node: Node, directories: Sequence[Path]
+) -> dict[str, Capacity]:
+    """The capacities, those of GPUs' memory with the nominal rate of their model as what is nominal.
+
+    A figure of the node type stands before it; a model of which no file says anything stays unknown. Raises ``SiteFileError`` for
+    a file of a GPU model that cannot be read.
+    """
+    rates = _nominal_rates(directories) if node.gpus else {}
+    found = dict(capacities)
+    for gpu in node.gpus:
+        rate, words = rates.get(gpu.name or "", (None, ""))
+        memory = found[name_of(gpu.index)]
+        if rate is not None and memory.best is None:
+            source = memory.source if memory.value is not None else "no figure of this node type is given"
+            found[memory.name] = replace(memory, nominal=rate, nominal_words=words, source=source)
+    return found
+
+
+def _nominal_rates(directories: Sequence[Path]) -> dict[str, tuple[float, str]]:
+    """GB/s and where they are published, by GPU model; the first directory that has a model counts."""
+    rates: dict[str, tuple[float, str]] = {}
+    for path in site_files("gpus", list(directories)).values():
+        file = SiteFile(path)
+        file.check("gpu-1")
+        memory = file.data.get("memory")
+        for model in file.data["gpu_models"] if memory else ():
+            rates.setdefault(model, (float(memory["bandwidth"]), memory["source"]))
+    return rates
