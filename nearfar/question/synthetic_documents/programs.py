@@ -16,11 +16,9 @@ from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, MpiCase
 from nearfar.topology import Node
 
-from .quantities import of_cell
-
 
 def of_cells(
-    cells: Iterable[Cell], node: Node, quantities: Callable[[Cell], Sequence[str]] = of_cell, curves: bool = False
+    cells: Iterable[Cell], node: Node, quantities: Callable[[Cell], Sequence[str]], curves: bool = False
 ) -> Document:
     """What ``nearfar-copy`` or ``nearfar-stream`` prints of these cells, asked for these quantities; ``curves``: measured over
     sizes."""
