@@ -19,7 +19,7 @@ SCHEMA_NAME = "nearfar-measurement"
 SCHEMA_VERSION = 2
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
-CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch")
+CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch", "tail")
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,33 @@ class FlowResult:
 
 
 @dataclass(frozen=True)
+class Tail:
+    """``count`` transfers of a path, each timed by itself: percentiles of the times and the worst, in microseconds.
+
+    ``worst_at``: when the worst began, in seconds since the run began; ``worst_visit``: in which visit, from 1 on.
+    """
+
+    count: int
+    p50: float
+    p99: float
+    p99_9: float
+    worst: float
+    worst_at: float
+    worst_visit: int
+
+    @property
+    def worst_over_p50(self) -> float:
+        """How many times as long as the median transfer the slowest took."""
+        return self.worst / self.p50
+
+    @property
+    def words(self) -> str:
+        """``worst of 1,000: 16.2 times the median, at 12.3 s (visit 4)``."""
+        when = f"at {self.worst_at:.1f} s (visit {self.worst_visit})"
+        return f"worst of {self.count:,}: {self.worst_over_p50:.1f} times the median, {when}"
+
+
+@dataclass(frozen=True)
 class Result:
     """One cell at one size. ``total`` is ``None`` for a lone flow, ``cell`` where the subject is not a cell; such a result
     has its first entry of ``flows`` as ``rate`` instead.
@@ -91,6 +118,7 @@ class Result:
     remeasured: bool = False
     basis: str | None = None
     smaller: str = ""
+    tail: Tail | None = None
 
 
 @dataclass(frozen=True)
@@ -266,6 +294,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         remeasured=entry.get("remeasured", False),
         basis=entry.get("basis"),
         smaller=entry.get("smaller", ""),
+        tail=_tail(entry["tail"]) if "tail" in entry else None,
     )
 
 
@@ -296,6 +325,12 @@ def _rate(entry: dict[str, Any]) -> Rate:
     return Rate(
         entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"), samples,
         entry.get("plateau"), _pair(entry.get("interval")), entry.get("steadiness"),
+    )  # fmt: skip
+
+
+def _tail(entry: dict[str, Any]) -> Tail:
+    return Tail(
+        entry["count"], entry["p50"], entry["p99"], entry["p99_9"], entry["worst"], entry["worst_at"], entry["worst_visit"],
     )  # fmt: skip
 
 
