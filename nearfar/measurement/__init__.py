@@ -13,7 +13,6 @@ from .document import (
     FlowResult,
     Rate,
     Result,
-    Tail,
     Unmeasured,
     dump,
     from_raw,
@@ -26,6 +25,7 @@ from .document_metrics import metrics
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
 from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
+from .tail import Tail
 
 __all__ = [
     "CELL_QUANTITIES",

@@ -15,6 +15,8 @@ from nearfar.base import CouldNotJudge, NearfarError, schema
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
+from .tail import Tail, tail_of
+
 SCHEMA_NAME = "nearfar-measurement"
 SCHEMA_VERSION = 2
 
@@ -65,33 +67,6 @@ class FlowResult:
     solo: Rate | None
     ceiling: float | None
     tasks: Rate | None = None
-
-
-@dataclass(frozen=True)
-class Tail:
-    """``count`` transfers of a path, each timed by itself: percentiles of the times and the worst, in microseconds.
-
-    ``worst_at``: when the worst began, in seconds since the run began; ``worst_visit``: in which visit, from 1 on.
-    """
-
-    count: int
-    p50: float
-    p99: float
-    p99_9: float
-    worst: float
-    worst_at: float
-    worst_visit: int
-
-    @property
-    def worst_over_p50(self) -> float:
-        """How many times as long as the median transfer the slowest took."""
-        return self.worst / self.p50
-
-    @property
-    def words(self) -> str:
-        """``worst of 1,000: 16.2 times the median, at 12.3 s (visit 4)``."""
-        when = f"at {self.worst_at:.1f} s (visit {self.worst_visit})"
-        return f"worst of {self.count:,}: {self.worst_over_p50:.1f} times the median, {when}"
 
 
 @dataclass(frozen=True)
@@ -294,7 +269,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         remeasured=entry.get("remeasured", False),
         basis=entry.get("basis"),
         smaller=entry.get("smaller", ""),
-        tail=_tail(entry["tail"]) if "tail" in entry else None,
+        tail=tail_of(entry["tail"]) if "tail" in entry else None,
     )
 
 
@@ -325,12 +300,6 @@ def _rate(entry: dict[str, Any]) -> Rate:
     return Rate(
         entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"), samples,
         entry.get("plateau"), _pair(entry.get("interval")), entry.get("steadiness"),
-    )  # fmt: skip
-
-
-def _tail(entry: dict[str, Any]) -> Tail:
-    return Tail(
-        entry["count"], entry["p50"], entry["p99"], entry["p99_9"], entry["worst"], entry["worst_at"], entry["worst_visit"],
     )  # fmt: skip
 
 
