@@ -25,6 +25,7 @@ from .document_metrics import metrics
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
 from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
+from .tail import Tail
 
 __all__ = [
     "CELL_QUANTITIES",
@@ -44,6 +45,7 @@ __all__ = [
     "Rate",
     "Result",
     "SubjectMetric",
+    "Tail",
     "Unmeasured",
     "consistency",
     "dump",

@@ -12,9 +12,16 @@ _LEAST = 3
 _ROUNDING = 1e-6
 #: Quantities whose programs compare every byte (or every sum) that arrived: there ``verified`` is true or false. Of a latency
 #: nothing needs to arrive, and OSU before 7 compares nothing.
-_VERIFIED = ("copy", "stream", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.")
+_VERIFIED = ("copy", "stream", "tail", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.")
 #: The units of what is measured in cells: a figure in another one is judged by no reference.
-_UNITS = {"copy": "GB/s", "stream": "GB/s", "latency.copy": "us", "latency.chase": "us", "latency.launch": "us"}
+_UNITS = {
+    "copy": "GB/s",
+    "stream": "GB/s",
+    "latency.copy": "us",
+    "latency.chase": "us",
+    "latency.launch": "us",
+    "tail": "us",
+}
 #: What the subjects of the same programs begin with: their penalties and speed-ups are made of such figures.
 _VERIFIED_SUBJECTS = ("saxpy/", "within.", "across.")
 

@@ -9,7 +9,7 @@ from typing import Any
 from nearfar.cells import Cell, Flow, exchange_of, join_class, metric_name, parse
 
 from .document import Result
-from .metric import RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TASK, Metric
+from .metric import RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TAIL, TASK, Metric
 
 
 def far_over_near(figures: Sequence[Metric]) -> list[Metric]:
@@ -112,6 +112,18 @@ def half_bandwidth(curves: Iterable[Mapping[str, Any]], figures: Sequence[Metric
         figure = lone.get(parse(str(curve["cell"])))
         if figure is not None:
             found.append(_derived(figure, "half_bandwidth", float(curve["half_bandwidth_bytes"]), SIZE))
+    return found
+
+
+def tails(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metric]:
+    """Of each path whose transfers were timed one by one: the 99th percentile in microseconds, and the worst over the median."""
+    medians = {figure.cell: figure for figure in figures if figure.quantity == TAIL}
+    found = []
+    for result in results:
+        if result.tail is not None and result.cell in medians:
+            figure = medians[result.cell]
+            found.append(_derived(figure, "tail_p99", result.tail.p99, TAIL))
+            found.append(_derived(figure, "tail_worst", result.tail.worst_over_p50, RATIO))
     return found
 
 

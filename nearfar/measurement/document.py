@@ -15,11 +15,13 @@ from nearfar.base import CouldNotJudge, NearfarError, schema
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
+from .tail import Tail, tail_of
+
 SCHEMA_NAME = "nearfar-measurement"
 SCHEMA_VERSION = 2
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
-CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch")
+CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch", "tail")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Result:
     remeasured: bool = False
     basis: str | None = None
     smaller: str = ""
+    tail: Tail | None = None
 
 
 @dataclass(frozen=True)
@@ -266,6 +269,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         remeasured=entry.get("remeasured", False),
         basis=entry.get("basis"),
         smaller=entry.get("smaller", ""),
+        tail=tail_of(entry["tail"]) if "tail" in entry else None,
     )
 
 

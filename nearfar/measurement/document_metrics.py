@@ -9,7 +9,7 @@ from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
 from .document import CELL_QUANTITIES, Document, Rate, Result
-from .metric import Metric
+from .metric import TAIL, Metric
 
 
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
@@ -30,7 +30,8 @@ def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
             what = usual if result.quantity in ("copy", "stream") else result.quantity.replace(".", "_")
             found += _of_result(result, result.cell, what, node)
     return [
-        *found,
+        *(figure for figure in found if figure.quantity != TAIL),
+        *derived.tails(results, found),
         *derived.far_over_near(found),
         *derived.staged_over_direct(found),
         *derived.fairness(found),

@@ -14,8 +14,10 @@ TASK = "task"
 #: The quantity and unit of the size at which a flow has half of its largest rate.
 SIZE = "size"
 SIZE_UNIT = "B"
+#: The quantity of a high percentile of a path's single transfers.
+TAIL = "tail"
 #: Quantities of figures that are made of others: they explain, and what they are made of is judged.
-MADE_OF_OTHERS = (RATIO, TASK, SIZE)
+MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 Gives ``questions()`` and what follows from it; ReFrame's classes (``checks/``), pages, lint, levels and the expected cases read it
 here. A file ``NAME_check.py`` of this folder with a ``QUESTION`` is one more check (docs/guide/add-a-check.md).
-``synthetic_documents`` is loaded where figures are asked for.
+The sub-room ``synthetic_documents`` is loaded where figures are asked for.
 ReFrame is never imported.
 
-Needs: base, topology, cells, measurement, model, model.prediction, mpi, mpi.osu.
+Needs: base, topology, cells, measurement, mpi, mpi.osu.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from nearfar import cells
 
 from . import synthetic_documents
+from .quantities import of_cell
 from .question import ACCEPT, Question
 
 QUESTION = Question(
@@ -15,5 +16,7 @@ QUESTION = Question(
     order=70,
     systems=("+gpu",),
     nothing_to_ask="no GPU, or no host memory, on this node",
-    synthetic=lambda node, features: synthetic_documents.of_cells(cells.size_sweep(node)[0], node, curves=True),
+    synthetic=lambda node, features: synthetic_documents.of_cells(
+        cells.size_sweep(node)[0], node, of_cell, curves=True
+    ),
 )

@@ -61,6 +61,8 @@ OF_RATIO = 20.0
 OF_SHARE = 1.02
 #: What a figure loses beside others: all of a rate; a time may grow a thousandfold. What it gains is no multiple.
 OF_PENALTY = (-OF_RATIO, 10_000.0)
+#: The slowest of many transfers over the median one: of 20 us, one that stood for two seconds.
+OF_WORST = 1e5
 #: Bytes at which half of the largest rate is reached.
 OF_SIZE = float(1 << 40)
 
@@ -155,6 +157,8 @@ def _of_time(quantity: str, factor: float) -> Limits:
 def _of_part(quantity: str, name: str) -> Limits:
     if "penalty" in name:
         return Limits(*OF_PENALTY, "a penalty")
+    if name.endswith("tail_worst"):
+        return Limits(1.0, OF_WORST, "a slowest transfer over the median one")
     if name.endswith(_SHARES) or quantity.endswith(_SHARES):
         return Limits(0.0, OF_SHARE, "a share of a whole")
     return Limits(0.0, OF_RATIO, "a ratio of two paths")

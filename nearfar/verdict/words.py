@@ -35,6 +35,8 @@ _DERIVED_WORDS = {
     "latency_copy": "latency of a tiny copy",
     "latency_chase": "latency of a load",
     "latency_launch": "latency of a launch",
+    "tail_p99": "time of the slowest in a hundred transfers",
+    "tail_worst": "the slowest transfer over the median one",
     "smaller_size": "over smaller arrays than usual",
 }
 

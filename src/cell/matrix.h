@@ -18,7 +18,7 @@ struct Matrix {
 // Each GPU with each NUMA node of host memory that may be used: to the GPU, back, both at once. `all`: no representatives.
 Matrix host_device_matrix(const Node& node, bool all = false);
 
-// The one-way cells of a quick look: each GPU with each NUMA node of host memory, to the GPU and back, and each ordered pair of
+// The one-way cells of a quick look, and of tails: each GPU with each NUMA node of host memory, to the GPU and back, and each ordered pair of
 // GPUs, written and read.
 Matrix quick_matrix(const Node& node, bool all = false);
 

@@ -4,7 +4,20 @@
 
 namespace nearfar {
 
+namespace {
+
+constexpr int least_tail_visits = 5;
+constexpr int most_transfers = 500;  // in a visit
+
+}  // namespace
+
+int tail_visits(const Policy& policy) {
+    const int usual = std::max(least_tail_visits, (policy.tail + most_transfers - 1) / most_transfers);
+    return std::min(policy.visits > 0 ? policy.visits : usual, policy.tail);
+}
+
 VisitsFor visits_for(const Cell& cell, const Policy& policy) {
+    if (policy.tail > 0) return {tail_visits(policy), tail_visits(policy), 0};
     if (policy.visits > 0) return {policy.visits, policy.visits, 0.01};
     const int least = policy.least_visits;
     const int most = policy.most_visits;

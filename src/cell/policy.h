@@ -26,6 +26,7 @@ struct Policy {
     double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
     double hang_seconds = 30.0;      // a cell that takes longer hangs
     bool latency = false;            // latencies of lone flows in place of rates
+    int tail = 0;                    // so many transfers of lone flows, each timed by itself, in place of rates; 0: rates
     std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
     bool even_if_busy = false;       // measure GPUs that other processes use
     bool each_alone = false;         // nothing in company: a process ended while several cells were measured
@@ -42,8 +43,12 @@ struct Policy {
     double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
 };
 
+// In how many visits the transfers of a tail are made: what disturbs often outlasts one.
+int tail_visits(const Policy& policy);
+
 // Lone copies until three visits agree; on GPUs alone, where nobody disturbs them, until two do. What flows that compete, or cores,
-// reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies once by each CPU that is tried. Sizes are many: twice.
+// reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies once by each CPU that is tried. Sizes are many: twice. Tails as
+// tail_visits says.
 VisitsFor visits_for(const Cell& cell, const Policy& policy);
 
 }  // namespace nearfar

@@ -52,6 +52,12 @@ struct Verified {
     }
 };
 
+// The slowest of many transfers.
+struct Slowest {
+    double time = 0;  // us
+    double at = 0;    // when it began, on CLOCK_MONOTONIC
+};
+
 // Why visits that were due were not made.
 struct CutShort {
     std::string code;
@@ -71,6 +77,7 @@ struct CellResult {
     std::optional<Verified> verified;  // nothing: nothing was compared
     std::string method;                // "latched" or "windowed"
     std::vector<FlowResult> flows;
+    std::optional<Slowest> slowest;         // of a tail
     std::vector<std::string> beside;        // flows of other cells in the same window
     std::vector<AggressorRate> aggressors;  // never part of the total
     std::optional<CutShort> cut_short;

@@ -32,7 +32,8 @@ void add(CellResult& known, CellResult&& more) {
     known.total = joined(known.total, more.total, known.visits);
     for (std::size_t i = 0; i < known.flows.size(); ++i) add_flow(known.flows[i], std::move(more.flows[i]), known.visits);
     // What tasks share is told by medians: where they compete there is no level that a path reaches.
-    if (!is_shared_by_tasks(known.cell)) {
+    // Of a tail it is the worst that counts.
+    if (!is_shared_by_tasks(known.cell) && !known.slowest) {
         known.total.plateau = plateau_of(known.total, known.visits, best);
         if (known.flows.size() == 1) {
             std::optional<Plateau>& plateau = known.total.plateau;
@@ -41,6 +42,7 @@ void add(CellResult& known, CellResult&& more) {
             known.flows[0].rate.plateau = plateau;
         }
     }
+    if (known.slowest && more.slowest && more.slowest->time > known.slowest->time) known.slowest = more.slowest;
     known.rejected += more.rejected;
     known.converged = known.converged && more.converged;
     if (known.verified && more.verified) known.verified->add(*more.verified);
@@ -91,6 +93,7 @@ void add_visit(std::vector<CellResult>& known, std::vector<CellResult> visit) {
 bool is_settled(const CellResult& known, const Policy& policy) {
     const VisitsFor wanted = visits_for(known.cell, policy);
     if (known.visits.size() < static_cast<std::size_t>(wanted.least)) return false;
+    if (known.slowest) return true;  // nothing to reach: all that were asked for is enough
     return known.total.plateau ? is_reached_again(*known.total.plateau, wanted.again) : known.total.half_width() <= policy.target;
 }
 

@@ -39,6 +39,9 @@ int most_streams_a_gpu(const std::vector<Cell>& cells) {
     return most;
 }
 
+// At the usual size, of any cell.
+bool measures_rates(const Policy& policy) { return !policy.latency && policy.tail == 0 && policy.sizes.empty(); }
+
 // What processes share of a cell; the chunks are not known yet.
 std::vector<SharedFlow> shared_flows(const Cell& cell) {
     std::vector<SharedFlow> found;
@@ -58,7 +61,7 @@ CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, c
 
 void CopyBench::plan(const Cell& cell, Buffers& buffers) {
     buffers.plan(cell);
-    if (!policy_.latency && policy_.sizes.empty()) tasks_.plan(shared_flows(cell));
+    if (measures_rates(policy_)) tasks_.plan(shared_flows(cell));
 }
 
 void CopyBench::set_up(Buffers& buffers, Session& session) {
@@ -136,8 +139,7 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
                 figures.push_back({kind(result.cell), result.total.plateau ? result.total.plateau->value : result.total.median});
             return below_best(figures);
         };
-        const bool rates = !policy_.latency && policy_.sizes.empty();
-        const auto may_have_company = [&](const Flow& flow) { return rates && has_own_links(flow); };
+        const auto may_have_company = [&](const Flow& flow) { return measures_rates(policy_) && has_own_links(flow); };
         const std::vector<std::vector<std::size_t>> sets = company_sets(cells_, may_have_company, kind);
         for (const std::vector<std::size_t>& set : sets)
             for (const std::size_t i : set)

@@ -19,9 +19,12 @@ const HelpText text{
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
     "  nearfar-copy --quick                  every path one way, in a few seconds\n"
+    "  nearfar-copy --tail                   the slowest of 1000 transfers over every path, and when it was\n"
     "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n"};
 
+constexpr int usual_tail = 1000;
+constexpr int most_tail = 100000;
 constexpr double between_latencies = 0.1;  // seconds: each visit is by another CPU, which counts for more than the moment
 
 Cell read_aggressor(const std::string& cell) {
@@ -46,6 +49,12 @@ Options table(CommandLine& line) {
          switch_option("--latency",
                        "of lone flows, three times in microseconds: a tiny copy, dependent loads by a kernel, a launch",
                        policy.latency),
+         {"--tail", "[=N]",
+          "of lone flows, N transfers (1000) of 16 MiB, each timed by itself: the slowest in a hundred, in a thousand, of all, and\n"
+          "when it was. Without cells: every path one way, as --quick",
+          [&policy](const std::string& count) {
+              policy.tail = count.empty() ? usual_tail : whole_value("--tail", count, 1, most_tail);
+          }},
          switch_option("--quick",
                        "few samples, pairs of GPUs together; what lies below its like is measured again alone. Without\n"
                        "cells: the host-device matrix one way, and all pairs of GPUs, written and read",
@@ -64,6 +73,8 @@ CommandLine parse_copy_options(int argc, char** argv) {
     CommandLine line = parse_command_line(argc, argv, table);
     if (line.policy.quick && (line.policy.latency || !line.policy.sizes.empty()))
         throw WrongUse("--quick is for rates at the usual size: not beside --sizes or --latency");
+    if (line.policy.tail > 0 && (line.policy.quick || line.policy.latency || !line.policy.sizes.empty()))
+        throw WrongUse("--tail is for transfers of one size, each timed by itself: not beside --quick, --sizes or --latency");
     if (line.policy.latency) line.policy.between_visits = between_latencies;
     return line;
 }

@@ -6,6 +6,7 @@
 
 #include "copy/latched.h"
 #include "copy/latency.h"
+#include "copy/tail.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "engine/checked_run.h"
@@ -25,6 +26,7 @@ std::vector<CellResult> measure_cell(const Cell& cell, const Policy& policy, dou
     for (const Flow& flow : cell.flows) require_gpus(flow, setting.gpus);
     setting.peers.arrange(cell);
     if (policy.latency) return measure_latencies(cell, policy, seconds, setting);
+    if (policy.tail > 0) return measure_tail(cell, policy, seconds, setting);
     if (can_be_latched(cell)) return measure_latched(cell, policy, seconds, setting);
     if (!policy.sizes.empty())
         throw Prevented("unsupported", cell.text() + ": --sizes is for one flow alone on pinned or device memory");

@@ -6,6 +6,8 @@
 namespace nearfar {
 namespace {
 
+constexpr std::size_t many = 500;  // half to this power is a number still
+
 double median_of_sorted(const std::vector<double>& sorted) {
     const std::size_t n = sorted.size();
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -18,7 +20,12 @@ const std::vector<std::size_t> looks{6, 9, 14, 21, 31};
 double Summary::half_width() const { return median > 0 ? (high - low) / 2 / median : 0; }
 
 std::pair<std::size_t, std::size_t> median_interval(std::size_t n) {
-    // Each sample is below the median with one half: P(fewer than k + 1 below) is a binomial tail.
+    // Each sample is below the median with one half: P(fewer than k + 1 below) is a binomial tail, of many nearly a normal one.
+    if (n > many) {
+        const double count = static_cast<double>(n);
+        const auto below = static_cast<std::size_t>((count - 1.96 * std::sqrt(count)) / 2 - 1);
+        return {below, n - 1 - below};
+    }
     double term = std::pow(0.5, static_cast<double>(n));
     double tail = term;
     std::size_t k = 0;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "cell/tail_figures.h"
 #include "node/cpus.h"
 
 namespace nearfar {
@@ -192,6 +193,13 @@ void write_visits(Json& json, const std::vector<Visit>& visits, double began) {
     json.end_array();
 }
 
+void write_tail(Json& json, const TailFigures& tail, const char* unit) {
+    json.key("tail").begin_object().field("unit", unit).field("count", static_cast<std::uint64_t>(tail.count));
+    json.field("p50", tail.p50).field("p99", tail.p99).field("p99_9", tail.p99_9).field("worst", tail.worst);
+    json.field("worst_over_p50", tail.worst / tail.p50).field("worst_at", tail.worst_at);
+    json.field("worst_visit", static_cast<std::uint64_t>(tail.worst_visit)).end_object();
+}
+
 void write_result(Json& json, const CellResult& result, double began) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
@@ -204,6 +212,7 @@ void write_result(Json& json, const CellResult& result, double began) {
     for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
     json.end_array().key("total");
     write_rate(json, result.total, result.unit);
+    if (result.slowest) write_tail(json, tail_figures(result, began), result.unit);
     if (!result.beside.empty()) write_words(json, "beside", result.beside);
     if (!result.aggressors.empty()) write_aggressors(json, result.aggressors);
     if (result.cut_short) {

@@ -1,6 +1,7 @@
 #include "output/table.h"
 
 #include "cell/sizes.h"
+#include "cell/tail_figures.h"
 
 namespace nearfar {
 namespace {
@@ -23,26 +24,33 @@ std::string row(const std::string& name, const Summary& rate, std::size_t visits
            (converged ? "\n" : "  not converged\n");
 }
 
+std::string tail_line(const TailFigures& tail) {
+    return formatted("  worst of %zu: %.1f times the median, at %.1f s (visit %zu); p99 %.1f, p99.9 %.1f us\n", tail.count,
+                     tail.worst / tail.p50, tail.worst_at, tail.worst_visit, tail.p99, tail.p99_9);
+}
+
 }  // namespace
 
 std::string table_heading() {
     return padded("cell") + formatted("%9s %9s %7s %7s %8s\n", "GB/s", "median", "steady", "visits", "ceiling");
 }
 
-std::string table_rows(const CellResult& result, bool with_size) {
+std::string table_rows(const CellResult& result, bool with_size, double began) {
     const std::size_t visits = result.visits.size();
     std::string rows;
     if (result.flows.size() == 1) {
         const bool timed = result.quantity.rfind("latency.", 0) == 0;
-        const std::string more = with_size ? " " + size_words(result.bytes)
-                                 : timed   ? " " + result.quantity.substr(8) + ", us"
-                                           : "";
+        const std::string more = with_size        ? " " + size_words(result.bytes)
+                                 : timed          ? " " + result.quantity.substr(8) + ", us"
+                                 : result.slowest ? " tail, us"
+                                                  : "";
         rows = row(result.cell.text() + more, result.total, visits, result.flows[0].ceiling, result.converged);
     } else {
         rows = row(result.cell.text(), result.total, visits, {}, result.converged);
         for (const FlowResult& flow : result.flows)
             rows += row("  " + flow.flow.text(), flow.rate, visits, flow.ceiling, result.converged);
     }
+    if (result.slowest) rows += tail_line(tail_figures(result, began));
     if (!result.smaller.empty()) rows += "  " + result.smaller + "\n";
     for (const AggressorRate& aggressor : result.aggressors)
         rows += row("  aggressor " + aggressor.flow, aggressor.rate, 0, {}, true);

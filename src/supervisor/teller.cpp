@@ -45,7 +45,7 @@ void Teller::under_way(std::size_t position, std::size_t count, double seconds, 
 }
 
 std::string Teller::item(const CellResult& result) const {
-    return json_ ? result_json(result, began_) : table_rows(result, with_size_);
+    return json_ ? result_json(result, began_) : table_rows(result, with_size_, began_);
 }
 
 void Teller::news(const Session& session) {

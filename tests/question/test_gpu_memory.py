@@ -12,6 +12,7 @@ from nearfar.base import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.question import synthetic_documents
+from nearfar.question.quantities import of_cell
 from nearfar.report.figures import figures
 from nearfar.report.sections import gpu_memory
 from nearfar.topology import Gpu, Node, NumaNode, Package
@@ -30,7 +31,7 @@ def node_with(gpus: int) -> Node:
 
 def document_of(node: Node, rates: dict[str, float], ceiling: float | None = None, smaller: str = "") -> Document:
     """What nearfar-stream prints of these cells, with these rates in GB/s."""
-    made = synthetic_documents.of_cells([parse(cell) for cell in rates], node)
+    made = synthetic_documents.of_cells([parse(cell) for cell in rates], node, of_cell)
     made.raw.update(results=[], skipped=[], failed=[])
     results = tuple(
         replace(

@@ -118,6 +118,7 @@ Verdict count_call(const char* name, int device) {
             verdict.lose = error;
             verdict.later = true;
             break;
+        case Fault::Kind::slow: verdict.slower = fault->error; break;
         case Fault::Kind::stall: verdict.stall = true; break;
     }
     return verdict;

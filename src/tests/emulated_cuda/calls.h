@@ -10,6 +10,7 @@ struct Verdict {
     cudaError_t error = cudaSuccess;  // answer this and do nothing
     cudaError_t lose = cudaSuccess;   // the GPU is lost with this error: now, or once the stream is there
     bool later = false;               // `lose`: once the stream is there
+    double slower = 1;                // what it queues takes so many times as long
     bool stall = false;               // the stream never gets past it
 };
 

@@ -268,8 +268,13 @@ cudaError_t queue_call(const char* name, cudaStream_t stream, Stream::Work work)
             return start;
         });
     }
-    on->queue([device, work = std::move(work)](double start) {
-        return runtime().lasting(device) == cudaSuccess ? work(start) : start;
+    on->queue([device, slower = verdict.slower, work = std::move(work)](double start) {
+        if (runtime().lasting(device) != cudaSuccess) return start;
+        const double usual = work(start);
+        if (slower <= 1) return usual;
+        const double over = start + (usual - start) * slower;
+        sleep_until(over);
+        return over;
     });
     return cudaSuccess;
 }

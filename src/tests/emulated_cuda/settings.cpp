@@ -37,7 +37,7 @@ Fault fault(const std::string& text) {
     using Kind = Fault::Kind;
     static const std::map<std::string, Kind> kinds{{"error", Kind::error}, {"hang", Kind::hang}, {"abort", Kind::abort},
                                                    {"kill", Kind::kill},   {"lose", Kind::lose}, {"lose_later", Kind::lose_later},
-                                                   {"stall", Kind::stall}};
+                                                   {"stall", Kind::stall}, {"slow", Kind::slow}};
     const std::vector<std::string> parts = split(text, ':');
     if (parts.size() != 3) refuse("fault '" + text + "' is not CALL[@GPU]:COUNT:KIND[=ERROR]");
     Fault fault;

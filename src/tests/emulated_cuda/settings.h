@@ -19,6 +19,7 @@ struct Fault {
         kill,        // the process is killed in the call
         lose,        // the call's GPU is lost: `error` is the answer to this call and to each later one
         lose_later,  // the same once the stream has come to what the call queues
+        slow,        // what the call queues takes `error` times as long
         stall        // the call returns, but its stream never gets past it
     };
     std::string call;           // "cudaMemcpyAsync", a kernel ("latch"), or "*" for every call

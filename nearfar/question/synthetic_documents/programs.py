@@ -9,18 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nearfar.cells import Cell, Flow
-from nearfar.measurement import Document, FlowResult, Rate, Result
+from nearfar.measurement import Document, FlowResult, Rate, Result, Tail
 from nearfar.model import link_limits
 from nearfar.model.prediction import line_rate, peer_link
 from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, MpiCase
 from nearfar.topology import Node
 
-from .quantities import of_cell
-
 
 def of_cells(
-    cells: Iterable[Cell], node: Node, quantities: Callable[[Cell], Sequence[str]] = of_cell, curves: bool = False
+    cells: Iterable[Cell], node: Node, quantities: Callable[[Cell], Sequence[str]], curves: bool = False
 ) -> Document:
     """What ``nearfar-copy`` or ``nearfar-stream`` prints of these cells, asked for these quantities; ``curves``: measured over
     sizes."""
@@ -32,13 +30,14 @@ def of_cells(
 
 
 def _result(cell: Cell, quantity: str, node: Node) -> Result:
-    unit = "us" if quantity.startswith("latency.") else "GB/s"
+    unit = "us" if quantity.startswith(("latency.", "tail")) else "GB/s"
     flows = tuple(
         FlowResult(f, _rate(unit), None, flow_line_rate(f, node), _rate(unit) if f.tasks > 1 else None)
         for f in cell.flows
     )
     total = None if cell.lone else _rate(unit)
-    return Result(quantity, str(cell), cell, None, True, True, (), flows, total)
+    tail = Tail(1, 1.0, 1.0, 1.0, 1.0, 0.0, 1) if quantity == "tail" else None
+    return Result(quantity, str(cell), cell, None, True, True, (), flows, total, tail=tail)
 
 
 def flow_line_rate(flow: Flow, node: Node) -> float | None:
