@@ -104,9 +104,9 @@ def test_a_reason_that_was_changed_meanwhile(
     folder = tmp_path / "bin"
     folder.mkdir()
     other = f"{real} update nodename=n2 state=drain 'reason=power supply'"
-    script = f'#!/bin/sh\ncase "$*" in *"show nodes n2") {other} ;; esac\nexec {real} "$@"\n'
-    (folder / "scontrol").write_text(script)
-    (folder / "scontrol").chmod(0o755)
+    sinfo = shutil.which("sinfo", path=site.private.environment["PATH"])
+    (folder / "sinfo").write_text(f'#!/bin/sh\n{other}\nexec {sinfo} "$@"\n')
+    (folder / "sinfo").chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{folder}:{site.private.environment['PATH']}")
         assert site.run("release", "n2", "--because", "x") == 3
