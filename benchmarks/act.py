@@ -68,7 +68,7 @@ def pretended(folder: Path, nodes: list[str]) -> dict[str, str]:
         "   State=IDLE ThreadsPerCore=1\n   Partitions=gpu\n   BootTime=2026-11-01T00:00:00 SlurmdStartTime=2026-11-01T00:00:00\n"
         for node in nodes
     )  # fmt: skip
-    (folder / "table").write_text(table)
+    (folder / "table").write_text(table + "\n")
     (folder / "bin").mkdir()
     program = folder / "bin" / "scontrol"
     program.write_text(f'#!/bin/sh\necho "$*" >> {folder}/asked\nexec cat {folder}/table\n')

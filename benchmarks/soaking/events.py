@@ -28,7 +28,7 @@ class Events(Found):
 
     def __init__(self, world: World, chance: random.Random) -> None:
         super().__init__(world, chance)
-        self._down: set[str] = set()
+        self._down = self.truth.off
         self._count = 0
 
     def step(self) -> tuple[str, Callable[[], Step]]:
@@ -154,12 +154,14 @@ class Events(Found):
 
     def _away(self, killed: bool) -> None:
         private = self.world.private
+        self.truth.away = time.time()
         if killed:
             private.kill_controller()
         else:
             private.stop_controller()
         time.sleep(self.chance.uniform(0.0, 3.0))
         private.start_controller()
+        self.truth.away = time.time()
         self.world.until(
             lambda: not any(n.base == "UNKNOWN" for n in self.world.nodes().values()), "nodes register", 60
         )

@@ -29,13 +29,17 @@ class Found:
     def _node(self) -> str:
         return self.chance.choice(self.world.names)
 
+    def _job(self, node: str) -> int | None:
+        """A run's job now: no job begins on a node that is out of use, but who drained it may measure it by hand."""
+        return None if self.world.nodes()[node].out else 1
+
     def _acted(self, *words: str, clock: float = 0.0) -> Ended:
         return self.world.run("act", "--json", *words, clock=clock)
 
     def _wrong(self) -> Step:
         node = self._node()
         self.world.build(node, "wrong")
-        return f"{node}: wrong data in run {publish(self.world.folder, node, True)}", None
+        return f"{node}: wrong data in run {publish(self.world.folder, node, True, job=self._job(node))}", None
 
     def _absent(self) -> Step:
         """A look that misses a GPU, and perhaps the next one that has it again."""
@@ -58,7 +62,8 @@ class Found:
     def _slow(self) -> Step:
         node, runs = self._node(), [secrets.token_hex(4), secrets.token_hex(4)]
         for ago, run in zip((40.0, 5.0), runs):
-            leave(self.world.results, node, run, at=time.time() - ago, speed=27.0 + self.chance.random(), took=3.0)
+            speed = 27.0 + self.chance.random()
+            leave(self.world.results, node, run, at=time.time() - ago, speed=speed, took=3.0, job=None)
         return f"{node}: slow twice, runs {' '.join(runs)}", None
 
     def _passing(self) -> Step:
@@ -66,8 +71,7 @@ class Found:
         nodes = self.chance.sample(self.world.names, self.chance.choice((1, 1, 3)))
         for node in nodes:
             self.world.build(node, "good")
-            job = None if self.world.nodes()[node].out else 1
-            publish(self.world.folder, node, False, job=job, seconds=0.1)
+            publish(self.world.folder, node, False, job=self._job(node), seconds=0.1)
         return f"{' '.join(nodes)}: a full run that passes", None
 
     def _stale(self) -> Step:
@@ -76,7 +80,7 @@ class Found:
         for node in nodes:
             for ago in (40.0, 5.0):
                 run = secrets.token_hex(4)
-                leave(self.world.results, node, run, at=time.time() - ago, speed=45.0, took=3.0, stale=None)
+                leave(self.world.results, node, run, at=time.time() - ago, speed=45.0, took=3.0, stale=None, job=None)
                 self.truth.void.add(run)
         return f"{' '.join(nodes)}: slow twice by stale references", None
 

@@ -11,14 +11,18 @@ from typing import Any
 
 from nearfar.base import NearfarError
 from nearfar.base.files import file_lock
+from nearfar.site.drain_policy import AvailableFloor
 from nearfar.slurm.act.quarantine import PREFIX
 from nearfar.slurm.controller import NodeState, reservations
 from nearfar.slurm.findings import drained_by_us
 
-from .world import IN_ALL, PER_DAY, Ended, World
+from .world import IN_ALL, LEFT, PER_DAY, Ended, World
 
 #: An `act` that has decided a drain twice and not done it, without a word, has failed; a reservation may need one more.
 _ACTS = 2
+#: Seconds until a slurmctld that was started shows nodes as reserved.
+_SHOWN_RESERVED = 15.0
+_FLOOR = "held while it lasts"
 #: What is said of a node in use with open evidence that is rightly left so.
 _TOLD = (
     "held", "drains are stopped", "has not heard from it", "somebody has resumed", "somebody else had drained it",
@@ -36,6 +40,9 @@ class Invariants:
         #: Runs that `act` has said it does not believe.
         self._refused: set[str] = set()
         self._heard = 0.0
+        self._lines = 0
+        #: As they were after the step before.
+        self._before: dict[str, NodeState] = world.nodes()
 
     def check(self, ended: Ended | None, began: float) -> Iterator[str]:
         """After a step, in which the command ``ended`` may have been run from ``began`` on (seconds since 1970)."""
@@ -51,15 +58,18 @@ class Invariants:
         said = self._said(ended)
         yield from self._foreign(nodes)
         yield from self._caps(nodes, lines)
+        yield from self._floor(nodes, lines[self._lines :], began)
+        self._lines = len(lines)
         yield from self._locks()
         if said is not None:
             self._refused |= {
                 word for line in said["refused"] for word in line.replace(";", " ").replace(":", " ").split()
             }
             self._heard = began
-            yield from self._told(said, nodes)
-            yield from self._reservations(said)
+            yield from self._told(said, nodes, began)
+            yield from self._reservations(said, began)
         yield from self._findings(lines)
+        self._before = nodes
 
     def _exit(self, ended: Ended) -> Iterator[str]:
         if ended.returncode not in (0, 1, 2, 3, -9, 130):
@@ -108,6 +118,26 @@ class Invariants:
         if len(today) > PER_DAY:
             yield f"{len(today)} nodes were drained within a day, {PER_DAY} may be: {', '.join(sorted(today))}"
 
+    @property
+    def _least(self) -> int:
+        """So many nodes have to stay usable."""
+        return AvailableFloor(LEFT).of(len(self.world.names))
+
+    def _floor(self, nodes: dict[str, NodeState], new: list[dict[str, Any]], began: float) -> Iterator[str]:
+        """Where `act` has drained a node that was usable, enough are left. Those that are off do not count: `act` may not have known."""
+        taken = [
+            line["node"] for line in new
+            if line["action"] == "drain" and line["outcome"] == "done" and line.get("before") in ("IDLE", "ALLOCATED", "MIXED")
+        ]  # fmt: skip
+        drained = sorted(name for name, state in nodes.items() if state.drain and name not in self.truth.off)
+        if taken and len(nodes) - len(drained) < self._least and self.truth.away < began:
+            yield f"{', '.join(taken)} drained: {len(drained)} of {len(nodes)} are drained now, and {self._least} have to stay usable"
+
+    def _held_in_vain(self, nodes: dict[str, NodeState], began: float) -> bool:
+        """Whether the floor allowed another drain before this step and after it."""
+        usable = min(sum(state.usable for state in seen.values()) for seen in (self._before, nodes))
+        return usable > self._least and self.truth.away < began
+
     def _locks(self) -> Iterator[str]:
         try:
             if self.world.state.exists():
@@ -116,13 +146,15 @@ class Invariants:
         except NearfarError as error:
             yield f"nothing runs, and the lock is held: {error}"
 
-    def _told(self, said: dict[str, Any], nodes: dict[str, NodeState]) -> Iterator[str]:
+    def _told(self, said: dict[str, Any], nodes: dict[str, NodeState], began: float) -> Iterator[str]:
         """Each node with open evidence is drained, or it is said why not, and that is so."""
+        in_vain = self._held_in_vain(nodes, began)
         entries = {entry["node"]: entry for entry in said["nodes"]}
         for name, entry in entries.items():
             state, evidence = nodes[name], entry["evidence"]
             acted_on = [one for one in evidence if one["acted_on"]]
             told = any(words in entry["why"] for words in _TOLD) or entry["problem"] is not None
+            told = told and not (in_vain and _FLOOR in entry["why"])
             if not acted_on or state.out or (told and entry["action"] != "drain"):
                 self._in_use.pop(name, None)
             else:
@@ -134,7 +166,10 @@ class Invariants:
                 if found is not None and not one["acted_on"] and not self.truth.answered(found):
                     yield f"{name}: nobody has been there since run {one['run']}, and act takes it for seen to: {one['why']}"
 
-    def _reservations(self, said: dict[str, Any]) -> Iterator[str]:
+    def _reservations(self, said: dict[str, Any], began: float) -> Iterator[str]:
+        """`act` asks for reservations where a node is shown as reserved, which a slurmctld that was just started does not do yet."""
+        if began - self.truth.away < _SHOWN_RESERVED:
+            return
         left = {one.name for one in reservations.show(self.world.slurm) if one.name.startswith(PREFIX)}
         for name in {*left, *self._reserved}:
             self._reserved[name] = self._reserved[name] + 1 if name in left else 0

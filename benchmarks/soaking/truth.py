@@ -26,7 +26,7 @@ class Finding:
 class Truth:
     """``foreign``: the reason of each drain that others have set and not taken back; ``interventions``: by node, when somebody
     drained, resumed or rebooted it; ``words``: when somebody cleared or released it; ``void``: runs that
-    nothing may be done for."""
+    nothing may be done for; ``away``: when slurmctld last was not there; ``off``: the nodes whose power is off."""
 
     folder: Path
     findings: list[Finding] = field(default_factory=list)
@@ -37,6 +37,8 @@ class Truth:
     passes: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     measured: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
     void: set[str] = field(default_factory=set)
+    away: float = 0.0
+    off: set[str] = field(default_factory=set)
     _read: int = 0
 
     @property

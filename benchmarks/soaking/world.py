@@ -19,6 +19,8 @@ from .truth import Truth
 
 #: The caps of the site.
 PER_DAY, IN_ALL = 5, 6
+#: The share of the nodes that has to stay usable.
+LEFT = 0.4
 #: Seconds within which every command has to end.
 LONGEST = 240.0
 _SYSTEM = f"""\
@@ -31,6 +33,7 @@ act:
   cap:
     per_day: {{nodes: {PER_DAY}, share: 0.5}}
     in_all: {{nodes: {IN_ALL}, share: 0.5}}
+    available: {{share: {LEFT}}}
   same_metric: {{nodes: 8, share: 0.5}}
 partitions:
   - {{name: gpu, scheduler: squeue, launcher: srun, access: [-p all]}}

@@ -237,7 +237,7 @@ def bridges(gpus):
     for place, gpu in enumerate(raw["gpus"]):
         gpu["uplinks"] = [gpu["uplinks"][0], f"0000:f{place // 2}:00.0"]
     node = node_from_document(raw)
-    values = {"g*.h2d": 25.0, "g*.d2h": 25.5, "g*.both": 45.0, "n*.memory": 180.0, "p0-p1": 150.0, "p1-p0": 150.0,
+    values = {"g*.h2d": 25.0, "g*.d2h": 25.5, "g*.both": 45.0, "g*.memory": 4000.0, "n*.memory": 180.0, "p0-p1": 150.0, "p1-p0": 150.0,
               "switch:*.up": 26.5, "switch:*.down": 26.0, "switch:*.both": 50.0}  # fmt: skip
 
     def known(name):

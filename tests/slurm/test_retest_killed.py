@@ -185,6 +185,8 @@ class Retested:
         self.variables = sweeping.site(place, slurm)
         system = place / "site/systems/mine.yaml"
         system.write_text(system.read_text() + "act: {default: drain}\n")
+        # The jobs of the test before may not have ended yet.
+        Slurm(slurm.environment).wait("n1", lambda node: node.free_of_jobs, 60)
         slurm.run(["scontrol", "update", "nodename=n1", "state=drain", "reason=new"])
 
     def started(self, nodes: str, **variables: str) -> subprocess.Popen[str]:

@@ -183,7 +183,7 @@ def test_what_is_held_while_drains_are_stopped_does_not_expire(
     capsys.readouterr()
     assert site.act() == 3
     assert (
-        "n5           -             FAIL host_device g2:n0 wrong_data run=00000005: held, drains are stopped"
+        "n5           held          FAIL host_device g2:n0 wrong_data run=00000005: held, drains are stopped"
         in capsys.readouterr().out
     )
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])

@@ -55,9 +55,16 @@ def test_a_reason_that_slurm_gave_by_itself_is_no_persons_word(reason: str, pers
         (state("n1", "DRAIN", "REBOOT_ISSUED", reason="kernel"), False),
         (state("n1", reason="kernel : reboot issued"), False),
         (state("n1", reason="kernel"), True),
-        (state("n1", "DRAIN", reason="ticket 12 : reboot issued"), True),
+        (state("n1", "DRAIN", reason="ticket 12"), True),
+        (state("n1", "DRAIN", reason="ticket 12 : reboot issued"), False),
     ],
-    ids=["while it reboots", "in use again after it", "drained and resumed", "drained, and rebooted"],
+    ids=[
+        "while it reboots",
+        "in use again after it",
+        "drained and resumed",
+        "drained",
+        "drained, whenever, and rebooted",
+    ],
 )
 def test_a_reboot_with_a_persons_reason_is_a_reboot(node: NodeState, person: bool) -> None:
     """``scontrol reboot ASAP reason=kernel`` drains a node meanwhile, and Slurm keeps the reason."""

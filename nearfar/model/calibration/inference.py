@@ -91,11 +91,12 @@ def _suspects(
 
 
 def _whole_memory(one: MeasuredCell, flow: Flow, most: Mapping[str, float]) -> tuple[str, ...]:
-    """The memory of a flow that is beside the one back, where both together are all that STREAM has from it."""
+    """The memory of a flow that is beside others back, where all together are all that STREAM has from it."""
     memory = f"n{flow.numa_node}.{STREAMED}"
     whole = most.get(memory, math.inf)
+    alone = all(other.kind == "host" and other.numa_node == flow.numa_node for other in one.cell.flows)
     fills = len({f.direction for f in one.cell.flows}) > 1 and one.total >= (1 - FULL_WITHIN) * whole
-    return (memory,) if flow.kind == "host" and pair_of_opposites(one.cell) and fills else ()
+    return (memory,) if alone and fills else ()
 
 
 def _estimates(

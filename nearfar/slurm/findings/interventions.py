@@ -27,7 +27,8 @@ def interventions(
     if others is not None and not state.out:
         words = f"somebody else had drained it by {second_text(others)}, and it is in use again"
         yield Intervention(others, min(now, _resumed(others, runs, state)), True, words)
-    if _drained_by_others(state) and state.reason_at is not None:
+    # A reboot gives the reason of a drain its own time.
+    if _drained_by_others(state) and state.reason_at is not None and not versions.ends_with_reboot(state.reason or ""):
         given = state.reason_at.timestamp()
         yield Intervention(given, given, True, f"it was drained by somebody else on {second_text(given)}")
     if state.booted is not None:

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError, write_atomically
+from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError, json_text, write_atomically
 from nearfar.slurm.results import ResultFinding, result
 from nearfar.slurm.trust import Trust, own
 
@@ -159,7 +159,7 @@ def _load(path: Path, results: Path) -> dict[str, _Kept]:
         wanted = {"schema": _SCHEMA, "package": _package(), "directory": str(results), "body": _hashed(body)}
         if head != wanted:
             return {}
-        raw = json.loads(body)
+        raw = json_text.parse(body.encode())
         sets = [frozenset(map(sys.intern, names)) for names in raw["sets"]]
         return {place: _kept(entry, sets) for place, entry in raw["results"].items()}
     except (CouldNotJudge, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):

@@ -8,9 +8,9 @@ import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from nearfar.base import CouldNotJudge, conforms, validator
+from nearfar.base import CouldNotJudge, conforms, json_text, validator
 
 #: So many links on the way to a directory, as Linux has it.
 _LINKS = 40
@@ -82,7 +82,7 @@ class Trust:
             self.check_file(path, os.fstat(stream.fileno()))
             text = stream.read()
         try:
-            found = json.loads(text, parse_constant=_no_figure)
+            found = json_text.parse(text)
         except ValueError as error:
             where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             raise CouldNotJudge(f"{path}{where}: not a whole JSON document ({error}); not counted") from None
@@ -142,7 +142,3 @@ def _stat(path: Path | str) -> os.stat_result:
         return os.lstat(path)
     except OSError as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
-
-
-def _no_figure(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no figure")
