@@ -112,15 +112,15 @@ PER_BAND = 25
 def test_a_single_fault_is_named(kind, misfit, sharing):
     places = [(one, p) for one in trials().values() for p, part in enumerate(one.parts)
               if kind_of(part) == kind and one.responses.figures[p]]  # fmt: skip
-    machines = {one.node_type.name: one.machine(misfit, sharing) for one in trials().values()}
     outcomes = []
     for band in BANDS:
         for at in range(PER_BAND):
             one, place = places[at % len(places)]
-            outcomes.append(one.outcome(machines[one.node_type.name], {place: one.random.uniform(*band)}))
+            machine = one.machine(misfit, sharing)  # another each time: few are hard to tell parts apart on
+            outcomes.append(one.outcome(machine, {place: one.random.uniform(*band)}))
     separable = [outcome for outcome in outcomes if outcome.separable]
     assert len(separable) >= 0.8 * len(outcomes)
-    assert sum(outcome.named for outcome in separable) >= len(separable) - 1
+    assert sum(outcome.named for outcome in separable) >= (0.9 if misfit else 0.98) * len(separable)
     assert sum(outcome.added for outcome in separable) <= 1
 
 
