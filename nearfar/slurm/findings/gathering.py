@@ -24,6 +24,8 @@ CLOCKS = 300.0
 
 #: Seconds between the end of a run by its node's clock and the arrival of its result, from which on the clock is said to be off.
 _LATE = 900.0
+#: What reading a document that was made up may end in, whatever is looked at before: it is one more that is not believed.
+_MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,9 @@ class _Believed:
             _refuse_the_future(place / result.RESULT, one.ended, self._now)
         except (CouldNotJudge, OSError) as error:
             self._refused.append(str(error))
+            return
+        except _MADE_UP as error:
+            self._refused.append(f"{place / result.RESULT}: {_what(error)}; not counted")
             return
         key = one.name, one.run
         mine = one.sweep == place.parents[2].name
@@ -220,8 +225,15 @@ def _pairs(
         except (NearfarError, OSError) as error:
             refused.append(f"{error}; MPI between the nodes of {path.parent.name} blames nobody")
             continue
+        except _MADE_UP as error:
+            refused.append(f"{path}: {_what(error)}; MPI between the nodes of {path.parent.name} blames nobody")
+            continue
         runs += found
     return runs, refused
+
+
+def _what(error: Exception) -> str:
+    return f"cannot be understood ({type(error).__name__}: {str(error)[:120]})"
 
 
 def _listed(folder: Path) -> None:
@@ -248,12 +260,15 @@ def _health(
             if any(f.hard and f.verdict == "FAIL" for f in one.findings):
                 others.add((one.system or "", one.node, one.run))
             continue
-        at = seconds(one.time)
         try:
+            at = seconds(one.time)
             came = path.lstat().st_mtime
             _refuse_the_future(path, at, now)
         except (CouldNotJudge, OSError) as error:
             refused.append(str(error))
+            continue
+        except ValueError:
+            refused.append(f"{path}: {one.time} is no time; not counted")
             continue
         failures = tuple(f for f in one.findings if f.verdict == "FAIL")
         runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came))

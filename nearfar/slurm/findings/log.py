@@ -108,7 +108,7 @@ class ActLog:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             try:
                 torn = _TORN + "\n" if _cut_short(handle) else ""
-                data = (torn + json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode()
+                data = (torn + json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode(errors="replace")
                 if os.write(handle, data) != len(data):
                     raise CouldNotJudge(f"{self.path}: the disk is full; nothing is done that cannot be written down")
                 os.fsync(handle)

@@ -66,10 +66,11 @@ def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
 
 
 def _latest(folder: Path, job: SweepJob) -> Path | None:
-    for attempt in range(job.attempt, 0, -1):
-        place = result.place(folder.parent, folder.name, job.name, attempt)
-        if place.exists():
-            return place
+    places = result.place(folder.parent, folder.name, job.name, job.attempt).parent
+    there = [int(name) for name in result.names(str(places)) if result.is_attempt(name)]
+    latest = max((attempt for attempt in there if 0 < attempt <= job.attempt), default=None)
+    if latest is not None:
+        return places / str(latest)
     if job.has_result:
         raise CouldNotJudge(f"{folder}: the result of {job.name} is gone; its pairs are not counted")
     return None

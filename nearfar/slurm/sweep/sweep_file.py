@@ -185,6 +185,8 @@ def parse(folder: Path, raw: Any) -> Sweep:
 def _job(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A job's entry; earlier versions had ``node``, and ``pair`` for two."""
     found = _renamed(entry)
+    if type(found["attempt"]) is not int or found["attempt"] < 1:
+        raise TypeError(f"attempt {ascii(found['attempt'])[:40]}")
     return found if "nodes" in found else {**found, "nodes": entry["pair"] or [entry["node"]]}
 
 

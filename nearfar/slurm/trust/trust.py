@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ from nearfar.base import CouldNotJudge, conforms, validator
 
 #: So many links on the way to a directory, as Linux has it.
 _LINKS = 40
+#: Bytes of the largest document that is read: a result of many GPUs has one or two MiB.
+_LARGEST = 32 << 20
+#: What no text holds: neither a name of a file nor a line of a log can.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,16 @@ class Trust:
         except OSError as error:
             raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
         with open(handle, "rb") as stream:
-            self.check_file(path, os.fstat(stream.fileno()))
-            text = stream.read()
+            status = os.fstat(stream.fileno())
+            self.check_file(path, status)
+            if status.st_size > _LARGEST:
+                raise CouldNotJudge(f"{path}: has {status.st_size >> 20} MiB, no document has so many; not counted")
+            text = stream.read(_LARGEST)
         try:
             found = json.loads(text, parse_constant=_no_figure)
-        except ValueError as error:
+            if b"\\u" in text:
+                _check_text(found)
+        except (ValueError, RecursionError) as error:
             where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             raise CouldNotJudge(f"{path}{where}: not a whole JSON document ({error}); not counted") from None
         if not isinstance(found, dict):
@@ -142,6 +152,19 @@ def _stat(path: Path | str) -> os.stat_result:
         return os.lstat(path)
     except OSError as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
+
+
+def _check_text(document: Any) -> None:
+    """Raise ``ValueError`` where a name or a text in a document holds half a character, or an end of text."""
+    todo = [document]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, str) and _NO_TEXT.search(one):
+            raise ValueError(f"{one[:40]!a} is no text")
+        if isinstance(one, dict):
+            todo += [*one, *one.values()]
+        elif isinstance(one, list):
+            todo += one
 
 
 def _no_figure(word: str) -> NoReturn:
