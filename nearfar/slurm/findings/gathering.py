@@ -11,12 +11,12 @@ from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
 from nearfar.slurm.results import result
-from nearfar.slurm.sweep import pairing, sweep_file
+from nearfar.slurm.sweep import pairing
 from nearfar.slurm.trust import Trust
 
 from . import pair_runs
 from .check_run import CheckRun, seconds
-from .kept_readings import KeptReadings
+from .kept_readings import MADE_UP, KeptReadings
 
 #: Seconds that a node's clock may be ahead of this one's.
 CLOCKS = 300.0
@@ -24,8 +24,6 @@ CLOCKS = 300.0
 
 #: Seconds between the end of a run by its node's clock and the arrival of its result, from which on the clock is said to be off.
 _LATE = 900.0
-#: What reading a document that was made up may end in, whatever is looked at before: it is one more that is not believed.
-_MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,6 @@ class _Believed:
         self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
         self._said: dict[tuple[str, str], str] = {}
         self._twice: dict[tuple[str, str], Path] = {}
-        self._places: dict[tuple[str, str], Path] = {}
-        self._in_place: dict[tuple[str, str], bool] = {}
         self._copied: set[Path] = set()
         self._refused: list[str] = []
 
@@ -108,21 +104,18 @@ class _Believed:
         except (CouldNotJudge, OSError) as error:
             self._refused.append(str(error))
             return
-        except _MADE_UP as error:
+        except MADE_UP as error:
             self._refused.append(f"{place / result.RESULT}: {_what(error)}; not counted")
             return
-        key = one.name, one.run
-        mine = one.sweep == place.parents[2].name
-        if key in self._said and mine != self._in_place[key]:
+        key, its = (one.name, one.run), one.sweep or ""
+        if its not in ("", place.parents[2].name):
             # What lies where it says that it was measured is the original, whatever a copy elsewhere says.
-            self._copied.add((place if self._in_place[key] else self._places[key]).parents[2])
-            if not mine:
+            original = result.place(place.parents[3], its, place.parent.name, int(place.name))
+            if self._readings.holds(original, one, self._trust, self._now):
+                self._copied.add(place.parents[2])
                 return
-            del self._said[key], self._runs[key]
-            self._twice.pop(key, None)
         if self._said.setdefault(key, one.said) != one.said:
             self._twice[key] = place
-        self._in_place[key], self._places[key] = mine, place
         if key not in self._runs:
             self._runs[key] = tuple(one.check_runs(place, came))
 
@@ -154,10 +147,7 @@ def _results(
     trust.directory(folder)
     believed = _Believed(trust, system, now, others, readings)
     older = []
-    copies = sweep_file.copies(folder) if sweep is None else {}
     for place in result.folders(folder, sweep):
-        if place.parents[2].name in copies:
-            continue
         came = _came(place)
         if came >= times.recent:
             believed.read(place)
@@ -168,10 +158,7 @@ def _results(
         if place.parent.name in whole:
             believed.read(place)
     runs, refused = believed.all()
-    refused += [
-        f"{folder / name}: a copy of sweep {its}, which is beside it; not counted" for name, its in copies.items()
-    ]
-    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, readings, copies)
+    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, readings)
     return [*runs, *between], [*refused, *problems]
 
 
@@ -210,14 +197,11 @@ def _pairs(
     oldest: float,
     sweep: str | None,
     readings: KeptReadings,
-    copies: Collection[str],
 ) -> tuple[list[CheckRun], list[str]]:
     """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
     runs: list[CheckRun] = []
     refused = []
     for path in sorted(folder.glob(f"{sweep or '[!.]*'}/{pairing.ROUNDS[0]}")):
-        if path.parent.name in copies:
-            continue
         try:
             found = pair_runs.of_sweep(path.parent, trust, system, oldest, readings, now)
             for run in found:
@@ -225,7 +209,7 @@ def _pairs(
         except (NearfarError, OSError) as error:
             refused.append(f"{error}; MPI between the nodes of {path.parent.name} blames nobody")
             continue
-        except _MADE_UP as error:
+        except MADE_UP as error:
             refused.append(f"{path}: {_what(error)}; MPI between the nodes of {path.parent.name} blames nobody")
             continue
         runs += found

@@ -28,6 +28,8 @@ _SCHEMA = "nearfar-act-readings/1"
 #: Seconds after which a change leaves another time behind, whatever the clock of the file system and its steps (this host's may be
 #: five minutes off).
 SETTLED = 310.0
+#: What reading a document that was made up may end in, whatever is looked at before: it is one more that is not believed.
+MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 #: The files of a result that are read; of all others only the size counts.
 _READ = (result.RESULT, "verdict.json")
 
@@ -67,6 +69,14 @@ class KeptReadings:
                 self._now[str(place)] = _Kept(reading, folders, files, stamp)
                 self._new = True
         return reading
+
+    def holds(self, place: Path, one: ResultReading, trust: Trust, now: float) -> bool:
+        """Whether a result in ``place`` is believed, and is of the run that ``one`` is of."""
+        try:
+            its = self.read(place, trust, now)
+        except (CouldNotJudge, OSError, *MADE_UP):
+            return False
+        return (its.name, its.run, its.sweep) == (one.name, one.run, one.sweep)
 
     def save(self) -> None:
         """Keep what was read in this call, and no more. Where it cannot be written nothing is kept."""
