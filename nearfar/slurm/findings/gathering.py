@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
@@ -10,11 +11,11 @@ from pathlib import Path
 from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
-from nearfar.slurm.results import result
+from nearfar.slurm.results import result, results_directory
 from nearfar.slurm.sweep import pairing
-from nearfar.slurm.trust import Trust
+from nearfar.slurm.trust import NotOurs, Trust
 
-from . import pair_runs
+from . import pair_runs, refusals
 from .check_run import CheckRun, seconds
 from .kept_readings import MADE_UP, KeptReadings
 
@@ -28,13 +29,16 @@ _LATE = 900.0
 
 @dataclass(frozen=True)
 class Gathered:
-    """Check runs that are believed, and one line for each file that is not; ``clocks``: one for each node whose clock is off;
+    """Check runs that are believed, and one line for each file that is not (``mendable``: one of them may count once it is mended, which
+    what belongs to others never does); ``sweeps``: the newest that are there; ``clocks``: one for each node whose clock is off;
     ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run)."""
 
     runs: tuple[CheckRun, ...]
     refused: tuple[str, ...]
     clocks: tuple[str, ...] = ()
     others: frozenset[tuple[str, str, str]] = frozenset()
+    mendable: bool = False
+    sweeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,23 +62,31 @@ def gather(
     ``CouldNotJudge`` for a directory that cannot be listed, or in whose place others can put another: what is in it is not known then.
     """
     runs: list[CheckRun] = []
-    refused: list[str] = []
+    refused: list[CouldNotJudge] = []
+    sweeps: list[str] = []
     others: set[tuple[str, str, str]] = set()
     if results is not None:
         readings = readings or KeptReadings(results)
         with result.many():
-            found, problems = _results(results, system, users, now, times, others, readings)
+            found, problems, sweeps = _results(results, system, users, now, times, others, readings)
         runs, refused = runs + found, refused + problems
     if health is not None:
-        found, problems = _health(health, system, now, others)
-        runs, refused = runs + found, refused + problems
-    return Gathered(tuple(runs), tuple(refused), tuple(_behind(runs)), frozenset(others))
+        found, lines = _health(health, system, now, others)
+        runs, refused = runs + found, refused + [CouldNotJudge(line) for line in lines]
+    return Gathered(
+        tuple(runs),
+        refusals.lines(refused),
+        tuple(_behind(runs)),
+        frozenset(others),
+        refusals.mendable(refused),
+        tuple(sweeps),
+    )
 
 
 def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
     """All believed check runs of one sweep."""
-    runs, refused = _results(results, system, users, now, TimeRange(0.0), set(), KeptReadings(results), sweep)
-    return Gathered(tuple(runs), tuple(refused))
+    runs, refused, _ = _results(results, system, users, now, TimeRange(0.0), set(), KeptReadings(results), sweep)
+    return Gathered(tuple(runs), refusals.lines(refused))
 
 
 class _Believed:
@@ -89,7 +101,7 @@ class _Believed:
         self._said: dict[tuple[str, str], str] = {}
         self._twice: dict[tuple[str, str], Path] = {}
         self._copied: set[Path] = set()
-        self._refused: list[str] = []
+        self._refused: list[CouldNotJudge] = []
 
     def read(self, place: Path) -> None:
         """Take over a result, or why it is not believed."""
@@ -101,11 +113,11 @@ class _Believed:
                     self._others.add((one.system, one.name, one.run))
                 return
             _refuse_the_future(place / result.RESULT, one.ended, self._now)
-        except (CouldNotJudge, OSError) as error:
-            self._refused.append(str(error))
+        except CouldNotJudge as error:
+            self._refused.append(error)
             return
-        except MADE_UP as error:
-            self._refused.append(f"{place / result.RESULT}: {_what(error)}; not counted")
+        except (OSError, *MADE_UP) as error:
+            self._refused.append(CouldNotJudge(f"{place / result.RESULT}: {_what(error)}; not counted"))
             return
         key, its = (one.name, one.run), one.sweep or ""
         if its not in ("", place.parents[2].name):
@@ -124,8 +136,8 @@ class _Believed:
         """The nodes with a FAIL among what was read."""
         return {node for (node, _), runs in self._runs.items() if any(run.failures for run in runs)}
 
-    def all(self) -> tuple[list[CheckRun], list[str]]:
-        """The check runs, and a line for each result that is not among them."""
+    def all(self) -> tuple[list[CheckRun], list[CouldNotJudge]]:
+        """The check runs, and why other results are not among them."""
         runs = [run for key, these in self._runs.items() if key not in self._twice for run in these]
         doubtful = [
             f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted"
@@ -134,20 +146,21 @@ class _Believed:
         copies = [
             f"{place}: holds copies of another sweep's results; those are not counted" for place in sorted(self._copied)
         ]
-        return runs, [*self._refused, *doubtful, *copies]
+        return runs, [*self._refused, *map(CouldNotJudge, (*doubtful, *copies))]
 
 
 def _results(
     folder: Path, system: str, users: frozenset[int], now: float, times: TimeRange, others: set[tuple[str, str, str]],
     readings: KeptReadings, sweep: str | None = None,
-) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
+) -> tuple[list[CheckRun], list[CouldNotJudge], list[str]]:  # fmt: skip
     _listed(folder)
     trust = Trust(folder, users)
     trust.check_parents()
     trust.directory(folder)
     believed = _Believed(trust, system, now, others, readings)
     older = []
-    for place in result.folders(folder, sweep):
+    sweeps, refused = results_directory.sweeps(folder, trust) if sweep is None else ([sweep], [])
+    for place in (place for name in sorted(sweeps) for place in results_directory.folders(folder, name, refused)):
         came = _came(place)
         if came >= times.recent:
             believed.read(place)
@@ -157,9 +170,9 @@ def _results(
     for place in older:
         if place.parent.name in whole:
             believed.read(place)
-    runs, refused = believed.all()
-    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, readings)
-    return [*runs, *between], [*refused, *problems]
+    runs, problems = believed.all()
+    between, of_pairs = _pairs([folder / name for name in sorted(sweeps)], trust, system, now, times.oldest, readings)
+    return [*runs, *between], [*refused, *problems, *of_pairs], sweeps
 
 
 def _came(place: Path) -> float:
@@ -190,27 +203,27 @@ def _span(seconds: float) -> str:
 
 
 def _pairs(
-    folder: Path,
-    trust: Trust,
-    system: str,
-    now: float,
-    oldest: float,
-    sweep: str | None,
-    readings: KeptReadings,
-) -> tuple[list[CheckRun], list[str]]:
+    sweeps: Iterable[Path], trust: Trust, system: str, now: float, oldest: float, readings: KeptReadings
+) -> tuple[list[CheckRun], list[CouldNotJudge]]:  # fmt: skip
     """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
     runs: list[CheckRun] = []
-    refused = []
-    for path in sorted(folder.glob(f"{sweep or '[!.]*'}/{pairing.ROUNDS[0]}")):
+    refused: list[CouldNotJudge] = []
+    for sweep in sweeps:
+        path, blames = sweep / pairing.ROUNDS[0], f"MPI between the nodes of {sweep.name} blames nobody"
+        if not os.path.lexists(path):
+            continue
         try:
-            found = pair_runs.of_sweep(path.parent, trust, system, oldest, readings, now)
+            found = pair_runs.of_sweep(sweep, trust, system, oldest, readings, now)
             for run in found:
                 _refuse_the_future(path, run.ended, now)
-        except (NearfarError, OSError) as error:
-            refused.append(f"{error}; MPI between the nodes of {path.parent.name} blames nobody")
+        except NotOurs as error:
+            refused.append(NotOurs(f"{error}; {blames}", error.owner))
             continue
-        except MADE_UP as error:
-            refused.append(f"{path}: {_what(error)}; MPI between the nodes of {path.parent.name} blames nobody")
+        except NearfarError as error:
+            refused.append(CouldNotJudge(f"{error}; {blames}"))
+            continue
+        except (OSError, *MADE_UP) as error:
+            refused.append(CouldNotJudge(f"{path}: {_what(error)}; {blames}"))
             continue
         runs += found
     return runs, refused

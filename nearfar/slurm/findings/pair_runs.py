@@ -13,7 +13,7 @@ from typing import Any
 
 from nearfar.base import CouldNotJudge, good, worst
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import Pair, ResultFinding, result
+from nearfar.slurm.results import Pair, ResultFinding, result, results_directory
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
@@ -81,7 +81,7 @@ def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
 
 def _latest(folder: Path, job: SweepJob) -> Path | None:
     places = result.place(folder.parent, folder.name, job.name, job.attempt).parent
-    there = [int(name) for name in result.names(str(places)) if result.is_attempt(name)]
+    there = [int(name) for name in results_directory.names(str(places)) if results_directory.is_attempt(name)]
     latest = max((attempt for attempt in there if 0 < attempt <= job.attempt), default=None)
     if latest is not None:
         return places / str(latest)

@@ -232,7 +232,7 @@ def _of_run(sentence: str) -> str:
 
 def _last(results: Path, node: str) -> _Last | None:
     """The last believed result of this node; None where there is none or none can be read."""
-    from nearfar.slurm.results import result
+    from nearfar.slurm.results import result, results_directory
     from nearfar.slurm.trust import Trust
 
     try:
@@ -243,7 +243,7 @@ def _last(results: Path, node: str) -> _Last | None:
     except OSError:
         return None
     for sweep in sweeps[:_SWEEPS]:
-        places = sorted(result.folders(results, sweep.name)) if (sweep / "nodes" / node).is_dir() else []
+        places = sorted(results_directory.folders(results, sweep.name)) if (sweep / "nodes" / node).is_dir() else []
         for place in sorted((p for p in places if p.parent.name == node), key=lambda p: int(p.name), reverse=True):
             try:
                 trust = Trust(results, frozenset({0, owner}))

@@ -7,7 +7,6 @@ user, and says no other than its verdict files.
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import sys
@@ -178,32 +177,6 @@ def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> st
 def place(results: Path, sweep: str, name: str, attempt: int) -> Path:
     """Where an attempt at a node or pair of that name goes."""
     return results / sweep / "nodes" / name / str(attempt)
-
-
-def is_attempt(name: str) -> bool:
-    """Whether a directory is called as an attempt's is: by its number."""
-    return name.isascii() and name.isdigit()
-
-
-def folders(results: Path, sweep: str | None = None) -> Iterator[Path]:
-    """The results of a sweep, or of all of them: those that were renamed into place, whoever wrote them. Raises ``CouldNotJudge`` for a
-    directory that cannot be read though one may look into it."""
-    for name in names(str(results)) if sweep is None else [sweep]:
-        nodes = f"{results}/{name}/nodes"
-        for node in names(nodes):
-            for attempt in names(f"{nodes}/{node}"):
-                if is_attempt(attempt):
-                    yield Path(f"{nodes}/{node}/{attempt}")
-
-
-def names(folder: str) -> list[str]:
-    """What is in a directory, hidden ones left out; nothing where there is none, or one may not look."""
-    try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP):
-            return []
-        raise CouldNotJudge(f"{folder}: cannot be read: {error.strerror}; what is in it is not known") from None
 
 
 @contextmanager

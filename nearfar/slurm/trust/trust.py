@@ -21,6 +21,14 @@ _LARGEST = 32 << 20
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
+class NotOurs(CouldNotJudge):
+    """It belongs to ``owner``, a user whose results do not count."""
+
+    def __init__(self, words: str, owner: int) -> None:
+        super().__init__(words)
+        self.owner = owner
+
+
 @dataclass(frozen=True)
 class Trust:
     """The users whose results count, by number, and the directory above which nothing is looked at."""
@@ -120,9 +128,12 @@ class Trust:
         self._check(path, status, "file", stat.S_ISREG)
 
     def _check(self, path: Path | str, status: os.stat_result, what: str, right: Any) -> None:
+        why = _whose(status, self.users)
+        if why:
+            raise NotOurs(f"{path}: {why}; not counted", status.st_uid)
         if not right(status.st_mode):
             raise CouldNotJudge(f"{path}: not a {what} (links are not followed); not counted")
-        why = _whose(status, self.users) or _open(status, sticky=what == "directory")
+        why = _open(status, sticky=what == "directory")
         if why:
             raise CouldNotJudge(f"{path}: {why}; not counted")
 
