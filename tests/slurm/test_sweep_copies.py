@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -165,3 +167,16 @@ def test_pairs_that_were_copied_count_once(results: Path) -> None:
     )
     shutil.rmtree(results / "s")
     assert read(results) == alone
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="leases are Linux'")
+def test_a_file_that_somebody_holds_a_lease_on_is_not_waited_for(results: Path) -> None:
+    """Whoever opens it waits for up to 45 seconds, else."""
+    shutil.copytree(results / "s", results / "t")
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    with open(results / "s/sweep.json", "r+b") as held:
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        began = time.monotonic()
+        assert sweep_file.original(results / "t") is None and read(results)[0] == RUNS
+        assert time.monotonic() - began < 20
+    signal.signal(signal.SIGIO, before)
