@@ -15,6 +15,7 @@ from nearfar.prometheus import MetricsPage, catalogue
 from nearfar.site import HEALTH
 from nearfar.slurm.act import ActOptions, act, view
 from nearfar.slurm.findings import drained_by_us
+from nearfar.slurm.results import results_directory
 from nearfar.slurm.trust import Trust
 
 from . import fleet_states
@@ -98,12 +99,12 @@ def _add_drains(made: MetricsPage, seen: view.ActView, done: act.ActResult, opti
 def _add_sweep(made: MetricsPage, results: Path, options: ActOptions) -> None:
     """The newest sweep by its own file of those that can be read, of users whose results count."""
     found, trust = [], Trust(results, {0, *options.policy.trusted})
-    for path in results.glob(f"[!.]*/{_SWEEP}"):
+    for name in results_directory.sweeps(results, trust)[0]:
+        path = results / name / _SWEEP
         with suppress(OSError):
             found.append((path.lstat().st_mtime, path))
     for _, path in sorted(found, reverse=True):
         with suppress(CouldNotJudge, OverflowError):
-            trust.directory(path.parent)
             raw = trust.object(path)
             started = raw.get("started")
             if isinstance(started, (int, float)) and isfinite(started):
