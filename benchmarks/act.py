@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.slurm.results import result
+from nearfar.slurm.results import results_directory
 from nearfar.slurm.sweep import sweep_file
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
@@ -54,7 +54,7 @@ def lay_out(results: Path, nights: int) -> list[str]:
             own = (sweep / sweep_file.FILE).read_text().replace(f'"{sweep.name}"', f'"{copy.name}"', 1)
             (copy / sweep_file.FILE).unlink()
             (copy / sweep_file.FILE).write_text(own)
-        for place in result.folders(results, copy.name):
+        for place in results_directory.folders(results, copy.name):
             os.utime(place, (time.time() - night * 86400 - 60,) * 2)
     return sorted(path.name for path in (sweep / "nodes").iterdir())
 

@@ -9,7 +9,7 @@ Needs: nothing of the package.
 
 from __future__ import annotations
 
-from . import files, json_text, node_lists, node_lock, process, site_file
+from . import files, node_lists, node_lock, process, site_file
 from .counts import plural
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
 from .files import (
@@ -61,7 +61,6 @@ __all__ = [
     "files",
     "find_program",
     "good",
-    "json_text",
     "make_directory",
     "minute_text",
     "name_text",

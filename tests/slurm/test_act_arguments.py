@@ -64,11 +64,19 @@ def test_as_it_was_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert looked("--system=one").policy.system == "one", "what is said goes before"
 
 
-def test_who_names_a_directory_of_findings_means_that_one_alone(place: Path) -> None:
+def test_a_directory_that_is_named_replaces_itself_alone(place: Path) -> None:
     installed(place)
-    options = looked("--results=/tmp/mine")
-    assert (options.results, options.health, options.state) == (Path("/tmp/mine"), None, Path("/srv/state"))
-    assert looked("--state=/tmp/state").results == Path("/srv/results")
+    options = looked(f"--results={place}")
+    assert (options.results, options.health, options.state) == (place, Path("/srv/findings"), Path("/srv/state"))
+    options = looked(f"--state={place}")
+    assert (options.results, options.state) == (Path("/srv/results"), place)
+
+
+@pytest.mark.parametrize("option", ["--results", "--health", "--state"])
+def test_a_directory_that_is_not_there_is_a_slip(place: Path, option: str) -> None:
+    installed(place)
+    with pytest.raises(NearfarError, match=f"{option} /srv/nope: no such directory"):
+        looked(f"{option}=/srv/nope")
 
 
 def test_where_nothing_is_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from nearfar.slurm.act.decide import decide
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import KeptReadings, LogSummary, gathering, kept_readings
 from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
-from nearfar.slurm.results import result
+from nearfar.slurm.results import result, results_directory
 from tests.support.node_results import leave
 
 USERS = frozenset({os.geteuid()})
@@ -48,7 +48,9 @@ class Files:
         self.results.mkdir(parents=True)
 
     def places(self) -> list[Path]:
-        return list(result.folders(self.results))
+        return sorted(
+            place for sweep in self.results.iterdir() for place in results_directory.folders(self.results, sweep.name)
+        )
 
     def step(self) -> str:
         self.count += 1

@@ -172,6 +172,7 @@ def test_what_is_held_while_drains_are_stopped_does_not_expire(
     assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
     shutil.rmtree(site.results)
     site.results.mkdir()
+    (site.state / "read.json").unlink()  # on purpose
     log = site.state / "log.jsonl"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,33 @@ def test_a_line_that_a_crash_cut_short(tmp_path: Path) -> None:
         journal.note("latch", 3.0, why="again")
         assert [entry.action for entry in journal.entries()] == ["latch", "reset_latch", "latch"]
         assert journal.path.read_bytes().startswith(whole + whole[:kept]), "it is only ever added to"
+
+
+def test_a_line_that_was_cut_short_in_the_middle_of_a_letter(tmp_path: Path) -> None:
+    journal = ActLog(tmp_path)
+    journal.note("latch", 1.0, why="fermé")
+    whole = journal.path.read_bytes()
+    journal.path.write_bytes(whole + whole[: whole.index("é".encode()) + 1])
+    assert [entry.more["why"] for entry in journal.entries()] == ["fermé"]
+    journal.note("reset_latch", 2.0)
+    assert [entry.action for entry in journal.entries()] == ["latch", "reset_latch"]
+    last = journal.last()
+    assert last is not None and last.action == "reset_latch"
+    with open(journal.path, "ab") as stream:
+        stream.write(b'{"schema": "\xc3"}\n')
+    with pytest.raises(CouldNotJudge, match=r"log\.jsonl:4: not a line of this log"):
+        journal.entries()
+
+
+def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = ActLog(tmp_path)
+    journal.note("latch", 1.0, why="cap")
+    before, write = journal.path.read_bytes(), os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda handle, data: write(handle, data[:50]))
+        with pytest.raises(CouldNotJudge, match="the disk is full"):
+            journal.note("clear", 2.0, "n1", why="é" * 100)
+    assert journal.path.read_bytes() == before
 
 
 @pytest.mark.parametrize(

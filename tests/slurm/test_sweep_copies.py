@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,10 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.slurm.findings import gather
+from nearfar.slurm.findings import gather, gathering
 from nearfar.slurm.findings.gathering import TimeRange
 from nearfar.slurm.sweep import SweepJob, begin_or_resume, found_again, sweep_file
+from tests.support import pair_results
 from tests.support.node_results import leave
 from tests.support.sweeping import planned
 
@@ -63,12 +66,9 @@ def test_a_copy_does_not_void_the_original(results: Path, name: str, how: str) -
         (copy / "sweep.json").unlink()
     runs, refused = read(results)
     assert runs == RUNS
-    told = (
-        f"{copy}: holds copies of another sweep's results; those are not counted"
-        if how == "without sweep.json"
-        else f"{copy}: a copy of sweep s, which is beside it; not counted"
-    )
-    assert refused == (told,)
+    told = f"{copy}: holds copies of another sweep's results; those are not counted"
+    half = f"{copy}/nodes/n1/1/run.json: No such file or directory; half a result is not counted"
+    assert refused == ((half,) if how == "half" else (told,))
 
 
 def test_two_that_both_say_that_they_are_the_original(results: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_copy_is_not_resumed_and_what_was_renamed_is(results: Path) -> None:
 
 def test_two_names_of_one_place_are_no_copy(results: Path) -> None:
     (results / "latest").symlink_to("s")
-    assert sweep_file.copies(results) == {}
+    assert sweep_file.original(results / "latest") is None
 
 
 def test_of_two_jobs_for_one_attempt_only_one_measures(results: Path) -> None:
@@ -126,4 +126,57 @@ def test_of_two_jobs_for_one_attempt_only_one_measures(results: Path) -> None:
 
 def test_a_sweep_that_is_being_begun_is_no_copy(results: Path) -> None:
     shutil.copytree(results / "s", results / ".begun")
-    assert sweep_file.copies(results) == {} and read(results) == (RUNS, ())
+    assert read(results) == (RUNS, ())
+
+
+def test_a_sweep_that_was_renamed_counts_beside_the_next_of_its_name(results: Path) -> None:
+    (results / "s").rename(results / "s-1")
+    leave(results, "n1", "00000003", at=NOW - 60, sweep="s")
+    planned(results / "s", ["n1"], started=NOW).save()
+    assert read(results) == ([("n1", "00000001"), ("n1", "00000003"), ("n2", "00000002")], ())
+    assert sweep_file.original(results / "s-1") is None, "it can be resumed"
+
+
+def test_a_directory_that_has_only_the_name_of_a_sweep_hides_nothing(results: Path) -> None:
+    (results / "s").rename(results / "s-1")
+    (results / "s").mkdir()
+    (results / "s/sweep.json").touch()
+    assert read(results) == (RUNS, ())
+
+
+def test_a_copy_of_what_is_too_old_to_count_is_no_news(results: Path) -> None:
+    """Its original is not among what is read."""
+    shutil.copytree(results / "s", results / "t")
+    for place in results.glob("s/nodes/*/1"):
+        os.utime(place, (NOW - 90 * 86400,) * 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "_came", lambda place: place.lstat().st_mtime)
+        found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(NOW - 9 * 86400, NOW - 86400))
+    assert found.runs == () and len(found.refused) == 1
+
+
+def test_pairs_that_were_copied_count_once(results: Path) -> None:
+    shutil.rmtree(results / "s")
+    pair_results.leave(results, "s", NOW - 60, [{"n1+n2": {"metrics": [pair_results.figure(1.5)]}}])
+    alone = read(results)
+    shutil.copytree(results / "s", results / "t")
+    runs, refused = read(results)
+    assert runs == alone[0] and len(runs) == 2 and alone[1] == ()
+    assert refused == (
+        f"{results}/t: holds copies of the results of sweep s; those are not counted; MPI between the nodes of t blames nobody",
+    )
+    shutil.rmtree(results / "s")
+    assert read(results) == alone
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="leases are Linux'")
+def test_a_file_that_somebody_holds_a_lease_on_is_not_waited_for(results: Path) -> None:
+    """Whoever opens it waits for up to 45 seconds, else."""
+    shutil.copytree(results / "s", results / "t")
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    with open(results / "s/sweep.json", "r+b") as held:
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        began = time.monotonic()
+        assert sweep_file.original(results / "t") is None and read(results)[0] == RUNS
+        assert time.monotonic() - began < 20
+    signal.signal(signal.SIGIO, before)

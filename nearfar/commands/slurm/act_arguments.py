@@ -41,19 +41,31 @@ def because(args: argparse.Namespace) -> str:
 
 
 def options(args: argparse.Namespace) -> ActOptions:
-    """What is looked at: as the user says, else as ``act`` was installed here. Who names one of the two directories of findings
-    means that one alone. Raises ``NearfarError``, also for an ``installed.json`` that cannot be read where it is needed."""
-    named = args.results is not None or args.health is not None
-    installed = None if named and args.state is not None else _installed()
+    """What is looked at: each directory as the user says, else as ``act`` was installed here.
+
+    Raises ``NearfarError`` for a directory that is named and not there, also for an ``installed.json`` that cannot be read where
+    it is needed."""
+    for option, place in (("--results", args.results), ("--health", args.health)):
+        if place is not None and not place.is_dir():
+            raise NearfarError(f"{option} {place}: no such directory")
+    named = (args.results, args.health, args.state)
+    installed = None if all(place is not None for place in named) else _installed()
     if installed is None:
         return ActOptions(read_policy(args.system), args.results, args.health, args.state or STATE)
+    _refuse_another_log(args.state, Path(installed.state))
     _take_over(installed)
     return ActOptions(
         read_policy(args.system or _system(installed)),
-        args.results if named else Path(installed.results),
-        args.health if named else Path(installed.findings),
+        args.results or Path(installed.results),
+        args.health or Path(installed.findings),
         args.state or Path(installed.state),
     )
+
+
+def _refuse_another_log(named: Path | None, installed: Path) -> None:
+    """A log that begins now knows of no drain and of nothing that was cleared."""
+    if named is not None and named.absolute() != installed and not named.is_dir():
+        raise NearfarError(f"--state {named}: no such directory; act of this machine keeps its log in {installed}")
 
 
 def state(args: argparse.Namespace) -> Path:

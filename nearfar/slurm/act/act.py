@@ -56,8 +56,7 @@ def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
         if lost or unclear_too:
             recovered, unclear, view = [*recovered, *lost], [*unclear, *unclear_too], look(options, slurm)
         _write_down(view, options.policy.system, log)
-        # What was refused may be believed once it is mended, and came before.
-        LastRead(state).note(options, view.recent if view.refused else view.now)
+        LastRead(state).note(options, view.until, view.sweeps)
         if view.readings is not None:
             view.readings.save()
         kept_looks.forget(_recorded_looks(view.runs))

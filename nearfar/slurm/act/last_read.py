@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import CouldNotJudge, write_atomically
 
 from .options import ActOptions
 
 _SCHEMA = "nearfar-act-read/1"
+#: So many names of sweeps are kept of each results directory, the newest: a site removes the old ones first.
+_SWEEPS = 20
 
 
 class LastRead:
-    """``read.json`` beside the log: for each results directory and system the time until which all of it has been read."""
+    """``read.json`` beside the log: for each results directory and system the time until which all of it has been read, and the
+    newest sweeps that were in it."""
 
     def __init__(self, state: Path) -> None:
         self._path = state / "read.json"
 
     def of(self, options: ActOptions) -> float | None:
         """Seconds since 1970; None where it was never read, or the file cannot be."""
-        found = self._times().get(_key(options))
+        found = self._kept("until").get(_key(options))
         return found if isinstance(found, (int, float)) else None
 
-    def note(self, options: ActOptions, at: float) -> None:
-        """Write down that all that came until ``at`` has been read, and what was found is in the log."""
-        times = {**self._times(), _key(options): at}
-        text = json.dumps({"schema": _SCHEMA, "until": times}, indent=1) + "\n"
+    def check_mounted(self, options: ActOptions) -> None:
+        """Raise ``CouldNotJudge`` where none of the sweeps is there any more that were in the results directory: what has come since
+        then is not known, and nothing may be taken for read."""
+        known = self._kept("sweeps").get(_key(options))
+        if options.results is None or not isinstance(known, list) or not known:
+            return
+        if not any(os.path.lexists(options.results / str(name)) for name in known):
+            raise CouldNotJudge(
+                f"{options.results}: no sweep is there of those that were ({known[0]} …): is its file system mounted? "
+                f"Where they were removed, remove {self._path} as well"
+            )
+
+    def note(self, options: ActOptions, at: float, sweeps: Sequence[str]) -> None:
+        """Write down that all that came until ``at`` has been read, and what was found is in the log; ``sweeps``: those that are
+        there, newest first."""
+        key = _key(options)
+        kept = {
+            "until": {**self._kept("until"), key: at},
+            "sweeps": {**self._kept("sweeps"), key: list(sweeps[:_SWEEPS])},
+        }
+        text = json.dumps({"schema": _SCHEMA, **kept}, indent=1) + "\n"
         write_atomically(self._path, text, "name another --state DIR")
 
     @property
@@ -37,11 +60,11 @@ class LastRead:
         except OSError:
             return None
 
-    def _times(self) -> dict[str, float]:
+    def _kept(self, what: str) -> dict[str, Any]:
         try:
             raw = json.loads(self._path.read_text(encoding="utf-8"))
-            return dict(raw["until"]) if raw["schema"] == _SCHEMA else {}
-        except (OSError, ValueError, KeyError, TypeError, CouldNotJudge):
+            return dict(raw.get(what, {})) if raw["schema"] == _SCHEMA else {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, CouldNotJudge):
             return {}
 
 

@@ -35,7 +35,8 @@ from .state_directory import CLOCK_SET_BACK
 class ActView:
     """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
     for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of.
-    ``recent``: from when on all results were read; ``readings``: what was read of them, to be kept for the next call."""
+    ``until``: all results that came until then are read; ``sweeps``: the newest that hold some; ``readings``: what was read of them,
+    to be kept for the next call."""
 
     nodes: dict[str, NodeState]
     past: LogSummary
@@ -45,7 +46,8 @@ class ActView:
     now: float
     clocks: Sequence[str] = ()
     other_systems: Sequence[str] = ()
-    recent: float = 0.0
+    until: float = 0.0
+    sweeps: Sequence[str] = ()
     readings: KeptReadings | None = None
 
 
@@ -61,14 +63,29 @@ def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str 
     nodes = slurm.nodes()
     before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
     nodes = deaths.with_our_reasons(nodes, before)
-    times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node)
+    last = LastRead(options.state).of(options)
+    last = None if last is not None and last > now else last
+    times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node, last)
     policy, results = options.policy, options.results
     readings = None if results is None else KeptReadings(results, options.readings)
     found = gather(results, options.health, policy.system, policy.trusted, now, times, readings)
+    LastRead(options.state).check_mounted(options)
     decisions = decide(found.runs, nodes, policy, before, now)
     other_systems = tuple(_evidence_of_other_systems(found.others, nodes))
+    # What is mended later came before: all of it is read again then.
+    until = now if not found.mendable else times.recent if last is None else last
     return ActView(
-        nodes, before, found.refused, decisions, found.runs, now, found.clocks, other_systems, times.recent, readings
+        nodes,
+        before,
+        found.refused,
+        decisions,
+        found.runs,
+        now,
+        found.clocks,
+        other_systems,
+        until,
+        found.sweeps,
+        readings,
     )
 
 
@@ -93,18 +110,19 @@ def _time_range(
     logged: float,
     now: float,
     asked_for: str | None,
+    last: float | None,
 ) -> TimeRange:
     """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
-    nodes that something is known of also what is older. ``logged``: when something was written into the log last."""
+    nodes that something is known of also what is older. ``logged``: when something was written into the log last; ``last``: until
+    when all has been read (None: not known)."""
     policy = options.policy
     oldest = now - policy.max_age - policy.look_back
     open_ = [one.found_by.known for these in before.evidence.values() for one in these]
     ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
     whole = {*ours, *before.drained, *before.evidence, *([asked_for] if asked_for else [])}
-    last = LastRead(options.state).of(options)
     recent = (
         min(now - policy.max_age - policy.confirm_within, logged)
-        if last is None or last > now
+        if last is None
         else min(last, now - policy.max_age) - CLOCKS
     )
     return TimeRange(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)

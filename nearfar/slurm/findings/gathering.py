@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
@@ -10,13 +11,13 @@ from pathlib import Path
 from nearfar.base import CouldNotJudge, NearfarError, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
-from nearfar.slurm.results import result
-from nearfar.slurm.sweep import pairing, sweep_file
-from nearfar.slurm.trust import Trust
+from nearfar.slurm.results import result, results_directory
+from nearfar.slurm.sweep import pairing
+from nearfar.slurm.trust import NotOurs, Trust
 
-from . import pair_runs
+from . import pair_runs, refusals
 from .check_run import CheckRun, seconds
-from .kept_readings import KeptReadings
+from .kept_readings import MADE_UP, KeptReadings
 
 #: Seconds that a node's clock may be ahead of this one's.
 CLOCKS = 300.0
@@ -28,13 +29,16 @@ _LATE = 900.0
 
 @dataclass(frozen=True)
 class Gathered:
-    """Check runs that are believed, and one line for each file that is not; ``clocks``: one for each node whose clock is off;
+    """Check runs that are believed, and one line for each file that is not (``mendable``: one of them may count once it is mended, which
+    what belongs to others never does); ``sweeps``: the newest that are there; ``clocks``: one for each node whose clock is off;
     ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run)."""
 
     runs: tuple[CheckRun, ...]
     refused: tuple[str, ...]
     clocks: tuple[str, ...] = ()
     others: frozenset[tuple[str, str, str]] = frozenset()
+    mendable: bool = False
+    sweeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,23 +62,31 @@ def gather(
     ``CouldNotJudge`` for a directory that cannot be listed, or in whose place others can put another: what is in it is not known then.
     """
     runs: list[CheckRun] = []
-    refused: list[str] = []
+    refused: list[CouldNotJudge] = []
+    sweeps: list[str] = []
     others: set[tuple[str, str, str]] = set()
     if results is not None:
         readings = readings or KeptReadings(results)
         with result.many():
-            found, problems = _results(results, system, users, now, times, others, readings)
+            found, problems, sweeps = _results(results, system, users, now, times, others, readings)
         runs, refused = runs + found, refused + problems
     if health is not None:
-        found, problems = _health(health, system, now, others)
-        runs, refused = runs + found, refused + problems
-    return Gathered(tuple(runs), tuple(refused), tuple(_behind(runs)), frozenset(others))
+        found, lines = _health(health, system, now, others)
+        runs, refused = runs + found, refused + [CouldNotJudge(line) for line in lines]
+    return Gathered(
+        tuple(runs),
+        refusals.lines(refused),
+        tuple(_behind(runs)),
+        frozenset(others),
+        refusals.mendable(refused),
+        tuple(sweeps),
+    )
 
 
 def of_sweep(results: Path, sweep: str, system: str, users: frozenset[int], now: float) -> Gathered:
     """All believed check runs of one sweep."""
-    runs, refused = _results(results, system, users, now, TimeRange(0.0), set(), KeptReadings(results), sweep)
-    return Gathered(tuple(runs), tuple(refused))
+    runs, refused, _ = _results(results, system, users, now, TimeRange(0.0), set(), KeptReadings(results), sweep)
+    return Gathered(tuple(runs), refusals.lines(refused))
 
 
 class _Believed:
@@ -88,10 +100,8 @@ class _Believed:
         self._runs: dict[tuple[str, str], tuple[CheckRun, ...]] = {}
         self._said: dict[tuple[str, str], str] = {}
         self._twice: dict[tuple[str, str], Path] = {}
-        self._places: dict[tuple[str, str], Path] = {}
-        self._in_place: dict[tuple[str, str], bool] = {}
         self._copied: set[Path] = set()
-        self._refused: list[str] = []
+        self._refused: list[CouldNotJudge] = []
 
     def read(self, place: Path) -> None:
         """Take over a result, or why it is not believed."""
@@ -103,21 +113,21 @@ class _Believed:
                     self._others.add((one.system, one.name, one.run))
                 return
             _refuse_the_future(place / result.RESULT, one.ended, self._now)
-        except (CouldNotJudge, OSError) as error:
-            self._refused.append(str(error))
+        except CouldNotJudge as error:
+            self._refused.append(error)
             return
-        key = one.name, one.run
-        mine = one.sweep == place.parents[2].name
-        if key in self._said and mine != self._in_place[key]:
+        except (OSError, *MADE_UP) as error:
+            self._refused.append(CouldNotJudge(f"{place / result.RESULT}: {_what(error)}; not counted"))
+            return
+        key, its = (one.name, one.run), one.sweep or ""
+        if its not in ("", place.parents[2].name):
             # What lies where it says that it was measured is the original, whatever a copy elsewhere says.
-            self._copied.add((place if self._in_place[key] else self._places[key]).parents[2])
-            if not mine:
+            original = result.place(place.parents[3], its, place.parent.name, int(place.name))
+            if self._readings.holds(original, one, self._trust, self._now):
+                self._copied.add(place.parents[2])
                 return
-            del self._said[key], self._runs[key]
-            self._twice.pop(key, None)
         if self._said.setdefault(key, one.said) != one.said:
             self._twice[key] = place
-        self._in_place[key], self._places[key] = mine, place
         if key not in self._runs:
             self._runs[key] = tuple(one.check_runs(place, came))
 
@@ -126,8 +136,8 @@ class _Believed:
         """The nodes with a FAIL among what was read."""
         return {node for (node, _), runs in self._runs.items() if any(run.failures for run in runs)}
 
-    def all(self) -> tuple[list[CheckRun], list[str]]:
-        """The check runs, and a line for each result that is not among them."""
+    def all(self) -> tuple[list[CheckRun], list[CouldNotJudge]]:
+        """The check runs, and why other results are not among them."""
         runs = [run for key, these in self._runs.items() if key not in self._twice for run in these]
         doubtful = [
             f"{place}: run {run} of node {node} is there twice, and not alike; neither is counted"
@@ -136,23 +146,21 @@ class _Believed:
         copies = [
             f"{place}: holds copies of another sweep's results; those are not counted" for place in sorted(self._copied)
         ]
-        return runs, [*self._refused, *doubtful, *copies]
+        return runs, [*self._refused, *map(CouldNotJudge, (*doubtful, *copies))]
 
 
 def _results(
     folder: Path, system: str, users: frozenset[int], now: float, times: TimeRange, others: set[tuple[str, str, str]],
     readings: KeptReadings, sweep: str | None = None,
-) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
+) -> tuple[list[CheckRun], list[CouldNotJudge], list[str]]:  # fmt: skip
     _listed(folder)
     trust = Trust(folder, users)
     trust.check_parents()
     trust.directory(folder)
     believed = _Believed(trust, system, now, others, readings)
     older = []
-    copies = sweep_file.copies(folder) if sweep is None else {}
-    for place in result.folders(folder, sweep):
-        if place.parents[2].name in copies:
-            continue
+    sweeps, refused = results_directory.sweeps(folder, trust) if sweep is None else ([sweep], [])
+    for place in (place for name in sorted(sweeps) for place in results_directory.folders(folder, name, refused)):
         came = _came(place)
         if came >= times.recent:
             believed.read(place)
@@ -162,12 +170,9 @@ def _results(
     for place in older:
         if place.parent.name in whole:
             believed.read(place)
-    runs, refused = believed.all()
-    refused += [
-        f"{folder / name}: a copy of sweep {its}, which is beside it; not counted" for name, its in copies.items()
-    ]
-    between, problems = _pairs(folder, trust, system, now, times.oldest, sweep, readings, copies)
-    return [*runs, *between], [*refused, *problems]
+    runs, problems = believed.all()
+    between, of_pairs = _pairs([folder / name for name in sorted(sweeps)], trust, system, now, times.oldest, readings)
+    return [*runs, *between], [*refused, *problems, *of_pairs], sweeps
 
 
 def _came(place: Path) -> float:
@@ -198,30 +203,34 @@ def _span(seconds: float) -> str:
 
 
 def _pairs(
-    folder: Path,
-    trust: Trust,
-    system: str,
-    now: float,
-    oldest: float,
-    sweep: str | None,
-    readings: KeptReadings,
-    copies: Collection[str],
-) -> tuple[list[CheckRun], list[str]]:
+    sweeps: Iterable[Path], trust: Trust, system: str, now: float, oldest: float, readings: KeptReadings
+) -> tuple[list[CheckRun], list[CouldNotJudge]]:  # fmt: skip
     """What the second stages of sweeps say of their nodes: all of a sweep, or nothing."""
     runs: list[CheckRun] = []
-    refused = []
-    for path in sorted(folder.glob(f"{sweep or '[!.]*'}/{pairing.ROUNDS[0]}")):
-        if path.parent.name in copies:
+    refused: list[CouldNotJudge] = []
+    for sweep in sweeps:
+        path, blames = sweep / pairing.ROUNDS[0], f"MPI between the nodes of {sweep.name} blames nobody"
+        if not os.path.lexists(path):
             continue
         try:
-            found = pair_runs.of_sweep(path.parent, trust, system, oldest, readings, now)
+            found = pair_runs.of_sweep(sweep, trust, system, oldest, readings, now)
             for run in found:
                 _refuse_the_future(path, run.ended, now)
-        except (NearfarError, OSError) as error:
-            refused.append(f"{error}; MPI between the nodes of {path.parent.name} blames nobody")
+        except NotOurs as error:
+            refused.append(NotOurs(f"{error}; {blames}", error.owner))
+            continue
+        except NearfarError as error:
+            refused.append(CouldNotJudge(f"{error}; {blames}"))
+            continue
+        except (OSError, *MADE_UP) as error:
+            refused.append(CouldNotJudge(f"{path}: {_what(error)}; {blames}"))
             continue
         runs += found
     return runs, refused
+
+
+def _what(error: Exception) -> str:
+    return f"cannot be understood ({type(error).__name__}: {str(error)[:120]})"
 
 
 def _listed(folder: Path) -> None:
@@ -248,12 +257,15 @@ def _health(
             if any(f.hard and f.verdict == "FAIL" for f in one.findings):
                 others.add((one.system or "", one.node, one.run))
             continue
-        at = seconds(one.time)
         try:
+            at = seconds(one.time)
             came = path.lstat().st_mtime
             _refuse_the_future(path, at, now)
         except (CouldNotJudge, OSError) as error:
             refused.append(str(error))
+            continue
+        except ValueError:
+            refused.append(f"{path}: {one.time} is no time; not counted")
             continue
         failures = tuple(f for f in one.findings if f.verdict == "FAIL")
         runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came))

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError, json_text, write_atomically
+from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.results import ResultFinding, result
 from nearfar.slurm.trust import Trust, own
 
@@ -28,6 +28,8 @@ _SCHEMA = "nearfar-act-readings/1"
 #: Seconds after which a change leaves another time behind, whatever the clock of the file system and its steps (this host's may be
 #: five minutes off).
 SETTLED = 310.0
+#: What reading a document that was made up may end in, whatever is looked at before: it is one more that is not believed.
+MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 #: The files of a result that are read; of all others only the size counts.
 _READ = (result.RESULT, "verdict.json")
 
@@ -67,6 +69,14 @@ class KeptReadings:
                 self._now[str(place)] = _Kept(reading, folders, files, stamp)
                 self._new = True
         return reading
+
+    def holds(self, place: Path, one: ResultReading, trust: Trust, now: float) -> bool:
+        """Whether a result in ``place`` is believed, and is of the run that ``one`` is of."""
+        try:
+            its = self.read(place, trust, now)
+        except (CouldNotJudge, OSError, *MADE_UP):
+            return False
+        return (its.name, its.run, its.sweep) == (one.name, one.run, one.sweep)
 
     def save(self) -> None:
         """Keep what was read in this call, and no more. Where it cannot be written nothing is kept."""
@@ -159,7 +169,7 @@ def _load(path: Path, results: Path) -> dict[str, _Kept]:
         wanted = {"schema": _SCHEMA, "package": _package(), "directory": str(results), "body": _hashed(body)}
         if head != wanted:
             return {}
-        raw = json_text.parse(body.encode())
+        raw = json.loads(body)
         sets = [frozenset(map(sys.intern, names)) for names in raw["sets"]]
         return {place: _kept(entry, sets) for place, entry in raw["results"].items()}
     except (CouldNotJudge, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):

@@ -17,7 +17,7 @@ from nearfar.base import CouldNotJudge, cannot_write, user_name
 
 SCHEMA = "nearfar-act-log/1"
 #: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
-_TORN = " #torn"
+_TORN = b" #torn"
 #: Bytes at the log's end in which its last line is looked for.
 _TAIL = 1 << 16
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -61,12 +61,11 @@ class ActLog:
     def entries(self) -> list[Entry]:
         """All lines. Raises ``CouldNotJudge`` for a damaged one: caps cannot be counted from it."""
         try:
-            text = self.path.read_text(encoding="utf-8")
+            lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             raise CouldNotJudge(f"{self.path}: cannot be read ({error}); nothing is done without it") from None
-        lines = text.split("\n")
         # The last line of a whole file is empty; else its writer was interrupted, before it had done anything.
         return [self._entry(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
 
@@ -75,17 +74,17 @@ class ActLog:
         try:
             with open(self.path, "rb") as stream:
                 stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL))
-                lines = stream.read().decode("utf-8", errors="replace").split("\n")
+                lines = stream.read().split(b"\n")
         except OSError:
             return None
-        line = next((line for line in reversed(lines[:-1]) if not line.endswith(_TORN)), "")
+        line = next((line for line in reversed(lines[:-1]) if not line.endswith(_TORN)), b"")
         with suppress(CouldNotJudge):
             return self._entry(0, line)
         return None
 
-    def _entry(self, number: int, line: str) -> Entry:
+    def _entry(self, number: int, line: bytes) -> Entry:
         try:
-            raw = json.loads(line)
+            raw = json.loads(line.decode())
             at = _seconds(raw.pop("time"))
             if raw.pop("schema") != SCHEMA:
                 raise ValueError("another schema")
@@ -106,9 +105,11 @@ class ActLog:
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             try:
-                torn = _TORN + "\n" if _cut_short(handle) else ""
-                data = (torn + json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode()
+                text = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+                data = (_TORN + b"\n" if _cut_short(handle) else b"") + text.encode(errors="replace")
+                before = os.fstat(handle).st_size
                 if os.write(handle, data) != len(data):
+                    os.ftruncate(handle, before)
                     raise CouldNotJudge(f"{self.path}: the disk is full; nothing is done that cannot be written down")
                 os.fsync(handle)
             finally:

@@ -13,7 +13,7 @@ from typing import Any
 
 from nearfar.base import CouldNotJudge, good, worst
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import Pair, ResultFinding, result
+from nearfar.slurm.results import Pair, ResultFinding, result, results_directory
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
@@ -51,11 +51,25 @@ def of_sweep(
     read = {place: readings.read(place, trust, now) for place in places}
     if {one.system for one in read.values()} != {system} or max(one.ended for one in read.values()) < oldest:
         return []
+    _refuse_a_copy(sweep, read, trust, readings, now)
     found = [
         {pair: None if place is None else _measured(place, read[place]) for pair, place in each.items()}
         for each in rounds
     ]
     return list(_runs(found))
+
+
+def _refuse_a_copy(
+    sweep: Path, read: Mapping[Path, ResultReading], trust: Trust, readings: KeptReadings, now: float
+) -> None:  # fmt: skip
+    """Raise ``CouldNotJudge`` where the sweep that a round is part of is another, which is beside this one and has the same runs."""
+    for folder in {place.parents[2] for place in read}:
+        its = sweep_file.parse(folder, trust.object(folder / sweep_file.FILE)).part_of
+        if its is None or its == sweep.name:
+            continue
+        for place, one in read.items():
+            if readings.holds(sweep.parent / its / place.relative_to(sweep), one, trust, now):
+                raise CouldNotJudge(f"{sweep}: holds copies of the results of sweep {its}; those are not counted")
 
 
 def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
@@ -66,10 +80,11 @@ def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
 
 
 def _latest(folder: Path, job: SweepJob) -> Path | None:
-    for attempt in range(job.attempt, 0, -1):
-        place = result.place(folder.parent, folder.name, job.name, attempt)
-        if place.exists():
-            return place
+    places = result.place(folder.parent, folder.name, job.name, job.attempt).parent
+    there = [int(name) for name in results_directory.names(str(places)) if results_directory.is_attempt(name)]
+    latest = max((attempt for attempt in there if 0 < attempt <= job.attempt), default=None)
+    if latest is not None:
+        return places / str(latest)
     if job.has_result:
         raise CouldNotJudge(f"{folder}: the result of {job.name} is gone; its pairs are not counted")
     return None

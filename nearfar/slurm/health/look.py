@@ -232,21 +232,19 @@ def _of_run(sentence: str) -> str:
 
 def _last(results: Path, node: str) -> _Last | None:
     """The last believed result of this node; None where there is none or none can be read."""
-    from nearfar.slurm.results import result
+    from nearfar.slurm.results import result, results_directory
     from nearfar.slurm.trust import Trust
 
     try:
-        sweeps = sorted(
-            (p for p in results.iterdir() if not p.name.startswith(".")), key=lambda p: p.name, reverse=True
-        )
-        owner = results.stat().st_uid
-    except OSError:
+        trust = Trust(results, frozenset({0, results.stat().st_uid}))
+        sweeps, _ = results_directory.sweeps(results, trust)
+    except (CouldNotJudge, OSError):
         return None
     for sweep in sweeps[:_SWEEPS]:
-        places = sorted(result.folders(results, sweep.name)) if (sweep / "nodes" / node).is_dir() else []
-        for place in sorted((p for p in places if p.parent.name == node), key=lambda p: int(p.name), reverse=True):
+        attempts = filter(results_directory.is_attempt, results_directory.names(f"{results}/{sweep}/nodes/{node}"))
+        for attempt in sorted(map(int, attempts), reverse=True):
+            place = result.place(results, sweep, node, attempt)
             try:
-                trust = Trust(results, frozenset({0, owner}))
                 found = result.read(place, trust)
                 return _Last(found.run, found.ended, found.verdict, _partition_of(found), _node(found, trust))
             except (CouldNotJudge, OSError):

@@ -5,7 +5,7 @@ Needs: base, verdict, verdict.references, slurm.trust.
 
 from __future__ import annotations
 
-from . import publish_result, result
+from . import publish_result, result, results_directory
 from .pair import Pair, joined, parted
 from .publish_result import make_for_all
 from .result import NodeResult, ResultFinding, RunInfo
@@ -20,4 +20,5 @@ __all__ = [
     "parted",
     "publish_result",
     "result",
+    "results_directory",
 ]

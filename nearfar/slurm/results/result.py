@@ -7,7 +7,6 @@ user, and says no other than its verdict files.
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import sys
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, worst
+from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
 from nearfar.verdict import JudgedMetric, Verdict, disturbances, verdict_file
 from nearfar.verdict.references import WIDENED
@@ -180,27 +179,6 @@ def place(results: Path, sweep: str, name: str, attempt: int) -> Path:
     return results / sweep / "nodes" / name / str(attempt)
 
 
-def folders(results: Path, sweep: str | None = None) -> Iterator[Path]:
-    """The results of a sweep, or of all of them: those that were renamed into place, whoever wrote them. Raises ``CouldNotJudge`` for a
-    directory that cannot be read though one may look into it."""
-    for name in _names(str(results)) if sweep is None else [sweep]:
-        nodes = f"{results}/{name}/nodes"
-        for node in _names(nodes):
-            for attempt in _names(f"{nodes}/{node}"):
-                if attempt.isdigit():
-                    yield Path(f"{nodes}/{node}/{attempt}")
-
-
-def _names(folder: str) -> list[str]:
-    """What is in a directory, hidden ones left out; nothing where there is none, or one may not look."""
-    try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP):
-            return []
-        raise CouldNotJudge(f"{folder}: cannot be read: {error.strerror}; what is in it is not known") from None
-
-
 @contextmanager
 def many() -> Iterator[None]:
     """While many results are read: what is read holds no cycles, and Python's look for some costs an eighth of the time."""
@@ -221,6 +199,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     raw = trust.document(path, SCHEMA, "node-result-1")
     if raw["node"] != folder.parent.name:
         raise CouldNotJudge(f"{path}: of node {raw['node']}, in the place of {folder.parent.name}; not counted")
+    _check_times(path, raw["started"], raw["ended"])
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
@@ -242,6 +221,14 @@ def _excused(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     return tuple(replace(check, excused=excused) for check, excused in zip(checks, found))
 
 
+def _check_times(path: Path, *times: str) -> None:
+    for time in times:
+        try:
+            utc_time(time)
+        except ValueError:
+            raise CouldNotJudge(f"{path}: {time} is no time; not counted") from None
+
+
 def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
     """A machine that dies may leave files of a renamed directory empty."""
     for name, size in sizes.items():
@@ -249,8 +236,9 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
             raise CouldNotJudge(f"{folder / RESULT}: names a file outside its directory ({name}); not counted")
         try:
             found = os.lstat(f"{folder}/{name}").st_size
-        except OSError as error:
-            raise CouldNotJudge(f"{folder / name}: {error.strerror}; half a result is not counted") from None
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise CouldNotJudge(f"{folder / name}: {why}; half a result is not counted") from None
         if found != size:
             raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; half a result is not counted")
 

@@ -1,6 +1,6 @@
 """What people ask: how the fleet is, what is known of a node, and what was done. Nothing is written, and no rights are needed.
 
-Needs: base, site, slurm.act, slurm.controller, slurm.findings, slurm.results.
+Needs: base, site, slurm.act, slurm.controller, slurm.findings, slurm.results, slurm.trust.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.act import COMMENT, DRAIN, NOTHING, RESUME, ActOptions, ActView, Decision, LastRead, headline
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import CheckRun, drained_by_us, our_reason
-from nearfar.slurm.results import result
+from nearfar.slurm.results import results_directory
+from nearfar.slurm.trust import Trust
 
 WAITS, TO_TEST, RETURNING, SUSPECT = "waits", "to_test", "returning", "suspect"
 OTHERS, UNJUDGED, NOT_MEASURED, GOOD = "others", "unjudged", "not_measured", "good"
@@ -239,7 +240,10 @@ def _hosts(file: SiteFile) -> Iterator[str]:
 def _last_results(options: ActOptions) -> dict[str, float]:
     """When the last result of each node came, however old; whether it is believed is not asked."""
     found: dict[str, float] = {}
-    for place in result.folders(options.results) if options.results is not None else ():
+    if options.results is None:
+        return found
+    names, _ = results_directory.sweeps(options.results, Trust(options.results, options.policy.trusted))
+    for place in (place for name in names for place in results_directory.folders(options.results, name)):
         try:
             came = place.lstat().st_mtime
         except OSError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, files
-from nearfar.slurm.results import result
+from nearfar.slurm.results import result, results_directory
 
 from .job_script import JOBS
 from .slurmctld import Controller, JobState
@@ -63,7 +63,7 @@ def _same(one: Path, other: Path) -> bool:
 def results(sweep: Sweep) -> dict[str, int]:
     """The latest attempt at each node or pair that has left a result."""
     found: dict[str, int] = {}
-    for place in result.folders(sweep.results, sweep.name):
+    for place in results_directory.folders(sweep.results, sweep.name):
         if (place / result.RESULT).exists():
             name = place.parent.name
             found[name] = max(found.get(name, 0), int(place.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -11,6 +12,7 @@ from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.results import joined, parted
+from nearfar.slurm.trust import Trust
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
@@ -25,9 +27,7 @@ _APART = ("folder", "jobs", "resumed")
 #: How a nightly job ends that made way for others, or never had its turn.
 _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 
-#: A sweep's name as it stands at the beginning of its file; so many bytes are read.
-_HEAD = 1024
-_NAME = re.compile(rb'"sweep":\s*"([A-Za-z0-9][A-Za-z0-9._-]*)"')
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(eq=False)
@@ -185,6 +185,8 @@ def parse(folder: Path, raw: Any) -> Sweep:
 def _job(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A job's entry; earlier versions had ``node``, and ``pair`` for two."""
     found = _renamed(entry)
+    if type(found["attempt"]) is not int or found["attempt"] < 1:
+        raise TypeError(f"attempt {ascii(found['attempt'])[:40]}")
     return found if "nodes" in found else {**found, "nodes": entry["pair"] or [entry["node"]]}
 
 
@@ -199,30 +201,16 @@ def _tuple(value: Any) -> Any:
 
 def original(folder: Path) -> str | None:
     """The name of the sweep that ``folder`` is a copy of; None where it is in its own place, or its original is not beside it (it
-    was moved, or has another name now)."""
-    if not (folder / FILE).is_file():  # a pipe would be waited for
-        return None
+    was moved, has another name now, or another sweep has its name)."""
+    trust = Trust(folder.parent, {0, os.geteuid(), folder.stat().st_uid})
     try:
-        with open(folder / FILE, "rb") as stream:
-            found = _NAME.search(stream.read(_HEAD))
-    except OSError:
+        said = trust.object(folder / FILE)
+        name = said.get("sweep")
+        # Two names of one place are no copy.
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or (folder.parent / name).samefile(folder):
+            return None
+        beside = trust.object(folder.parent / name / FILE)
+    except (CouldNotJudge, OSError):
         return None
-    name = None if found is None else found[1].decode("ascii")
-    if name is None or name == folder.name or name.startswith("."):
-        return None
-    # Two names of one place are no copy.
-    beside = folder.parent / name
-    try:
-        return name if (beside / FILE).exists() and not beside.samefile(folder) else None
-    except OSError:
-        return None
-
-
-def copies(results: Path) -> dict[str, str]:
-    """The directories in a results directory that are copies of sweeps there, each with the name of its original."""
-    found = {}
-    for path in sorted(results.glob(f"[!.]*/{FILE}")):
-        name = original(path.parent)
-        if name is not None:
-            found[path.parent.name] = name
-    return found
+    same = all(beside.get(key) == said.get(key) for key in ("schema", "sweep", "started"))
+    return name if same and name != folder.name else None

@@ -2,7 +2,7 @@
 
 ``act_and_tell`` is ``act`` with both. Nothing of it changes what ``act`` decides and does.
 
-Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.status, slurm.trust.
+Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.results, slurm.status, slurm.trust.
 """
 
 from __future__ import annotations

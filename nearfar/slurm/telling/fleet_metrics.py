@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 
 from nearfar import __version__
@@ -14,6 +15,7 @@ from nearfar.prometheus import MetricsPage, catalogue
 from nearfar.site import HEALTH
 from nearfar.slurm.act import HELD, ActOptions, act, view
 from nearfar.slurm.findings import drained_by_us
+from nearfar.slurm.results import results_directory
 from nearfar.slurm.status import GOOD, status_of
 from nearfar.slurm.trust import Trust
 
@@ -94,19 +96,17 @@ def _add_drains(made: MetricsPage, seen: view.ActView, done: act.ActResult, opti
 
 
 def _add_sweep(made: MetricsPage, results: Path, options: ActOptions) -> None:
-    """The newest sweep by its own file, of a user whose results count; where that cannot be read there is none."""
-    found = []
-    for path in results.glob(f"*/{_SWEEP}"):
+    """The newest sweep by its own file of those that can be read, of users whose results count."""
+    found, trust = [], Trust(results, {0, *options.policy.trusted})
+    for name in results_directory.sweeps(results, trust)[0]:
+        path = results / name / _SWEEP
         with suppress(OSError):
             found.append((path.lstat().st_mtime, path))
-    if not found:
-        return
-    path = max(found)[1]
-    try:
-        raw = Trust(results, {0, *options.policy.trusted}).object(path)
-    except CouldNotJudge:
-        return
-    started = raw.get("started")
-    if isinstance(started, (int, float)):
-        labels = {"system": options.policy.system, "sweep": path.parent.name, "level": raw.get("level")}
-        made.add("nearfar_sweep_start_timestamp_seconds", started, **labels)
+    for _, path in sorted(found, reverse=True):
+        with suppress(CouldNotJudge, OverflowError):
+            raw = trust.object(path)
+            started = raw.get("started")
+            if isinstance(started, (int, float)) and isfinite(started):
+                labels = {"system": options.policy.system, "sweep": path.parent.name, "level": raw.get("level")}
+                made.add("nearfar_sweep_start_timestamp_seconds", started, **labels)
+                return

@@ -6,9 +6,10 @@ Needs: base.
 from __future__ import annotations
 
 from . import root_safe
-from .trust import Trust, own
+from .trust import NotOurs, Trust, own
 
 __all__ = [
+    "NotOurs",
     "Trust",
     "own",
     "root_safe",

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from nearfar.base import CouldNotJudge, conforms, json_text, validator
+from nearfar.base import CouldNotJudge, conforms, validator
 
 #: So many links on the way to a directory, as Linux has it.
 _LINKS = 40
+#: Bytes of the largest document that is read: a result of many GPUs has one or two MiB.
+_LARGEST = 32 << 20
+#: What no text holds: neither a name of a file nor a line of a log can.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+class NotOurs(CouldNotJudge):
+    """It belongs to ``owner``, a user whose results do not count."""
+
+    def __init__(self, words: str, owner: int) -> None:
+        super().__init__(words)
+        self.owner = owner
 
 
 @dataclass(frozen=True)
@@ -79,11 +92,16 @@ class Trust:
         except OSError as error:
             raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
         with open(handle, "rb") as stream:
-            self.check_file(path, os.fstat(stream.fileno()))
-            text = stream.read()
+            status = os.fstat(stream.fileno())
+            self.check_file(path, status)
+            if status.st_size > _LARGEST:
+                raise CouldNotJudge(f"{path}: has {status.st_size >> 20} MiB, no document has so many; not counted")
+            text = stream.read(_LARGEST)
         try:
-            found = json_text.parse(text)
-        except ValueError as error:
+            found = json.loads(text, parse_constant=_no_figure)
+            if b"\\u" in text:
+                _check_text(found)
+        except (ValueError, RecursionError) as error:
             where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             raise CouldNotJudge(f"{path}{where}: not a whole JSON document ({error}); not counted") from None
         if not isinstance(found, dict):
@@ -110,9 +128,12 @@ class Trust:
         self._check(path, status, "file", stat.S_ISREG)
 
     def _check(self, path: Path | str, status: os.stat_result, what: str, right: Any) -> None:
+        why = _whose(status, self.users)
+        if why:
+            raise NotOurs(f"{path}: {why}; not counted", status.st_uid)
         if not right(status.st_mode):
             raise CouldNotJudge(f"{path}: not a {what} (links are not followed); not counted")
-        why = _whose(status, self.users) or _open(status, sticky=what == "directory")
+        why = _open(status, sticky=what == "directory")
         if why:
             raise CouldNotJudge(f"{path}: {why}; not counted")
 
@@ -142,3 +163,20 @@ def _stat(path: Path | str) -> os.stat_result:
         return os.lstat(path)
     except OSError as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
+
+
+def _check_text(document: Any) -> None:
+    """Raise ``ValueError`` where a name or a text in a document holds half a character, or an end of text."""
+    todo = [document]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, str) and _NO_TEXT.search(one):
+            raise ValueError(f"{one[:40]!a} is no text")
+        if isinstance(one, dict):
+            todo += [*one, *one.values()]
+        elif isinstance(one, list):
+            todo += one
+
+
+def _no_figure(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no figure")

@@ -1,0 +1,142 @@
+"""One file that was made up stops nothing: it is not believed, in one line, and what other nodes have left counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.slurm.findings import ActLog, gather
+from nearfar.slurm.findings.gathering import Gathered, TimeRange
+from nearfar.slurm.results import result
+from nearfar.slurm.sweep import SweepJob, pairing
+from tests.support.node_results import leave
+from tests.support.sweeping import planned
+from tests.support.told import Told
+
+NOW = float(int(time.time()))
+VERDICT = "n1/host_device_check/verdict.json"
+DEEP = "[" * 100_000
+
+
+def read(results: Path, *users: int) -> Gathered:
+    return gather(results, None, "vm", frozenset({os.geteuid(), *users}), NOW, TimeRange(0.0))
+
+
+def patched(place: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    path = place / result.RESULT
+    raw = json.loads(path.read_text())
+    change(raw)
+    path.write_text(json.dumps(raw))
+
+
+def verdict(place: Path, text: str) -> None:
+    (place / VERDICT).write_text(text)
+    patched(place, lambda raw: raw["files"].update({VERDICT: len(text)}))
+
+
+def sparse(place: Path) -> None:
+    os.truncate(place / result.RESULT, 3 << 30)
+
+
+def words(raw: dict[str, Any]) -> None:
+    raw["checks"][0]["findings"][0]["words"] = "half a letter \ud800"
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "nested": lambda place: (place / result.RESULT).write_text(DEEP) and None,
+    "nested verdict": lambda place: verdict(place, DEEP),
+    "half a letter": lambda place: patched(place, words),
+    "NUL in a name": lambda place: patched(place, lambda raw: raw["files"].update({"a\0b": 1})),
+    "half a letter in a name": lambda place: patched(place, lambda raw: raw["files"].update({"a\ud800b": 1})),
+    "folder with NUL": lambda place: patched(place, lambda raw: raw["checks"][0].update(folder="n1\0x")),
+    "30 February": lambda place: patched(place, lambda raw: raw.update(started="2026-02-30T09:00:00Z")),
+    "year 0": lambda place: patched(place, lambda raw: raw.update(started="0000-01-01T09:00:00Z")),
+    "hour 24": lambda place: patched(place, lambda raw: raw.update(started="2026-02-20T24:00:00Z")),
+    "month 99": lambda place: patched(place, lambda raw: raw.update(ended="9999-99-99T99:99:99Z")),
+    "3 GiB": sparse,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_result_is_one_line(tmp_path: Path, damage: str) -> None:
+    place = leave(tmp_path / "results", "n1", "00000001", at=NOW - 60, wrong="wrong data")
+    leave(tmp_path / "results", "n2", "00000002", at=NOW - 60)
+    DAMAGES[damage](place)
+    found = read(tmp_path / "results")
+    assert [run.node for run in found.runs] == ["n2"]
+    assert len(found.refused) == 1 and str(place) in found.refused[0] and "not counted" in found.refused[0]
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, OverflowError, RecursionError, KeyError])
+def test_whatever_else_is_wrong_with_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    whole = result.read
+
+    def broken(place: Path, trust: Any) -> Any:
+        if place.parent.name == "n1":
+            raise error("unforeseen")
+        return whole(place, trust)
+
+    monkeypatch.setattr(result, "read", broken)
+    for node in ("n1", "n2"):
+        leave(tmp_path / "results", node, f"0000000{node[1]}", at=NOW - 60)
+    found = read(tmp_path / "results")
+    assert [run.node for run in found.runs] == ["n2"]
+    assert len(found.refused) == 1 and "result.json: cannot be understood" in found.refused[0]
+
+
+@pytest.mark.parametrize("attempt", ["x", 1.5, True, 0, -1, None, 10**9])
+def test_an_attempt_of_a_pair_that_is_no_number_of_one(tmp_path: Path, attempt: Any) -> None:
+    leave(tmp_path / "results", "n2", "00000002", at=NOW - 60)
+    folder = tmp_path / "results/s" / pairing.ROUNDS[0]
+    folder.mkdir(parents=True)
+    raw = json.loads(planned(folder, [SweepJob(("n1", "n2"))]).text)
+    raw["jobs"][0]["attempt"] = attempt
+    (folder / "sweep.json").write_text(json.dumps(raw))
+    found = read(tmp_path / "results")
+    assert [run.node for run in found.runs] == ["n2"]
+    assert len(found.refused) == (0 if attempt == 10**9 else 1)
+
+
+@pytest.mark.parametrize(
+    "text", [DEEP, f'{{"started": 1{"0" * 400}}}', '{"started": 1, "level": "\\ud800"}', '{"started": "x"}']
+)
+def test_a_damaged_sweep_costs_its_own_figure_alone(tmp_path: Path, text: str) -> None:
+    site = Told(tmp_path)
+    site.metrics = tmp_path / "metrics"
+    site.metrics.mkdir()
+    for name, content in (("s", '{"started": 7, "level": "accept"}'), ("t", text)):
+        (site.results / name).mkdir()
+        (site.results / name / "sweep.json").write_text(content)
+    os.utime(site.results / "s/sweep.json", (NOW - 60, NOW - 60))
+    assert site.act().problems == ()
+    page = (site.metrics / "nearfar-fleet.prom").read_text()
+    assert 'nearfar_sweep_start_timestamp_seconds{system="vm",sweep="s",level="accept"} 7' in page
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_newer_sweep_of_somebody_else_hides_none(tmp_path: Path) -> None:
+    site = Told(tmp_path)
+    site.metrics = tmp_path / "metrics"
+    site.metrics.mkdir()
+    for name in ("s", "t"):
+        (site.results / name).mkdir()
+        (site.results / name / "sweep.json").write_text('{"started": 7, "level": "accept"}')
+    os.utime(site.results / "s/sweep.json", (NOW - 60, NOW - 60))
+    os.chown(site.results / "t", 12345, 12345)
+    os.chown(site.results / "t/sweep.json", 12345, 12345)
+    site.act()
+    assert 'sweep="s"' in (site.metrics / "nearfar-fleet.prom").read_text()
+
+
+def test_words_that_are_no_utf8_are_written_down(tmp_path: Path) -> None:
+    log = ActLog(tmp_path)
+    log.note("clear", NOW, "n1", because="caf\udce9")
+    assert [entry.more["because"] for entry in log.entries()] == ["caf?"]
