@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -82,7 +83,7 @@ class Trust:
             self.check_file(path, os.fstat(stream.fileno()))
             text = stream.read()
         try:
-            found = json.loads(text, parse_constant=_no_figure)
+            found = json.loads(text, parse_constant=_no_figure, parse_float=_figure, parse_int=_whole)
         except ValueError as error:
             where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             raise CouldNotJudge(f"{path}{where}: not a whole JSON document ({error}); not counted") from None
@@ -146,3 +147,14 @@ def _stat(path: Path | str) -> os.stat_result:
 
 def _no_figure(word: str) -> NoReturn:
     raise ValueError(f"{word} is no figure")
+
+
+def _figure(word: str) -> float:
+    """``1e999`` is JSON, and no float."""
+    return figure if isfinite(figure := float(word)) else _no_figure(word[:20])
+
+
+def _whole(word: str) -> int:
+    """A whole number that is a float, too: figures are compared and shown as such."""
+    _figure(word)
+    return int(word)
