@@ -206,6 +206,30 @@ def test_another_act_that_is_at_the_hooks_is_left_to_it(site: Told) -> None:
     assert len(site.told("on-drain")) == 1
 
 
+def test_a_hook_that_is_switched_on_while_another_act_tells_misses_nothing(site: Told) -> None:
+    wanted, site.hooks = site.hooks, {}
+    site.act()
+    site.hooks = wanted
+    site.wrong_data("n1", "00000001")
+    with hooks._lock(site.state):
+        assert site.act().problems == () and site.slurm.states["n1"].drain
+    site.act()
+    assert len(site.told("on-drain")) == 1
+
+
+def test_a_hook_that_was_switched_on_while_the_clock_was_ahead_misses_nothing(
+    site: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.time
+    with monkeypatch.context() as ahead:
+        ahead.setattr(time, "time", lambda: real() + 86400)
+        hooks.HookRun(site.options()).switch_on()
+    site.wrong_data("n1", "00000001")
+    site.act()
+    site.act()
+    assert len(site.told("on-drain")) == 1
+
+
 def test_a_slow_figure_that_stands_again_is_told_again(site: Told) -> None:
     site.hooks, site.steps = {"on-finding": site.hooks["on-finding"]}, DrainSteps("observe", "observe")
     for run, (before, speed) in enumerate(((9000, 27.2), (8000, 27.1)), 1):

@@ -38,13 +38,15 @@ class Told:
         return str(path)
 
     def act(self) -> ActTold:
+        return act_and_tell(self.options(), self.slurm, self.metrics)  # type: ignore[arg-type]
+
+    def options(self) -> ActOptions:
         cap = self.cap
         wanted = SiteHooks(dict(self.hooks), self.seconds)
         policy = Policy(
             "vm", frozenset({0, os.geteuid()}), self.steps, per_day=cap, in_all=cap, same_metric=cap, hooks=wanted,
         )  # fmt: skip
-        options = ActOptions(policy, self.results, None, self.state)
-        return act_and_tell(options, self.slurm, self.metrics)  # type: ignore[arg-type]
+        return ActOptions(policy, self.results, None, self.state)
 
     def told(self, hook: str) -> list[dict[str, Any]]:
         path = self.folder / f"{hook}.told"

@@ -47,14 +47,13 @@ class HookRun:
         return self._options.policy.hooks
 
     def switch_on(self) -> None:
-        """Note which hooks there are from now on."""
+        """Note which hooks there are from now on. That takes no lock, as another ``act`` may be telling for a while: it adds lines."""
         state = self._options.state
         if not self._hooks.programs and not (state / FILE).exists():
             return
         try:
-            with _lock(state) as free:
-                if free:
-                    HookMemory.read(state, self._options.policy.system).switch(self._hooks.programs, time.time())
+            memory = HookMemory.read(state_directory.prepare(state), self._options.policy.system)
+            memory.switch(self._hooks.programs, time.time())
         except NearfarError as error:
             self.problems.append(f"hooks: {error}")
 
