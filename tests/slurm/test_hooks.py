@@ -12,7 +12,7 @@ import pytest
 
 from nearfar.site.drain_policy import DrainSteps
 from nearfar.slurm.findings import Entry
-from nearfar.slurm.telling import events, hooks
+from nearfar.slurm.telling import events, hook_process, hooks
 from tests.support.node_results import leave
 from tests.support.told import Told
 
@@ -143,6 +143,19 @@ def test_a_hook_that_does_not_read_its_input_is_well(site: Told) -> None:
     site.hooks = {"on-drain": site.program("deaf", "exit 0")}
     site.wrong_data("n1", "00000001")
     assert site.act().problems == () and site.memory() == [("told", None)]
+
+
+def test_a_hook_that_closes_its_output_before_it_reads_gets_the_whole_document(site: Told) -> None:
+    program = site.program("quiet", 'exec >/dev/null 2>&1; sleep 0.2; cat > "$0.told"')
+    document = b"x" * 300_000
+    done = hook_process.call(program, "on-drain", document, 20.0)
+    assert done.problem is None and (site.folder / "quiet.told").read_bytes() == document
+
+
+def test_texts_that_a_hook_is_told_are_cut(site: Told) -> None:
+    leave(site.results, "n1", "00000001", at=site.now - 60, wrong="w" * 200_000)
+    site.act()
+    assert [one["words"] for one in site.told("on-finding")] == ["w" * 2000]
 
 
 def test_what_a_hook_leaves_behind_in_a_session_of_its_own_is_not_waited_for(site: Told) -> None:

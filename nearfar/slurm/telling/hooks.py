@@ -29,6 +29,8 @@ from .hook_process import HookCall, call
 #: Seconds that all hooks of one ``act`` may take together.
 TOGETHER = 60.0
 _LOCK = "hooks.lock"
+#: Characters of a text that a hook is told: what a check says may be of any length.
+_LONGEST = 2000
 
 
 class HookRun:
@@ -108,9 +110,10 @@ class HookRun:
 
 def _document(event: HookEvent, system: str, attempt: int) -> bytes:
     """``nearfar-hook/1`` (docs/reference/hooks.md)."""
+    more = {key: value[:_LONGEST] if isinstance(value, str) else value for key, value in event.more.items()}
     whole = {
         "schema": SCHEMA, "event": event.hook.removeprefix("on-"), "id": event.id, "attempt": attempt, "time": utc_text(event.at),
-        "system": system, "node": event.node, "host": socket.gethostname(), **event.more,
+        "system": system, "node": event.node, "host": socket.gethostname(), **more,
     }  # fmt: skip
     return (json.dumps(whole, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
