@@ -205,6 +205,7 @@ def test_a_damaged_memory_is_told_and_no_hook_is_called(site: Told) -> None:
     site.wrong_data("n1", "00000001")
     told = site.act()
     assert site.slurm.states["n1"].drain and "hooks.jsonl:1: not a line of this log" in told.problems[0]
+    assert told.problems[0].endswith("move the file away: all findings that stand are then told again")
     assert site.told("on-drain") == []
 
 

@@ -14,6 +14,7 @@ from .events import HookEvent
 from .hook_process import HookCall
 
 FILE = "hooks.jsonl"
+_WITHOUT = "all findings that stand are then told again"
 #: An event that failed so often, for so many seconds, is given up.
 TRIES, PATIENCE = 3, 86400.0
 
@@ -32,7 +33,7 @@ class HookMemory:
     @classmethod
     def read(cls, state: Path, system: str) -> HookMemory:
         """Raises ``CouldNotJudge`` for a damaged file."""
-        found = cls(ActLog(state, FILE), system)
+        found = cls(ActLog(state, FILE, _WITHOUT), system)
         for entry in found.log.entries():
             if entry.more.get("system") != system:
                 continue
