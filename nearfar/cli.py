@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from nearfar import __version__
-from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError
+from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError, standard_streams
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
@@ -80,7 +80,9 @@ def _chosen(words: Sequence[str]) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns its exit code. A user's error is one line, never a traceback."""
+    """Run a command; returns its exit code. A user's error is one line, never a traceback. A reader of its output that goes away changes
+    neither what is done nor the code."""
+    output = standard_streams.prepare()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if {"_ARGCOMPLETE", "COMP_LINE"} <= set(os.environ):
         _complete()
@@ -94,6 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parsed.parser.error(f"unrecognized arguments: {' '.join(rest)}")  # with the command's own usage
         code: int = parsed.run(parsed)
         sys.stdout.flush()
+        if output is not None and output.problem is not None:
+            print(
+                f"nearfar: standard output cannot be written: {output.problem}; send it to another place",
+                file=sys.stderr,
+            )
+            return code or EXIT_COULD_NOT_JUDGE
         return code
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
@@ -101,15 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("nearfar: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone; nothing is left to say to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         if error.errno != errno.ENOSPC or error.filename is not None:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print("nearfar: standard output cannot be written: the disk is full; send it to another", file=sys.stderr)
+        print("nearfar: the disk is full: not all could be written", file=sys.stderr)
         return EXIT_COULD_NOT_JUDGE
 
 

@@ -9,7 +9,7 @@ Needs: nothing of the package.
 
 from __future__ import annotations
 
-from . import files, node_lists, node_lock, process, site_file
+from . import files, node_lists, node_lock, process, site_file, standard_streams
 from .counts import plural
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
 from .files import (
@@ -80,6 +80,7 @@ __all__ = [
     "site_directories",
     "site_file",
     "site_files",
+    "standard_streams",
     "state_directory",
     "statistics",
     "student",

@@ -51,7 +51,7 @@ def read(folder: Path) -> Verdict | None:
 def load_object(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; None where there is no such file."""
     try:
-        data = json.loads(path.read_bytes(), parse_constant=lambda _: None)  # NaN is no figure
+        data = json.loads(path.read_bytes(), parse_constant=lambda _: None, parse_float=_figure)  # NaN is no figure
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -62,6 +62,12 @@ def load_object(path: Path) -> dict[str, Any] | None:
     if not isinstance(data, dict):
         raise NearfarError(f"{path}: expected a JSON object; this file is not nearfar's")
     return data
+
+
+def _figure(word: str) -> float | None:
+    """``1e999`` is as little a figure as NaN."""
+    figure = float(word)
+    return figure if math.isfinite(figure) else None
 
 
 def check_schema(path: Path, wanted: str, found: Any, older: tuple[str, ...] = ()) -> None:

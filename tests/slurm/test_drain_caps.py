@@ -16,14 +16,17 @@ from nearfar import cli
 from nearfar.base import SiteFile
 from nearfar.base.errors import NearfarError
 from nearfar.site import drain_policy
-from nearfar.site.drain_policy import AvailableFloor, DrainCap, Policy
+from nearfar.site.drain_policy import AvailableFloor, DrainCap, DrainSteps, Policy
+from nearfar.slurm.act import ActOptions, act
 from nearfar.slurm.act.decide import DRAIN, NOTHING, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.controller.scontrol import Slurm
+from nearfar.slurm.findings import reasons
 from nearfar.slurm.findings.log_summary import LogSummary
 from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.node_results import leave
+from tests.support.told import Told
 
 ROOMY = replace(POLICY, per_day=DrainCap(99, 1.0), in_all=DrainCap(99, 1.0), available=AvailableFloor(0.75))
 
@@ -186,3 +189,31 @@ def test_held_while_it_lasts_told_each_time_and_then_drained(
     slurm.come_back("n1")
     assert cli.main(command) == 0
     assert slurm.node("n2").drain, "nobody had to allow it"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [('"unit": "GB/s"', f'"unit": "{120 * "x"}"', 1), ('"value": 27.1', '"value": -1e999', 0)],
+)
+def test_drains_for_odd_figures_count_against_the_cap_in_all(tmp_path: Path, was: str, now: str, expected: int) -> None:
+    site = Told(tmp_path, ("n1", "n2", "n3"))
+    most, one = DrainCap(99, 1.0), DrainCap(1, 1.0)
+    policy = Policy(
+        "vm", frozenset({os.geteuid()}), DrainSteps("drain", "drain"), per_day=most, in_all=one, same_metric=most
+    )
+    for number in (1, 2, 3):
+        for run, ago in ((f"0000001{number}", 7200), (f"0000002{number}", 60)):
+            path = leave(site.results, f"n{number}", run, at=site.now - ago, speed=27.1) / "result.json"
+            path.write_text(path.read_text().replace(was, now))
+            os.utime(path.parent, (site.now - ago, site.now - ago))
+        act.run(ActOptions(policy, site.results, None, site.state), site.slurm)  # type: ignore[arg-type]
+    drained = sum(state.drain for state in site.slurm.states.values())
+    assert drained == expected
+
+
+def test_a_reason_that_cannot_be_read_back_drains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reasons, "read", lambda text: None)
+    decided = decide([ran("n2", "r1", ABSENT)], cluster(4), ROOMY, LogSummary(), NOW)
+    assert (
+        of(decided, "n2")[0] == NOTHING and "could not read that reason back" in of(decided, "n2")[1] and decided.held
+    )

@@ -12,7 +12,7 @@ import pytest
 
 from nearfar.site.drain_policy import DrainSteps
 from nearfar.slurm.findings import Entry
-from nearfar.slurm.telling import events, hooks
+from nearfar.slurm.telling import events, hook_process, hooks
 from tests.support.node_results import leave
 from tests.support.told import Told
 
@@ -145,6 +145,19 @@ def test_a_hook_that_does_not_read_its_input_is_well(site: Told) -> None:
     assert site.act().problems == () and site.memory() == [("told", None)]
 
 
+def test_a_hook_that_closes_its_output_before_it_reads_gets_the_whole_document(site: Told) -> None:
+    program = site.program("quiet", 'exec >/dev/null 2>&1; sleep 0.2; cat > "$0.told"')
+    document = b"x" * 300_000
+    done = hook_process.call(program, "on-drain", document, 20.0)
+    assert done.problem is None and (site.folder / "quiet.told").read_bytes() == document
+
+
+def test_texts_that_a_hook_is_told_are_cut(site: Told) -> None:
+    leave(site.results, "n1", "00000001", at=site.now - 60, wrong="w" * 200_000)
+    site.act()
+    assert [one["words"] for one in site.told("on-finding")] == ["w" * 2000]
+
+
 def test_what_a_hook_leaves_behind_in_a_session_of_its_own_is_not_waited_for(site: Told) -> None:
     site.hooks = {"on-drain": site.program("leaves", "echo left; setsid sleep 3 & exit 0")}
     site.wrong_data("n1", "00000001")
@@ -192,6 +205,7 @@ def test_a_damaged_memory_is_told_and_no_hook_is_called(site: Told) -> None:
     site.wrong_data("n1", "00000001")
     told = site.act()
     assert site.slurm.states["n1"].drain and "hooks.jsonl:1: not a line of this log" in told.problems[0]
+    assert told.problems[0].endswith("move the file away: all findings that stand are then told again")
     assert site.told("on-drain") == []
 
 
@@ -202,6 +216,30 @@ def test_another_act_that_is_at_the_hooks_is_left_to_it(site: Told) -> None:
         assert free
         assert site.act().problems == () and site.slurm.states["n1"].drain
     assert site.told("on-drain") == []
+    site.act()
+    assert len(site.told("on-drain")) == 1
+
+
+def test_a_hook_that_is_switched_on_while_another_act_tells_misses_nothing(site: Told) -> None:
+    wanted, site.hooks = site.hooks, {}
+    site.act()
+    site.hooks = wanted
+    site.wrong_data("n1", "00000001")
+    with hooks._lock(site.state):
+        assert site.act().problems == () and site.slurm.states["n1"].drain
+    site.act()
+    assert len(site.told("on-drain")) == 1
+
+
+def test_a_hook_that_was_switched_on_while_the_clock_was_ahead_misses_nothing(
+    site: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.time
+    with monkeypatch.context() as ahead:
+        ahead.setattr(time, "time", lambda: real() + 86400)
+        hooks.HookRun(site.options()).switch_on()
+    site.wrong_data("n1", "00000001")
+    site.act()
     site.act()
     assert len(site.told("on-drain")) == 1
 

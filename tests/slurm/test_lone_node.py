@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nearfar.slurm.controller import NodeState, lone_node
+from nearfar.slurm.controller.node_state import parse_nodes
 
 
 def row(state: str, reason: str = "none", comment: str = "(null)", name: str = "n1") -> str:
@@ -46,3 +47,9 @@ def test_what_sinfo_says_exactly(text: str, node: NodeState) -> None:
 )
 def test_what_it_cannot_say_exactly(text: str) -> None:
     assert lone_node.parse(text, "n1") is None
+
+
+def test_a_comment_that_is_called_as_none_is_the_same_in_both_answers() -> None:
+    whole = "NodeName=n1 Arch=x86_64\n   State=IDLE ThreadsPerCore=1\n   Comment=(null)\n\n"
+    assert parse_nodes(whole)["n1"].comment is None
+    assert lone_node.parse(row("idle", comment="(null)"), "n1") == NodeState("n1", "IDLE")

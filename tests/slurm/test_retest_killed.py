@@ -24,6 +24,7 @@ from nearfar.slurm.controller import reservations
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings import ActLog, CheckRun, OurDrain, summarize
 from nearfar.slurm.sweep import begin_or_resume
+from nearfar.slurm.telling import events
 from tests.support import sweeping
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.private_slurm import PrivateSlurm, missing
@@ -144,6 +145,8 @@ def test_killed_at_every_step(tmp_path: Path, verdict: str, keeps: bool) -> None
             if not state.drain:
                 assert verdict == "PASS" and over, f"in use, killed at step {steps} before it had passed"
                 assert "n1" not in summarize(log.entries()).drained, f"killed at step {steps}: nobody else resumed it"
+                told = [(one.hook, one.node) for one in events.drains_and_releases(log.entries())]
+                assert told[1:] == [("on-release", "n1")], f"killed at step {steps}: told once"
             else:
                 assert state.reason == REASON
 

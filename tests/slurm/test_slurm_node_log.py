@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base import NearfarError
+from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.findings import ActLog
 from nearfar.slurm.status import events, since
 from tests.conftest import CHECKOUT
@@ -156,6 +156,23 @@ def test_bad_places_and_lists(fleet: Fleet, tmp_path: Path, capsys: pytest.Captu
     (fleet.state / "log.jsonl").write_text("no line of it\n")
     capsys.readouterr()
     assert fleet.run("log") == 3 and "log.jsonl:1: not a line of this log" in capsys.readouterr().err
+
+
+def test_a_node_that_nobody_knows(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(fleet.results, "n2", "00000102", at=fleet.now - 60, wrong="wrong data")
+    fleet.run("act")
+    capsys.readouterr()
+    assert fleet.run("log", "all") == 2
+    assert capsys.readouterr().err == "nearfar: all: Slurm has no such node, and the log knows nothing of it\n"
+    assert fleet.run("log", "n1") == 0 and capsys.readouterr().out.startswith("nothing of n1 since ")
+
+    def no_answer() -> None:
+        raise CouldNotJudge("no answer")
+
+    monkeypatch.setattr(fleet.slurm, "nodes", no_answer)
+    assert fleet.run("log", "n2") == 0 and fleet.run("log", "all") == 0
 
 
 def test_the_document_is_the_one_that_is_documented(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -73,6 +75,13 @@ def test_every_reason_is_read_back(
         shown = reasons.read(text)
         assert shown is not None and shown.figures is not None
         assert (float(shown.figures[0]) < float(shown.figures[1])) == (value < limit), text
+
+
+@pytest.mark.parametrize("more", [{"unit": 120 * "x"}, {"value": -inf}, {"limit": inf}, {"value": nan},
+                                  {"value": -1.2345678901234567e-300, "limit": -1.2345678901234566e-300, "unit": 99 * "x"}])  # fmt: skip
+def test_a_reason_is_read_back_whatever_its_figures_are(more: dict[str, object]) -> None:
+    made = reasons.reason(30 * "c", low(**more), 30 * "r", 60 * "p")
+    assert reasons.read(str(made)) == made and len(str(made)) <= reasons.LONGEST
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -486,3 +487,8 @@ def test_an_acceptance_without_references_says_what_to_do() -> None:
     tuned = Reference(55.5, -0.1, None, "GB/s", "tuned", "n = 4")
     found = judge(doc, {each.name: tuned for each in metrics}, subject=SUBJECT, metrics=metrics, acceptance=True)
     assert (found["verdict"], found["findings"]) == ("PASS", [])
+
+
+def test_a_number_beyond_all_floats_is_no_figure(tmp_path: Path) -> None:
+    (tmp_path / "verdict.json").write_text('{"value": 1e999, "other": NaN, "good": 1e3}')
+    assert verdict_file.load_object(tmp_path / "verdict.json") == {"value": None, "other": None, "good": 1000.0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Collection
 
 from nearfar.base import EXIT_GOOD, NearfarError, second_text, utc_text
 from nearfar.slurm.controller import node_names
@@ -22,7 +23,7 @@ _EPILOG = """examples:
 One line each: time (UTC), node, what, who, why. FLAPS marks a node that was drained again after it had been in use, as often and as
 soon as the site's file says (flaps; without one: twice within a day), by whomever. What others do is seen by act's next call: Slurm
 keeps no record of who resumed a node. It needs no rights, and writes nothing.
-exit codes: 0 it was read; 2 wrong use, or no such directory; 3 the log cannot be read
+exit codes: 0 it was read; 2 wrong use, no such directory, or a node that neither the log nor Slurm knows; 3 the log cannot be read
 """
 _SINCE = "7d"
 
@@ -48,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
     state = act_arguments.state(args)
     if not state.is_dir():
         raise NearfarError(f"{state}: no such directory: act has not run here; name its directory: --state DIR")
-    found = events(ActLog(state).entries(), names, first, act_arguments.flap_rule(args))
+    entries = ActLog(state).entries()
+    _refuse_unknown(set(names) - {entry.node for entry in entries})
+    found = events(entries, names, first, act_arguments.flap_rule(args))
     if args.json:
         document = {"schema": "nearfar-slurm-log/1", "since": utc_text(first), "until": utc_text(now), "events": []}
         print(json.dumps({**document, "events": [event.document for event in found]}, indent=1, ensure_ascii=False))
@@ -60,3 +63,13 @@ def run(args: argparse.Namespace) -> int:
         which = f" of {args.nodes}" if names else ""
         print(f"nothing{which} since {second_text(first)}; {state / 'log.jsonl'}")
     return EXIT_GOOD
+
+
+def _refuse_unknown(names: Collection[str]) -> None:
+    """Raise ``NearfarError`` where Slurm says that it has no such nodes; it is asked for those alone that the log does not know."""
+    try:
+        unknown = sorted(set(names) - act_arguments.slurm().nodes().keys()) if names else []
+    except NearfarError:  # the log can be read where Slurm cannot be asked
+        return
+    if unknown:
+        raise NearfarError(f"{node_names.fold(unknown)}: Slurm has no such node, and the log knows nothing of it")

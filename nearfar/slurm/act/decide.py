@@ -33,6 +33,7 @@ from nearfar.slurm.findings import (
     objections,
     our_comment,
     our_reason,
+    reasons,
     that_drains,
     unreadable,
 )
@@ -180,7 +181,11 @@ def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_drain(state)
     if objection is not None:
         return Decision(name, NOTHING, f"{headline(worst)}: not drained: {objection}", evidence=worst)
-    return Decision(name, DRAIN, worst.why, str(reason_of(worst)), worst)
+    made = reason_of(worst)
+    if reasons.read(str(made)) != made:  # a drain that is not known again for ours counts against no cap
+        why = f"{headline(worst)}: held, act could not read that reason back; drain it by hand"
+        return Decision(name, NOTHING, why, evidence=worst, held=True)
+    return Decision(name, DRAIN, worst.why, str(made), worst)
 
 
 def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:

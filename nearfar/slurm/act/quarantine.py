@@ -264,10 +264,17 @@ def _ended(
     ended, still = [], []
     for name, nodes in quarantines.items():
         try:
-            close(name, nodes, slurm, log)
+            close(name, nodes, slurm, log, _not_released(name, log))
         except NearfarError as error:
             still.append(f"{name}: an interrupted retest: {error}")
             continue
         if nodes:
             ended.append(f"{name}: an interrupted retest; its nodes are drained as before: {', '.join(sorted(nodes))}")
     return ended, still
+
+
+def _not_released(name: str, log: ActLog) -> list[str]:
+    """The nodes that passed in a retest of which the log has no release: it was interrupted just then."""
+    of_retest = [entry for entry in log.entries() if entry.more.get("reservation") == name]
+    passed = {node for entry in of_retest if entry.action == "quarantine_over" for node in entry.more.get("passed", ())}
+    return sorted(passed - {entry.node for entry in of_retest if entry.action == "release"})

@@ -216,6 +216,7 @@ def _node(lines: list[str]) -> NodeState:
 
 def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     name, state = fields.get("NodeName", ""), fields.get("State", "")
+    comment = "\n".join(texts["Comment"]) if "Comment" in texts else None
     if not name or not re.match("[A-Z]", state):
         raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
     base, flags = state_of(state)
@@ -225,7 +226,7 @@ def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     partitions = fields.get("Partitions", "")
     return NodeState(
         name=name, base=base, flags=flags, reason=reason, reason_by=by, reason_at=at,
-        comment="\n".join(texts["Comment"]) if "Comment" in texts else None,
+        comment=None if comment == "(null)" else comment,  # sinfo says so of a node without one
         partitions=tuple(part for part in partitions.split(",") if part and part != "(null)"), fields=fields,
     )  # fmt: skip
 

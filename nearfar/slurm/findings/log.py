@@ -20,6 +20,7 @@ SCHEMA = "nearfar-act-log/1"
 _TORN = b" #torn"
 #: Bytes at the log's end in which its last line is looked for.
 _TAIL = 1 << 16
+_WITHOUT = "nodes drained earlier then wait for a person, drains are allowed, and what a person has closed counts again"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
@@ -37,10 +38,11 @@ class Entry:
 
 
 class ActLog:
-    """The log in one file. ``folder`` must be this user's or root's alone (the caller has checked that)."""
+    """The log in one file. ``folder`` must be this user's or root's alone (the caller has checked that). ``without``: what follows,
+    in words, where the file is moved away."""
 
-    def __init__(self, folder: Path, name: str = "log.jsonl") -> None:
-        self.path = folder / name
+    def __init__(self, folder: Path, name: str = "log.jsonl", without: str = _WITHOUT) -> None:
+        self.path, self._without = folder / name, without
 
     def begin(self, action: str, at: float, node: str | None = None, **more: Any) -> Entry:
         """Write down that an action begins; on the disk when this returns."""
@@ -92,8 +94,7 @@ class ActLog:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CouldNotJudge(
-                f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: nodes drained "
-                f"earlier then wait for a person, drains are allowed, and what a person has closed counts again"
+                f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: {self._without}"
             ) from None
 
     def _append(self, entry: Entry) -> None:

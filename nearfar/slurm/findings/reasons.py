@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from nearfar.base import NearfarError
 from nearfar.cells import parse
@@ -29,6 +30,8 @@ _PATTERN = re.compile(
 _ENDPOINT = re.compile(r"(?<![A-Za-z0-9])[gn][0-9]+")
 #: The unit of a ratio, which has none.
 _RATIO = "ratio"
+#: Characters of a unit that stand in a reason.
+_UNIT = 16
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,12 @@ def read(text: str | None) -> DrainReason | None:
 
 def reason(check: str, finding: ResultFinding, run: str, part: str | None = None) -> DrainReason:
     """The reason that a FAIL of a check becomes, never longer than ``LONGEST``: the part goes first, then words are
-    cut; check and run stay."""
+    cut, then the figures go; check and run stay."""
     figures = None
-    if finding.value is not None and finding.limit is not None and finding.value != finding.limit:
-        figures = (
-            *_apart(finding.value, finding.limit),
-            _plain(finding.unit or "1") if finding.unit != "1" else _RATIO,
-        )
+    value, limit = finding.value, finding.limit
+    if value is not None and limit is not None and value != limit and isfinite(value) and isfinite(limit):
+        unit = _plain(finding.unit or "1")[:_UNIT] if finding.unit != "1" else _RATIO
+        figures = (*_apart(value, limit), unit)
     made = DrainReason(
         _plain(check.removesuffix("_check"))[:24], tuple(map(_plain, _subject(finding))), _run(run), figures,
         None if part is None or figures is None else _plain(part),
@@ -93,7 +95,7 @@ def reason(check: str, finding: ResultFinding, run: str, part: str | None = None
         spare = max(1, len(made.what[-1]) - (len(str(made)) - LONGEST))
         cut = made.what[-1][:spare]
         made = replace(made, what=(*made.what[:-1], cut) if len(cut) > 3 else made.what[:-1])
-    return made
+    return made if len(str(made)) <= LONGEST else replace(made, figures=None)
 
 
 def part_of(blamed: Sequence[str], finding: ResultFinding) -> str | None:

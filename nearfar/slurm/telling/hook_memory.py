@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from nearfar.slurm.findings import ActLog
@@ -13,6 +14,7 @@ from .events import HookEvent
 from .hook_process import HookCall
 
 FILE = "hooks.jsonl"
+_WITHOUT = "all findings that stand are then told again"
 #: An event that failed so often, for so many seconds, is given up.
 TRIES, PATIENCE = 3, 86400.0
 
@@ -31,13 +33,13 @@ class HookMemory:
     @classmethod
     def read(cls, state: Path, system: str) -> HookMemory:
         """Raises ``CouldNotJudge`` for a damaged file."""
-        found = cls(ActLog(state, FILE), system)
+        found = cls(ActLog(state, FILE, _WITHOUT), system)
         for entry in found.log.entries():
             if entry.more.get("system") != system:
                 continue
             hook, event = str(entry.more.get("hook")), str(entry.more.get("event"))
             if entry.action == "hook_on":
-                found.since[hook] = entry.at
+                found.since[hook] = min(entry.at, found.since.get(hook, inf))
             elif entry.action == "hook_off":
                 found.since.pop(hook, None)
             elif entry.action in ("told", "given_up"):
@@ -51,9 +53,10 @@ class HookMemory:
         return found
 
     def switch(self, hooks: Iterable[str], now: float) -> None:
-        """Write down which hooks are on from now, and which no longer are."""
+        """Write down which hooks are on from now, and which no longer are. One that is on from later was noted while the clock was
+        ahead: it is on from now."""
         wanted = set(hooks)
-        for hook in sorted(wanted - self.since.keys()):
+        for hook in sorted(hook for hook in wanted if self.since.get(hook, inf) > now):
             self.since[hook] = now
             self.log.note("hook_on", now, system=self.system, hook=hook)
         for hook in sorted(self.since.keys() - wanted):

@@ -82,20 +82,12 @@ def _served(child: subprocess.Popen[bytes], document: bytes, end: float) -> tupl
                 if size > MOST:
                     return bytes(kept), f"it wrote more than {MOST >> 20} MiB, and was ended"
             elif child.poll() is not None:
-                return bytes(kept or (_read(child.stdout.fileno()) or b"")[:_KEPT]), None
-            elif part == b"":  # its output is closed, and it goes on
+                last = None if child.stdout.closed else _read(child.stdout.fileno())
+                return bytes(kept or (last or b"")[:_KEPT]), None
+            elif part == b"":  # its output is closed, and it goes on: it may still read
                 waiting.unregister(child.stdout)
                 child.stdout.close()
-                return bytes(kept), _rest(child, end)
     return bytes(kept), ""
-
-
-def _rest(child: subprocess.Popen[bytes], end: float) -> str | None:
-    try:
-        child.wait(max(0.0, end - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return ""
-    return None
 
 
 def _written(stream: int, document: bytes) -> bytes:

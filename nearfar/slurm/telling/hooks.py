@@ -29,6 +29,8 @@ from .hook_process import HookCall, call
 #: Seconds that all hooks of one ``act`` may take together.
 TOGETHER = 60.0
 _LOCK = "hooks.lock"
+#: Characters of a text that a hook is told: what a check says may be of any length.
+_LONGEST = 2000
 
 
 class HookRun:
@@ -47,14 +49,13 @@ class HookRun:
         return self._options.policy.hooks
 
     def switch_on(self) -> None:
-        """Note which hooks there are from now on."""
+        """Note which hooks there are from now on. That takes no lock, as another ``act`` may be telling for a while: it adds lines."""
         state = self._options.state
         if not self._hooks.programs and not (state / FILE).exists():
             return
         try:
-            with _lock(state) as free:
-                if free:
-                    HookMemory.read(state, self._options.policy.system).switch(self._hooks.programs, time.time())
+            memory = HookMemory.read(state_directory.prepare(state), self._options.policy.system)
+            memory.switch(self._hooks.programs, time.time())
         except NearfarError as error:
             self.problems.append(f"hooks: {error}")
 
@@ -109,9 +110,10 @@ class HookRun:
 
 def _document(event: HookEvent, system: str, attempt: int) -> bytes:
     """``nearfar-hook/1`` (docs/reference/hooks.md)."""
+    more = {key: value[:_LONGEST] if isinstance(value, str) else value for key, value in event.more.items()}
     whole = {
         "schema": SCHEMA, "event": event.hook.removeprefix("on-"), "id": event.id, "attempt": attempt, "time": utc_text(event.at),
-        "system": system, "node": event.node, "host": socket.gethostname(), **event.more,
+        "system": system, "node": event.node, "host": socket.gethostname(), **more,
     }  # fmt: skip
     return (json.dumps(whole, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 

@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +18,8 @@ from nearfar.base import CouldNotJudge, conforms, validator
 _LINKS = 40
 #: Bytes of the largest document that is read: a result of many GPUs has one or two MiB.
 _LARGEST = 32 << 20
+#: What a number that is no float has to hold: so large an exponent, or so many digits.
+_HUGE = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{300}")
 #: What no text holds: neither a name of a file nor a line of a log can.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -98,7 +101,8 @@ class Trust:
                 raise CouldNotJudge(f"{path}: has {status.st_size >> 20} MiB, no document has so many; not counted")
             text = stream.read(_LARGEST)
         try:
-            found = json.loads(text, parse_constant=_no_figure)
+            numbers: dict[str, Any] = {"parse_float": _figure, "parse_int": _whole} if _HUGE.search(text) else {}
+            found = json.loads(text, parse_constant=_no_figure, **numbers)
             if b"\\u" in text:
                 _check_text(found)
         except (ValueError, RecursionError) as error:
@@ -180,3 +184,14 @@ def _check_text(document: Any) -> None:
 
 def _no_figure(word: str) -> NoReturn:
     raise ValueError(f"{word} is no figure")
+
+
+def _figure(word: str) -> float:
+    """``1e999`` is JSON, and no float."""
+    return figure if isfinite(figure := float(word)) else _no_figure(word[:20])
+
+
+def _whole(word: str) -> int:
+    """A whole number that is a float, too: figures are compared and shown as such."""
+    _figure(word)
+    return int(word)
