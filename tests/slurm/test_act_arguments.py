@@ -98,4 +98,5 @@ def test_a_file_that_cannot_be_read_keeps_nobody_from_naming_all(place: Path, mo
     (place / "etc/installed.json").write_text("half")
     with pytest.raises(CouldNotJudge, match="not what nearfar slurm install wrote"):
         looked()
-    assert looked("--system=one", "--results=/tmp/mine", "--state=/tmp/state").health is None
+    named = looked("--system=one", f"--results={place}", f"--health={place}", "--state=/tmp/state")
+    assert (named.results, named.health) == (place, place)

@@ -38,7 +38,19 @@ from nearfar.slurm.findings import (
     unreadable,
 )
 
-from .decision import COMMENT, DRAIN, NOTHING, RESUME, SAME_METRIC, UNCOMMENT, Decision, Decisions, headline, reason_of
+from .decision import (
+    CAP,
+    COMMENT,
+    DRAIN,
+    NOTHING,
+    RESUME,
+    SAME_METRIC,
+    UNCOMMENT,
+    Decision,
+    Decisions,
+    headline,
+    reason_of,
+)
 from .drain_caps import within_caps
 from .waiting_nodes import for_a_person
 
@@ -184,7 +196,7 @@ def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
     made = reason_of(worst)
     if reasons.read(str(made)) != made:  # a drain that is not known again for ours counts against no cap
         why = f"{headline(worst)}: held, act could not read that reason back; drain it by hand"
-        return Decision(name, NOTHING, why, evidence=worst, held=True)
+        return Decision(name, NOTHING, why, evidence=worst, held=CAP)
     return Decision(name, DRAIN, worst.why, str(made), worst)
 
 
