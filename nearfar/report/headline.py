@@ -39,6 +39,8 @@ from .causes import FIGURE, GAP, OTHER, ReasonGroup, VerdictReason, grouped, of_
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
+#: The finding that is the answer of ``tail_check``.
+SLOWEST = "slowest transfer"
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
@@ -71,6 +73,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or size_curves.line(found)
         or peers.line(found, expected_of)
         or many_gpus.line(found, node.node, expected_of)
+        or next((told.reason for told in check.verdict.findings if told.item == SLOWEST), None)
     )
     if said:
         return said

@@ -175,6 +175,13 @@ def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -
     assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"
 
 
+def test_the_slowest_transfer_is_the_line_of_its_check(tmp_path: Path, runs: dict[str, Path]) -> None:
+    words = "n0→g1: worst of 1,000: 16.2 times the median, at 12.3 s (visit 4)"
+    verdict = judged("tail_check", findings=(Finding("slowest transfer", "not judged", words),))
+    check = run_directory.CheckRecord("tail_check", tmp_path, verdict, None)
+    assert headline.check_line(check, run_directory.read(runs["summit"]).nodes[0]) == words
+
+
 def test_skips_of_a_modelled_document_name_each_capacity(runs: dict[str, Path]) -> None:
     folder = runs["pop-four-gpus"] / "pop-four-gpus-modelled"
     document = json.loads((folder / "host_device_check" / "document.json").read_text())

@@ -219,6 +219,7 @@ def test_a_drain_of_ours_with_others_words_around_it(site: Site, capsys: pytest.
         assert site.run("clear", node, "--because", "reseated") == 0
         assert "it is resumed once the check that drained it has passed" in capsys.readouterr().out
         leave(site.results, node, f"0000002{node[1]}", at=time.time() + 60, job=None)
+        site.slurm.wait(node, lambda state: "NOT_RESPONDING" not in state.flags, 60)
         assert site.act() == 0 and not site.node(node).drain, site.node(node)
 
 
