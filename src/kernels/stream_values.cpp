@@ -13,7 +13,8 @@ double sum_of_first(Kernel kernel, std::size_t words) {
 
 double sum_of_pass(Kernel kernel, std::size_t words) {
     constexpr std::size_t period = period_of_a * period_of_b;
-    return static_cast<double>(words / period) * sum_of_first(kernel, period) + sum_of_first(kernel, words % period);
+    const std::size_t periods = words / period;
+    return static_cast<double>(periods) * sum_of_first(kernel, period) + sum_of_first(kernel, words % period);
 }
 
 }  // namespace nearfar

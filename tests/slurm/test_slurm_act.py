@@ -117,6 +117,7 @@ def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
     assert site.act() == 0
     assert site.node("n2").drain and site.node("n3").drain
     leave(site.results, "n2", "0000000b", at=time.time() + 60, job=None)
+    site.until_they_answer("n2", "n3")
     assert site.act() == 0
     assert not site.node("n2").drain and site.node("n3").drain
     capsys.readouterr()

@@ -53,6 +53,11 @@ class Site:
     def act(self, *options: str) -> int:
         return self.run("act", *options)
 
+    def until_they_answer(self, *names: str) -> None:
+        """On a busy machine slurmctld misses an answer now and then; such a node is not resumed."""
+        for name in names:
+            self.slurm.wait(name, lambda state: "NOT_RESPONDING" not in state.flags, 60)
+
     def slow_twice(self, node: str, first: str, second: str) -> None:
         leave(self.results, node, first, at=self.now - 7200, speed=27.2)
         leave(self.results, node, second, at=self.now - 60, speed=27.1)
