@@ -4,7 +4,7 @@ would be left, they are held while that lasts."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 
 from nearfar.site import Policy
@@ -58,7 +58,7 @@ def _while_too_few(decision: Decision, too_few: str) -> str:
 
 
 def _too_few_left(
-    name: str, nodes: Mapping[str, NodeState], ours: Collection[str], out: Collection[str], policy: Policy
+    name: str, nodes: Mapping[str, NodeState], ours: Collection[str], out: Set[str], policy: Policy
 ) -> str | None:
     """In which partition one drain more leaves too few usable nodes; None where it does not. One that is not usable already takes
     nothing away."""
@@ -66,7 +66,7 @@ def _too_few_left(
         return None
     for partition in nodes[name].partitions:
         members = {n for n, state in nodes.items() if partition in state.partitions and state.base != "FUTURE"}
-        least, gone = policy.floor.of(len(members)), members & set(out)
+        least, gone = policy.floor.of(len(members)), members & out
         if len(members) - len(gone) - 1 < least:
             others = len(gone - set(ours))
             already = f"{len(gone)} of {len(members)} nodes are out already, {others} by others"

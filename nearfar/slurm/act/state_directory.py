@@ -13,11 +13,10 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, files, second_text, user_name
-from nearfar.slurm.findings import CLOCKS, ActLog
+from nearfar.base import CouldNotJudge, NearfarError, files, second_text, user_name, utc_text, utc_time
+from nearfar.slurm.findings import CLOCKS, ActLog, Entry
 from nearfar.slurm.trust import Trust
 
 #: Seconds to wait for another ``act``.
@@ -28,7 +27,6 @@ _OTHERS = 3600.0
 #: The file by which a person gives the directory to a host, whose name it holds.
 TAKE_OVER = "take-over"
 _USED = re.compile(r"(?P<host>\S+) \(process \d+\) since (?P<since>\S+)(?: until (?P<until>\S+))?")
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def prepare(state: Path) -> Path:
@@ -76,16 +74,16 @@ def locked(state: Path) -> Iterator[None]:
     one that is written now would make all before it older than they are."""
     lock, here, since = state / "lock", socket.gethostname(), time.time()
     with files.file_lock(lock, _PATIENCE):
-        last = ActLog(state).last()
-        if last is not None and last.at > since + CLOCKS:
+        logged = ActLog(state).last()
+        if logged is not None and logged.at > since + CLOCKS:
             raise CouldNotJudge(f"{state}: {CLOCK_SET_BACK}")
-        _one_host(state, lock, here, since)
-        who = f"{here} (process {os.getpid()}) since {_text(since)}"
+        _one_host(state, lock, here, since, logged)
+        who = f"{here} (process {os.getpid()}) since {utc_text(since)}"
         _write(lock, who)
         try:
             yield
         finally:
-            _write(lock, f"{who} until {_text(time.time())}")
+            _write(lock, f"{who} until {utc_text()}")
 
 
 def _write(lock: Path, words: str) -> None:
@@ -94,11 +92,9 @@ def _write(lock: Path, words: str) -> None:
         lock.write_text(f"{words}\n", encoding="utf-8")
 
 
-def _one_host(state: Path, lock: Path, here: str, now: float) -> None:
-    log = ActLog(state)
+def _one_host(state: Path, lock: Path, here: str, now: float, logged: Entry | None) -> None:
     used = _USED.match(lock.read_text(encoding="utf-8", errors="replace"))
     last = [] if used is None else [(_seconds(used["until"] or used["since"]), used["host"], used["until"] is None)]
-    logged = log.last()
     last += [] if logged is None else [(logged.at, str(logged.more.get("host", here)), False)]
     at, host, open_ = max(last, default=(0.0, here, False))
     if host == here:
@@ -109,7 +105,7 @@ def _one_host(state: Path, lock: Path, here: str, now: float) -> None:
             f"{state}: used by host {host} ({'not ended' if open_ else 'until'}, {second_text(at)}), this is {here}: one host alone "
             f"decides over nodes. Go on there; or stop it there, and then here: echo {here} > {state / TAKE_OVER}"
         )
-    log.note("host_change", now, why="a person's word" if taken else "unused for an hour", before=host)
+    ActLog(state).note("host_change", now, why="a person's word" if taken else "unused for an hour", before=host)
     (state / TAKE_OVER).unlink(missing_ok=True)
 
 
@@ -120,13 +116,9 @@ def _taken_over(path: Path, here: str) -> bool:
         return False
 
 
-def _text(seconds: float) -> str:
-    return time.strftime(_TIME, time.gmtime(seconds))
-
-
 def _seconds(text: str) -> float:
     """Seconds since 1970; 0 for a text that is no time."""
     try:
-        return datetime.strptime(text, _TIME).replace(tzinfo=timezone.utc).timestamp()
+        return utc_time(text).timestamp()
     except ValueError:
         return 0.0
