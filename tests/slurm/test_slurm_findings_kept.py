@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,26 +15,10 @@ import pytest
 from nearfar.slurm.act import ActOptions, read_policy, view
 from nearfar.slurm.act.decide import DRAIN
 from nearfar.slurm.health import kept_looks
-from tests.support.acting import Site, instead_of_scontrol, prepared
+from tests.support.acting import Site, instead_of_scontrol
 from tests.support.node_results import leave, utc
-from tests.support.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
-
-
-@pytest.fixture(scope="module")
-def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    with PrivateSlurm(cpus=1, gpus=0, nodes=6, settings={"MessageTimeout": "2"}) as slurm:
-        yield slurm
-
-
-@pytest.fixture
-def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with prepared(private, tmp_path, monkeypatch) as site:
-        yield site
 
 
 def killed(site: Site, after: float | None = None, in_a_drain: bool = False) -> None:

@@ -8,31 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.acting import Site, instead_of_scontrol, prepared
+from tests.support.acting import Site, instead_of_scontrol
 from tests.support.node_results import leave
-from tests.support.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
-
-
-@pytest.fixture(scope="module")
-def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    with PrivateSlurm(cpus=1, gpus=0, nodes=6, settings={"MessageTimeout": "2"}) as slurm:
-        yield slurm
-
-
-@pytest.fixture
-def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with prepared(private, tmp_path, monkeypatch) as site:
-        yield site
 
 
 def drained(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
