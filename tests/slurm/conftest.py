@@ -16,7 +16,7 @@ def private() -> Iterator[PrivateSlurm]:
     absent = missing()
     if absent:
         pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    with PrivateSlurm(cpus=1, gpus=0, nodes=6, settings={"MessageTimeout": "2"}) as slurm:
+    with PrivateSlurm(cpus=1, gpus=0, nodes=6) as slurm:
         yield slurm
 
 

@@ -26,7 +26,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
     if os.geteuid() != 0:
         pytest.skip("only root gives each node a host name of its own")
-    settings = {"SlurmdTimeout": "2", "MessageTimeout": "2"}
+    settings = {"SlurmdTimeout": "6", "MessageTimeout": "3"}
     with (
         PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as slurm,
         prepared(slurm, tmp_path, monkeypatch) as site,

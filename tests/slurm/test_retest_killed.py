@@ -159,7 +159,7 @@ def slurm() -> Iterator[PrivateSlurm]:
     absent = missing()
     if absent or os.geteuid() != 0:
         pytest.skip(absent or "only root gives each node a host name of its own")
-    with PrivateSlurm(cpus=2, gpus=2, nodes=2, settings={"MessageTimeout": "2"}) as private:
+    with PrivateSlurm(cpus=2, gpus=2, nodes=2) as private:
         yield private
 
 

@@ -50,7 +50,7 @@ def private() -> Iterator[PrivateSlurm]:
     absent = missing()
     if absent or os.geteuid() != 0:
         pytest.skip(absent or "only root gives each node a host name of its own")
-    with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings={"MessageTimeout": "2"}) as slurm:
+    with PrivateSlurm(cpus=1, gpus=0, nodes=2) as slurm:
         yield slurm
 
 

@@ -26,7 +26,6 @@ def drained(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
     assert site.act() == 0 and site.node("n2").drain and site.node("n3").drain
     capsys.readouterr()
-    site.until_they_answer("n2", "n3")
 
 
 def test_what_we_drained_is_released_and_what_others_drained_is_not(

@@ -35,7 +35,7 @@ def private() -> Iterator[PrivateSlurm]:
         pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
     if os.geteuid() != 0:
         pytest.skip("only root gives each node a host name of its own")
-    with PrivateSlurm(cpus=2, gpus=2, nodes=4, settings={"MessageTimeout": "2"}) as slurm:
+    with PrivateSlurm(cpus=2, gpus=2, nodes=4) as slurm:
         yield slurm
 
 

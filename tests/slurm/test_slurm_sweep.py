@@ -31,7 +31,7 @@ def slurm() -> Iterator[PrivateSlurm]:
         pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
     if os.geteuid() != 0:
         pytest.skip("only root gives each node a host name of its own")
-    with PrivateSlurm(cpus=2, gpus=2, nodes=4, settings={"SlurmdTimeout": "2", "MessageTimeout": "2"}) as private:
+    with PrivateSlurm(cpus=2, gpus=2, nodes=4, settings={"SlurmdTimeout": "6", "MessageTimeout": "3"}) as private:
         yield private
 
 

@@ -26,7 +26,7 @@ def slurm() -> Iterator[PrivateSlurm]:
     absent = missing()
     if absent or os.geteuid() != 0:
         pytest.skip(absent or "only root gives each node a host name of its own")
-    with PrivateSlurm(cpus=2, gpus=0, nodes=4, settings={"MessageTimeout": "2"}) as private:
+    with PrivateSlurm(cpus=2, gpus=0, nodes=4) as private:
         yield private
 
 

@@ -47,16 +47,12 @@ class Site:
         self.now = time.time()
 
     def run(self, command: str, *words: str) -> int:
-        """A command of ``nearfar slurm``, on this site's directories."""
+        """A command of ``nearfar slurm``, on this site's directories, once slurmctld hears from all nodes that run."""
+        self.private.until_nodes_answer()
         return cli.main(["slurm", command, f"--state={self.state}", f"--results={self.results}", *words])
 
     def act(self, *options: str) -> int:
         return self.run("act", *options)
-
-    def until_they_answer(self, *names: str) -> None:
-        """On a busy machine slurmctld misses an answer now and then; such a node is not resumed."""
-        for name in names:
-            self.slurm.wait(name, lambda state: "NOT_RESPONDING" not in state.flags, 60)
 
     def slow_twice(self, node: str, first: str, second: str) -> None:
         leave(self.results, node, first, at=self.now - 7200, speed=27.2)

@@ -71,7 +71,8 @@ class PrivateSlurm:
     """``with PrivateSlurm(cpus=2, gpus=2) as slurm: slurm.run(["srun", …])``. Up in a few tenths of a second.
 
     ``cpus`` and ``gpus`` are those of each of the nodes n1, n2, …; ``settings`` are lines of slurm.conf that replace or
-    join those here.
+    join those here. Commands have a configuration of their own: they give a slurmctld that is away up after two seconds,
+    while slurmctld waits for its nodes as long as Slurm does by default, so that a busy machine loses none.
     """
 
     def __init__(self, cpus: int, gpus: int, nodes: int = 1, settings: Mapping[str, str] | None = None) -> None:
@@ -85,7 +86,7 @@ class PrivateSlurm:
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
         #: The path under which every node, and every job on it, finds ``own(name)``: another directory on each.
         self.node = self.folder / "node"
-        self.environment = {**os.environ, "PATH": search_path(), "SLURM_CONF": str(self.folder / "slurm.conf")}
+        self.environment = {**os.environ, "PATH": search_path(), "SLURM_CONF": str(self.folder / "commands.conf")}
 
     def __enter__(self) -> PrivateSlurm:
         try:
@@ -148,6 +149,19 @@ class PrivateSlurm:
             if _host(pid) == host:
                 os.kill(pid, signal.SIGKILL)
 
+    def until_nodes_answer(self) -> None:
+        """Until slurmctld hears from every node whose slurmd runs; at once where slurmctld itself does not answer.
+
+        A started slurmctld calls its nodes NOT_RESPONDING until each has answered; what it calls so is not resumed.
+        """
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            shown = self._quietly("scontrol", "-o", "show", "nodes").splitlines()
+            silent = {row.split()[0].removeprefix("NodeName=") for row in shown if "NOT_RESPONDING" in row}
+            if not any(name in silent and daemon.poll() is None for name, daemon in self.nodes.items()):
+                return
+            time.sleep(0.1)
+
     def run(self, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
         """Run one of Slurm's commands, or a script that calls them."""
         return subprocess.run(
@@ -180,10 +194,11 @@ class PrivateSlurm:
         return ["unshare", "--uts", "--mount", "sh", "-c", commands]
 
     def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        environment = {**self.environment, "SLURM_CONF": str(self.folder / "slurm.conf")}
         with open(self.folder / f"{len(self.daemons)}-{command[0]}.out", "ab") as log:
             # Foreground children of this process: they end with it even when it is killed.
             daemon = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "TERM", *command], env=self.environment, cwd=self.folder,
+                ["setpriv", "--pdeathsig", "TERM", *command], env=environment, cwd=self.folder,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         self.daemons.append(daemon)
@@ -262,11 +277,13 @@ class PrivateSlurm:
             "AccountingStorageType": "accounting_storage/none",
             "JobAcctGatherType": "jobacct_gather/none",
             "GresTypes": "gpu",
+            "SlurmdTimeout": "60",
             **self.settings,
         }
         partition = f"PartitionName=all Nodes={','.join(self.names)} Default=YES MaxTime=INFINITE State=UP"
-        lines = [*(f"{key}={value}" for key, value in settings.items()), *nodes, partition, ""]
-        (folder / "slurm.conf").write_text("\n".join(lines))
+        for name, patience in (("slurm.conf", {}), ("commands.conf", {"MessageTimeout": "2"})):
+            lines = [f"{key}={value}" for key, value in {**settings, **patience}.items()]
+            (folder / name).write_text("\n".join([*lines, *nodes, partition, ""]))
 
 
 def _processes() -> list[int]:
