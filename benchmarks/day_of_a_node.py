@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.controller import Slurm
-from tests.slurm.test_slurm_health import hardware
+from tests.slurm.health.test_health import hardware
 from tests.support.private_slurm import PrivateSlurm
 
 _SYSTEM = """\

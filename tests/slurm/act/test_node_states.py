@@ -14,7 +14,7 @@ from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import deaths
 from nearfar.slurm.findings.log_summary import LogSummary
 from nearfar.slurm.findings.objections import objection_to_drain, objection_to_resume
-from tests.slurm.test_slurm_decide import FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
+from tests.slurm.act.test_decide import FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
 
 PASSED = ran("n1", "r9", passed=["sole.g2_n0"])
 ROW = re.compile(

@@ -14,7 +14,7 @@ from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.findings import ActLog
 from nearfar.slurm.status import events, since
 from tests.conftest import CHECKOUT
-from tests.slurm.test_slurm_status import Fleet
+from tests.slurm.status.test_status import Fleet
 from tests.support.fake_slurm import stamp
 from tests.support.node_results import leave
 

@@ -9,7 +9,7 @@ import pytest
 
 from nearfar.slurm.act import quarantine
 from nearfar.slurm.findings import ActLog, deaths, summarize
-from tests.slurm.test_slurm_status import Fleet
+from tests.slurm.status.test_status import Fleet
 
 
 @pytest.fixture

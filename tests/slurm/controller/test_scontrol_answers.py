@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
-from tests.slurm.test_slurm_scontrol import GIVEN_AT, LINE, TRICKY, shown
+from tests.slurm.controller.test_scontrol import GIVEN_AT, LINE, TRICKY, shown
 
 
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])

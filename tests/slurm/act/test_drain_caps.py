@@ -23,7 +23,7 @@ from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings import reasons
 from nearfar.slurm.findings.log_summary import LogSummary
-from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
+from tests.slurm.act.test_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.node_results import leave
 from tests.support.told import Told

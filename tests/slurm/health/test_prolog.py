@@ -14,7 +14,7 @@ import pytest
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.health import QUICK_LIMIT
-from tests.slurm.test_slurm_health import SYSTEM, hardware
+from tests.slurm.health.test_health import SYSTEM, hardware
 from tests.support.private_slurm import PrivateSlurm, missing
 
 

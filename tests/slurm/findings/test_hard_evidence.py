@@ -20,7 +20,7 @@ from nearfar.slurm.findings.log import Entry
 from nearfar.slurm.findings.log_summary import LogSummary, log_line, summarize
 from nearfar.slurm.findings.reconcile import SlurmView, reconciled
 from nearfar.slurm.results.result import ResultFinding
-from tests.slurm.test_slurm_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
+from tests.slurm.act.test_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
 
 REASON = "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
 

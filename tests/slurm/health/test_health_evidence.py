@@ -19,7 +19,7 @@ from nearfar.slurm.health import look as health_look
 from nearfar.slurm.health.sources import Now, every_source
 from nearfar.slurm.health.sources.source import Seen
 from nearfar.topology import inventory
-from tests.slurm.test_slurm_health import SYSTEM, findings, hardware
+from tests.slurm.health.test_health import SYSTEM, findings, hardware
 from tests.support.counting_nvml import CountingNvml
 from tests.support.fake_nvml import NVMLError
 

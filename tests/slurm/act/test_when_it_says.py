@@ -21,7 +21,7 @@ from nearfar.slurm.act import state_directory
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.findings import ActLog
 from tests.conftest import CHECKOUT
-from tests.slurm.test_slurm_status import NAMES, Fleet
+from tests.slurm.status.test_status import NAMES, Fleet
 from tests.support import pair_results
 from tests.support.fake_slurm import stamp
 from tests.support.node_results import leave
