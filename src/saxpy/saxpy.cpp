@@ -1,4 +1,4 @@
-#include "kernels/saxpy.h"
+#include "saxpy/saxpy.h"
 
 #include <algorithm>
 #include <cstring>

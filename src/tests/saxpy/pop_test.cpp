@@ -1,4 +1,4 @@
-#include "kernels/pop.h"
+#include "saxpy/pop.h"
 
 #include <gtest/gtest.h>
 

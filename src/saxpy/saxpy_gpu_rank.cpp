@@ -3,8 +3,8 @@
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
-#include "kernels/saxpy_gpu.h"
-#include "kernels/saxpy_rank.h"
+#include "saxpy/saxpy_gpu.h"
+#include "saxpy/saxpy_rank.h"
 
 namespace nearfar {
 namespace {

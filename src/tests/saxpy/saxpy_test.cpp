@@ -1,12 +1,12 @@
-#include "kernels/saxpy.h"
+#include "saxpy/saxpy.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "kernels/saxpy_figures.h"
-#include "kernels/saxpy_options.h"
-#include "kernels/saxpy_table.h"
 #include "node/cpus.h"
+#include "saxpy/saxpy_figures.h"
+#include "saxpy/saxpy_options.h"
+#include "saxpy/saxpy_table.h"
 
 namespace nearfar {
 namespace {

@@ -1,5 +1,5 @@
 #include "gpu/gpu_call.h"
-#include "kernels/saxpy_kernel.h"
+#include "saxpy/saxpy_kernel.h"
 
 namespace nearfar {
 namespace {

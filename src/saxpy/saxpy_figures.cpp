@@ -1,9 +1,9 @@
-#include "kernels/saxpy_figures.h"
+#include "saxpy/saxpy_figures.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "kernels/pop.h"
+#include "saxpy/pop.h"
 
 namespace nearfar {
 namespace {

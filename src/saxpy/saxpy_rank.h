@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/saxpy.h"
-#include "kernels/saxpy_options.h"
 #include "node/node.h"
 #include "output/document.h"
+#include "saxpy/saxpy.h"
+#include "saxpy/saxpy_options.h"
 
 namespace nearfar {
 

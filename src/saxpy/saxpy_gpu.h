@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "gpu/gpu_device.h"
-#include "kernels/saxpy.h"
+#include "saxpy/saxpy.h"
 
 namespace nearfar {
 

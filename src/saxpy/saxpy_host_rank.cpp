@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "kernels/saxpy_rank.h"
+#include "saxpy/saxpy_rank.h"
 
 namespace nearfar {
 

@@ -1,6 +1,6 @@
 // In the place of saxpy_gpu_rank.cpp where there is no CUDA compiler.
 #include "core/error.h"
-#include "kernels/saxpy_rank.h"
+#include "saxpy/saxpy_rank.h"
 
 namespace nearfar {
 

@@ -1,8 +1,8 @@
-#include "kernels/saxpy_gpu.h"
+#include "saxpy/saxpy_gpu.h"
 
 #include "gpu/gpu_call.h"
 #include "gpu/host_registration.h"
-#include "kernels/saxpy_kernel.h"
+#include "saxpy/saxpy_kernel.h"
 
 namespace nearfar {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/saxpy_table.h"
+#include "saxpy/saxpy_table.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/saxpy_options.h"
+#include "saxpy/saxpy_options.h"
 
 #include "cell/sizes.h"
 #include "core/error.h"
