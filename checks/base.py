@@ -312,7 +312,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     @run_before("performance")
     def hand_over_the_bounds(self):
-        """ReFrame's performance stage gets the figures on which the verdict rests, and the very bounds that it knew."""
+        """ReFrame's performance stage gets the figures on which the verdict rests, and the very bounds that it knew; of a dry
+        run, which judges nothing, none."""
+        if self.is_dry_run():
+            return
         bounds = {}
         for metric in self.verdict.metrics:
             self.perf_variables[metric.name] = sn.make_performance_function(sn.defer(metric.value), metric.unit)
@@ -409,6 +412,7 @@ def asks(check):
     check.question = question.named(check.__name__)
     check.descr = check.question.description
     check.valid_systems = list(check.question.systems)
+    check.tags = {*check.question.levels, check.__name__.removesuffix("_check")}
     return rfm.simple_test(check)
 
 

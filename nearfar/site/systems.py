@@ -31,7 +31,7 @@ from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.topology import Node
 
 from . import environments
-from .environments import SPACK, SYSTEM, WAYS, Environment
+from .environments import MODELLED, SPACK, SYSTEM, WAYS, Environment
 from .expectations import filled, merge, overlaid
 
 DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
@@ -190,10 +190,11 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         "references",
         "host",
     }
+    features = tuple(entry.get("features", ()))
     return Partition(
         name=entry["name"], description=entry.get("description", system.get("description", "")),
         scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
-        features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (SYSTEM,))),
+        features=features, environs=tuple(entry.get("environs", (MODELLED if "modelled" in features else SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
         host=entry.get("host", system.get("host")), stale_days=system.get("stale_days", STALE_DAYS),
         reframe={key: value for key, value in entry.items() if key not in own},
@@ -263,7 +264,7 @@ def local_system(gpus: bool, systems: Mapping[str, System], mpi: bool = False, r
         if model is not None:
             partitions[STAND_IN] = Partition(
                 name=STAND_IN, description=f"{stand_in.description} (modelled)", node_type=model.node_type,
-                features=model.features, expect=model.expect, references=model.references,
+                features=model.features, environs=model.environs, expect=model.expect, references=model.references,
             )  # fmt: skip
     return System(name="local", partitions=partitions, description="this machine, which no system file claims")
 

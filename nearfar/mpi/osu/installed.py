@@ -63,7 +63,7 @@ def find(name: str, folder: str, environment: Mapping[str, str] | None = None) -
     env = os.environ if environment is None else environment
     for place in _places(folder, env):
         program = place / name
-        if program.is_file() and os.access(program, os.X_OK):
+        if shutil.which(program):  # is_file() raises where the directory may not be entered
             return program.absolute()
     return None
 
