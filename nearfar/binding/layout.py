@@ -8,6 +8,8 @@ from nearfar.base import NearfarError
 
 #: Where a rank runs: beside its GPU, beside its NIC, or its MPI thread beside the NIC and the rest beside the GPU.
 SIDES = ("gpu", "nic", "split")
+#: More ranks of one GPU than any machine has hardware threads are a slip of the fingers.
+MOST_RANKS = 1024
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Layout:
         """Raise ``NearfarError`` for a layout that no node can have."""
         if self.ranks_per_gpu < 1:
             raise NearfarError(f"{self.ranks_per_gpu} ranks per GPU: at least 1 is needed")
+        if self.ranks_per_gpu > MOST_RANKS:
+            raise NearfarError(f"{self.ranks_per_gpu} ranks per GPU: at most {MOST_RANKS} are placed")
         if self.threads_per_rank is not None and self.threads_per_rank < 1:
             raise NearfarError(f"{self.threads_per_rank} threads per rank: at least 1 is needed")
         if self.near not in SIDES:

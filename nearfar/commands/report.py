@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from nearfar import report
+from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.run import run_file
 
 from .run_names import run_directories
@@ -29,9 +31,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build each page; one that cannot be built stops the command with the file that is at fault."""
-    for folder in [folder for word in args.runs for folder in run_directories(word)]:
-        run_file.adopt(folder)
-        page = report.build(folder)
-        print(report.summary(folder) if args.summary else page)
-    return 0
+    """Build each page. Of one that cannot be built the file at fault is told, the others are built, and the exit code is that of the
+    worst."""
+    code = EXIT_GOOD
+    for word in args.runs:
+        try:
+            folders = run_directories(word)
+        except NearfarError as error:
+            folders, code = [], _told(error, code)
+        for folder in folders:
+            try:
+                run_file.adopt(folder)
+                page = report.build(folder)
+                print(report.summary(folder) if args.summary else page)
+            except NearfarError as error:
+                code = _told(error, code)
+    return code
+
+
+def _told(error: NearfarError, code: int) -> int:
+    print(f"nearfar: {error}", file=sys.stderr)
+    return max(code, error.exit_code)
