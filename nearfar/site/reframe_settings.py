@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CHECKOUT, NearfarError, SiteFile, site_files, state_directory
-from nearfar.question import ACCEPT, NIGHTLY, QUICK
+from nearfar.question import LEVELS, QUICK
 
 from .environments import Environment
 from .systems import Partition, Site, System
@@ -48,7 +48,7 @@ def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
              "poll_rate_min": _POLLS_LOCAL, "poll_rate_decay": 0.0},
         ],
         "logging": [_logging(run_directory)],
-        "modes": [_mode(level) for level in (QUICK, NIGHTLY, ACCEPT)],
+        "modes": [_mode(level) for level in LEVELS],
     }  # fmt: skip
 
 
