@@ -93,7 +93,8 @@ def _gpus(node: Node, layout: Layout) -> list[Gpu]:
         if not found and node.gpus:
             raise NearfarError(f"none of the {len(node.gpus)} GPUs of {node.hostname} is visible to this process")
         if not found:
-            raise NearfarError(f"{node.hostname} has no GPUs: name the NUMA node of each rank, --numa-nodes 0,0")
+            why = "".join(f" ({note})" for note in node.notes)
+            raise NearfarError(f"{node.hostname} has no GPUs{why}: name the NUMA node of each rank, --numa-nodes 0,0")
         return found
     chosen = []
     for index in layout.gpus:

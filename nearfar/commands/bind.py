@@ -12,7 +12,15 @@ from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
 from nearfar.binding import FORMS, SIDES, Layout, Placement, explain, place, render, wrong_side
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.site import systems
-from nearfar.topology import Node, format_cpu_list, inventory, node_from_document, parse_cpu_list, parse_hwloc_xml
+from nearfar.topology import (
+    Node,
+    as_stored,
+    format_cpu_list,
+    inventory,
+    node_from_document,
+    parse_cpu_list,
+    parse_hwloc_xml,
+)
 
 _EPILOG = """\
 examples:
@@ -112,7 +120,7 @@ def _stored(path: Path) -> Node:
     try:
         if text.lstrip().startswith("{"):
             return node_from_document(json.loads(text))
-        return parse_hwloc_xml(text)
+        return as_stored(parse_hwloc_xml(text), text, str(path))
     except json.JSONDecodeError as error:
         raise NearfarError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except NearfarError as error:

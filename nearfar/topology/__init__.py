@@ -22,6 +22,7 @@ from .path_classes import (
     shared_uplinks,
 )
 from .pci import bus_order, generation, is_gpu, normal_bus_id
+from .stored_xml import as_stored
 from .text import draw
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Node",
     "NumaNode",
     "Package",
+    "as_stored",
     "behind_nvswitch",
     "bus_order",
     "compare",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -147,6 +148,22 @@ def test_bad_xml_files_are_one_line(
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+def test_a_capture_without_host_name_and_pci_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is called like its file, and said to be no capture of a node's devices."""
+    root = ElementTree.fromstring(construct_topologies.virtual_machine().xml())
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.get("type") in ("PCIDev", "Bridge") or child.get("name") == "HostName":
+                parent.remove(child)
+    file = tmp_path / "node7.xml"
+    file.write_text(ElementTree.tostring(root, encoding="unicode"))
+    assert cli.main(["detect", "--xml", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("node7: ") and "the file holds no PCI devices" in said
+    assert cli.main(["bind", "--xml", str(file)]) == 2
+    assert "node7 has no GPUs (the file holds no PCI devices" in capsys.readouterr().err
 
 
 def test_site_dir_goes_with_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
