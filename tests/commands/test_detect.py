@@ -161,7 +161,7 @@ def test_a_capture_without_host_name_and_pci_devices(tmp_path: Path, capsys: pyt
     file.write_text(ElementTree.tostring(root, encoding="unicode"))
     assert main(["detect", "--xml", str(file)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("node7: ") and "the file holds no PCI devices" in said
+    assert said.startswith("node7") and "the file holds no PCI devices" in said
     assert main(["bind", "--xml", str(file)]) == 2
     assert "node7 has no GPUs (the file holds no PCI devices" in capsys.readouterr().err
 
