@@ -105,10 +105,26 @@ def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
     _install(system, cases)
+    if another := _of_another(request, system, cases):
+        print(f"nearfar: {another}", file=sys.stderr, flush=True)
     with contextlib.ExitStack() as stack:
         if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
             stack.enter_context(node_lock.held(node_lock.wait()))
         return _measured(request, system, cases)
+
+
+def _of_another(request: Request, system: System, cases: Sequence[ExpectedCase]) -> str:
+    """What is said where ``--system`` names a system whose file claims other machines than this one; else nothing."""
+    here = any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases)
+    if request.system is None or not here or not (system.hosts or system.product):
+        return ""
+    name = socket.gethostname()
+    if systems.claims(name, systems.dmi_product(), {system.name: system}) is not None:
+        return ""
+    return (
+        f"{name} is no machine of the system '{system.name}' by {system.file}: it is judged by that system's references, and "
+        f"not kept in its history"
+    )
 
 
 def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -> tuple[int, Path]:
@@ -189,7 +205,8 @@ def _finish(
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, said, must_judge)
-    _remember(folder)
+    if not _of_another(request, system, cases):
+        _remember(folder)
     _report(folder, request, interrupted)
     return EXIT_CODES[verdict]
 
