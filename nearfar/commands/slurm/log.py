@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, stops of drains."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("nodes", metavar="NODES", nargs="?", help="of these alone, as n2 or n[1-4,7]")
+    act_arguments.add_nodes(parser, "of these alone", optional=True)
     parser.add_argument(
         "--since", metavar="TIME", default=_SINCE, help=f"24h, 7d, a date, a time (UTC), or all (default: {_SINCE})"
     )
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the log, and print what is asked for."""
     now = time.time()
-    first, names = since(args.since, now), [] if args.nodes is None else node_names.listed(args.nodes, "NODES")
+    first, names = since(args.since, now), act_arguments.nodes(args)
     state = act_arguments.state(args)
     if not state.is_dir():
         raise NearfarError(f"{state}: no such directory: act has not run here; name its directory: --state DIR")
