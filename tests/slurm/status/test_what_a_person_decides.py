@@ -133,7 +133,7 @@ def test_what_is_held_is_in_the_log_once(fleet: Fleet, capsys: pytest.CaptureFix
 
 
 def test_a_node_that_died_while_drained(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    """That scontrol's state=resume takes the drain away: ``test_resumed_while_dead`` of act/test_dead_nodes.py."""
+    """That scontrol's state=resume takes the drain away: act/test_dead_nodes.py."""
     fleet.slow("n2", 7200, 60)
     leave(fleet.results, "n3", "00000103", at=fleet.now - 60, wrong="wrong data")
     fleet.run("act")
