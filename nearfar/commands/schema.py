@@ -36,7 +36,7 @@ _EPILOG = """examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Print a JSON schema: of a site's file, so that an editor checks and completes it, or of what a command prints with --json."
+    parser.description = "Print a JSON schema: of a site's file, for editors, or of what a command prints with --json."
     parser.epilog = _EPILOG
     parser.add_argument("name", choices=sorted(SCHEMAS), help="which file's, or which command's")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.errors import CouldNotJudge
 from nearfar import cli
+from nearfar.base.errors import CouldNotJudge
 from nearfar.commands.slurm import nightly, node, renamed, retest, sweep
 from nearfar.slurm.results import Pair
 from nearfar.slurm.sweep import begin_or_resume
