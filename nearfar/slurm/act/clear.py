@@ -69,6 +69,6 @@ def _others_drain(state: NodeState | None) -> str:
     if state is None or not state.out or our_reason(state) is not None:
         return ""
     reason = " ".join((state.reason or "").split())
-    who, why = state.reason_by or "somebody", f" with '{reason}'" if reason else ""
+    who, why = f" by {state.reason_by}" if state.reason_by else "", f" with '{reason}'" if reason else ""
     how = f"; when they have done: scontrol update nodename={state.name} state=resume" if state.drain else ""
-    return f"; it stays {state.words} by {who}{why}: not drained by act{how}"
+    return f"; it stays {state.words}{who}{why}: not drained by act{how}"

@@ -19,6 +19,8 @@ from .node_group import BY_SLURM, GOOD, GROUPS, NOT_MEASURED, OTHERS, UNJUDGED, 
 _MOST = 12
 #: Letters of a list of nodes that are shown; the whole list is in the JSON.
 _LONGEST = 300
+#: Seconds after which the timer of ``act`` is asked about.
+_LONG_AGO = 86400.0
 _PLACEHOLDER = "\0"
 
 
@@ -43,6 +45,7 @@ class _Row:
 def lines(fleet: FleetStatus) -> Iterator[str]:
     """The screen, line by line."""
     ran = "act has not run here" if fleet.acted is None else f"act ran {_span(fleet.now - fleet.acted)} ago"
+    ran += ": why? nearfar slurm doctor" if fleet.acted is not None and fleet.now - fleet.acted > _LONG_AGO else ""
     yield f"{fleet.system}: {plural(len(fleet.nodes), 'node')}, {second_text(fleet.now)}; {ran}"
     log = "" if fleet.trouble is None else " (by the log)"
     yield f"drains: {_used(fleet.in_all, 'in all')}; {_used(fleet.within_a_day, 'within a day')}{log}"
@@ -139,7 +142,8 @@ def _alike(node: NodeStatus) -> tuple[str, str]:
 
 
 def _general(text: str, name: str) -> str:
-    text = _without(r" run=[^\s:;,]+|\(run [^)]*\)| in run \S+", text, "")
+    text = re.sub(r"reason='nearfar: [^']*'", "reason=WORDS", text)
+    text = _without(r" run=[^\s:;,']+|\(run [^)]*\)| in run \S+", text, "")
     return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", _PLACEHOLDER, text)
 
 

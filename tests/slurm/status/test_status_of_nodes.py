@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import time
 from pathlib import Path
 
@@ -117,3 +119,30 @@ def test_long_words_end_at_a_semicolon(fleet: Fleet, capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out.splitlines()
     assert "                a person allows them: nearfar slurm allow-drains --because WORDS" in said
     assert max(map(len, said)) <= 130
+
+
+def test_a_command_for_many_nodes_is_one_that_can_be_pasted(
+    fleet: Fleet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is cut out of a folded line takes no quote with it."""
+    system = tmp_path / "site/systems/vm.yaml"
+    system.write_text(system.read_text().replace("  cap:\n", "  cap:\n    available: {share: 0.8}\n"))
+    for number in range(4, 13):
+        fleet.slurm.drain(f"n{number}", "moved")
+    for name in ("n1", "n2"):
+        leave(fleet.results, name, f"0000010{name[1]}", at=fleet.now - 60, wrong="wrong data")
+    fleet.run("status")
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "to drain it all the same: " in line]
+    words = shlex.split(line.partition("to drain it all the same: ")[2])
+    assert words == ["scontrol", "update", "nodename=n[1-2]", "state=drain", "reason=WORDS"]
+
+
+def test_an_act_that_has_not_run_for_days(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    leave(fleet.results, "n1", "00000001", at=fleet.now - 60)
+    fleet.run("act")
+    capsys.readouterr()
+    fleet.run("status")
+    assert "doctor" not in capsys.readouterr().out
+    os.utime(fleet.state / "read.json", (fleet.now - 3 * 86400, fleet.now - 3 * 86400))
+    fleet.run("status")
+    assert "act ran 3 days ago: why? nearfar slurm doctor" in capsys.readouterr().out.splitlines()[0]
