@@ -39,7 +39,7 @@ docs/guide/day-one.md: from nothing to a fleet that is left to act.
 """
 
 
-class _Choices(dict[str, argparse.ArgumentParser]):
+class _Choices(dict[str, "_Command"]):
     """All that can be called, of which help, completion and errors name those alone that ``COMMANDS`` has."""
 
     def __iter__(self) -> Iterator[str]:

@@ -71,8 +71,8 @@ def of_node(
     if group in (WAITS, TO_TEST, RETURNING):
         found = found or drained_for
     words = words.removeprefix(f"{found}: ")
-    if group == OTHERS and found and decision is not None and state is not None:
-        found, words = words, f"{_state(state)}; {found}"
+    if group == OTHERS and found and state is not None:
+        found = f"{_state(state)}; {found}"
     return NodeStatus(name, group, words, found, since, measured, state)
 
 

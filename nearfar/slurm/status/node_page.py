@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nearfar.base import CouldNotJudge, NearfarError, passes, second_text
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
-from nearfar.slurm.act import COMMENT, DRAIN, ActView
+from nearfar.slurm.act import ActView
 from nearfar.slurm.findings import RUN, CheckRun, confirmation
 
 from .line_breaks import broken
@@ -74,9 +74,7 @@ def _now(view: ActView, status: NodeStatus) -> Iterator[str]:
     decision = next((each for each in view.decisions.nodes if each.node == status.node), None)
     if decision is None or view.trouble is not None:
         return
-    if decision.action in (DRAIN, COMMENT):
-        yield f"            {decision.reason}"
-    elif (
+    if (
         status.group in _SAY_LESS
         and decision.why not in _NOTHING
         and decision.why not in f"{status.found}: {status.words}"

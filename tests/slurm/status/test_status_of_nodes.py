@@ -90,6 +90,14 @@ def test_a_look_that_was_answered_is_over_with_the_next_sweep() -> None:
     assert said(slow, ran) == "not_measured", "another check has not been run since"
 
 
+def test_a_drain_by_others_with_an_open_finding(fleet: Fleet) -> None:
+    fleet.slurm.drain("n4", "bad DIMM")
+    leave(fleet.results, "n4", "00000104", at=fleet.now - 60, wrong="wrong data")
+    [node] = fleet.status.by_group["others"]
+    assert node.found == "IDLE+DRAIN 'bad DIMM' by alice; FAIL host_device g2:n0 wrong_data run=00000104"
+    assert node.words.startswith("it was drained by somebody else on ")
+
+
 def test_two_tickets_are_never_one_line(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(1, 13):
         fleet.slurm.drain(f"n{number}", f"ticket {100 + min(number, 11)}, run=00000{number:03}")
