@@ -20,9 +20,10 @@ _EPILOG = """examples:
   nearfar slurm log n2 --since 2026-11-01
   nearfar slurm log --since all --json       nearfar-slurm-log/1: docs/reference/slurm-status.md
 
-One line each: time (UTC), node, what, who, why. FLAPS marks a node that was drained again after it had been in use, as often and as
-soon as the site's file says (flaps; without one: twice within a day), by whomever. What others do is seen by act's next call: Slurm
-keeps no record of who resumed a node. It needs no rights, and writes nothing.
+One line each: time (UTC), node, what, who, why. "held" are nodes that are not drained for what was found, and why.
+FLAPS marks a node that was drained again after it had been in use, by whomever, as often and as soon as the site's file says (flaps;
+without one: twice within a day). What others do is seen by act's next call: Slurm keeps no record of who resumed a node. It needs no
+rights, and writes nothing.
 exit codes: 0 it was read; 2 wrong use, no such directory, or a node that neither the log nor Slurm knows; 3 the log cannot be read
 """
 _SINCE = "7d"
@@ -31,7 +32,7 @@ _SINCE = "7d"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, stops of drains."
+        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, stops of drains, what is held."
     )
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "of these alone", optional=True)
