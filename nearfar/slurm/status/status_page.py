@@ -66,6 +66,7 @@ def lines(fleet: FleetStatus) -> Iterator[str]:
 
 def _trouble(trouble: str) -> Iterator[str]:
     yield f"Slurm could not be asked: {trouble}"
+    yield "  → scontrol ping; where slurmctld runs: systemctl status slurmctld"
     for group in BY_SLURM:
         yield f"{GROUPS[group]}: not known: slurmctld does not answer"
     yield "what follows is from act's log and the results alone; nodes of which neither says anything are missing"
