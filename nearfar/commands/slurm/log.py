@@ -32,7 +32,7 @@ _SINCE = "7d"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, stops of drains, what is held."
+        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, what is held."
     )
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "of these alone", optional=True)

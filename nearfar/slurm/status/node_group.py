@@ -68,9 +68,11 @@ def of_node(
         group, words = _by_runs(name, newest, seen, max_age, measured)
     else:
         group, words = placed
-    if group in (WAITS, TO_TEST, RETURNING):
-        found = found or drained_for
     words = words.removeprefix(f"{found}: ")
+    if group == WAITS:
+        found = found or drained_for
+    if group in (TO_TEST, RETURNING):
+        found = drained_for or found
     if group == OTHERS and found and state is not None:
         found = f"{_state(state)}; {found}"
     return NodeStatus(name, group, words, found, since, measured, state)
