@@ -21,6 +21,7 @@ from nearfar.slurm.findings import (
 )  # fmt: skip
 from nearfar.slurm.health import kept_looks
 
+from . import held_nodes
 from .decision import NOTHING, Decision
 from .last_read import LastRead
 from .node_updates import carry_out
@@ -89,6 +90,8 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
         log.note("died", time.time(), name, state=view.nodes[name].words)
     for name in view.decisions.up_again:
         log.note("up_again", time.time(), name, state=view.nodes[name].words)
+    causes = {one.cause: one for one in held_nodes.held(view.decisions, view.decisions.stop or view.past.stopped)}
+    held_nodes.write_down(causes, view.past.held, system, log)
     for name, hard in sorted(view.decisions.hard.items()):
         for each in hard.closed:
             assert each.closed_by is not None

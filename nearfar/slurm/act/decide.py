@@ -177,7 +177,9 @@ def _node(
     if explained:
         first, blame = explained[0]
         held = "held, a person decides: " if first.finding.hard else ""
-        how = f"; nearfar slurm clear {name} --because WORDS, or drain it" if held else ""
+        how = f"; nearfar slurm clear {name} --because WORDS, or drain it"
+        if not held:
+            how = f": its reference, or the driver? nearfar tune --system {policy.system}"
         words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
         return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first, held=SAME_METRIC if held else "")
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)

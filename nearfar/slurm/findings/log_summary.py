@@ -20,6 +20,8 @@ _DRAINS = ("drain", "drain_again")
 _DAY = 86400.0
 #: Actions by which we put a node into use again.
 _RELEASES = ("resume", "release")
+#: Lines of which a call reads those of its own system alone.
+_OF_SYSTEM = ("evidence", "held", "held_over")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class LogSummary:
     it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
     drained by us was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was
     drained by us or suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us
-    stopped answering, and when it answered again.
+    stopped answering, and when it answered again. ``held``: nodes that are not drained for what was found, by what holds them.
     """
 
     since: dict[str, float] = field(default_factory=dict)
@@ -70,6 +72,7 @@ class LogSummary:
     flaps: Flaps = field(default_factory=Flaps)
     died: dict[str, float] = field(default_factory=dict)
     up_again: dict[str, float] = field(default_factory=dict)
+    held: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def dead(self, node: str) -> bool:
         """Whether a node that was drained by us was told to have died, and not to be up again."""
@@ -85,14 +88,14 @@ class LogSummary:
 
 
 def summarize(entries: Sequence[Entry], system: str | None = None) -> LogSummary:
-    """What the log says; of ``system``, evidence of that alone (two may share a log).
+    """What the log says; of ``system``, what was found and held of that alone (two may share a log).
 
     A drain counts against the caps as soon as it was begun, unless it was refused; a node counts as
     drained or resumed only when that is known to have been done, and evidence as closed only by what closes it."""
     outcomes = {entry.id: entry.outcome for entry in entries}
     summary, read = LogSummary(), set()
     for entry in _in_order(entries):
-        others = system is not None and entry.action == "evidence" and entry.more.get("system", system) != system
+        others = system is not None and entry.action in _OF_SYSTEM and entry.more.get("system", system) != system
         if entry.id not in read and outcomes[entry.id] != "refused" and not others:
             _read(summary, entry, outcomes[entry.id] == "done")
         read.add(entry.id)
@@ -125,6 +128,11 @@ def _read(summary: LogSummary, entry: Entry, done: bool) -> None:
             _released(summary, node, entry, done=True)
     elif entry.action == "quarantine_end":
         summary.quarantines.pop(entry.more["reservation"], None)
+    elif entry.action in ("held", "held_over"):
+        cause, nodes = str(entry.more["cause"]), frozenset(entry.more["nodes"])
+        before = summary.held.pop(cause, frozenset())
+        now = before | nodes if entry.action == "held" else before - nodes
+        summary.held |= {cause: now} if now else {}
     elif entry.node is not None:
         _read_of_node(summary, entry.node, entry, done)
 

@@ -152,7 +152,9 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
             said
         )
         assert site.run("status", node) == 3
-        assert "  so        nothing: " in (explained := capsys.readouterr().out) and words in explained, explained
+        explained = " ".join(capsys.readouterr().out.split())
+        assert "now drained by us, waits for a person" in explained, explained
+        assert words in explained, explained
     assert site.act("--json") == 0
     assert [n["node"] for n in json.loads(capsys.readouterr().out)["nodes"] if n["waits"]] == ["n2", "n3", "n4"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import __version__
-from nearfar.base import utc_text
+from nearfar.base import utc_text, validator
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from tests.support.node_results import leave
@@ -105,6 +105,7 @@ esac""",
         self._capsys.readouterr()
         code = main(["slurm", "doctor", "--json", f"--root={self.root}"])
         said = json.loads(self._capsys.readouterr().out)
+        assert [error.message for error in validator("doctor-1").iter_errors(said)] == []
         assert said["schema"] == "nearfar-doctor/1"
         found: dict[str, list[tuple[str, str]]] = {}
         for answer in said["answers"]:

@@ -45,10 +45,10 @@ def test_the_fleet(site: Told) -> None:
     site.act()
     found = told(site)
     assert found["nearfar_fleet_nodes"] == {
-        "waits": 1, "to_test": 0, "returning": 0, "suspect": 1, "others": 2, "unjudged": 0, "not_measured": 3, "good": 1,
+        "decide": 1, "waits": 1, "to_test": 0, "returning": 0, "suspect": 0, "others": 2, "unjudged": 0, "not_measured": 3, "good": 1,
     }  # fmt: skip
     never = {"n6 not_measured", "n7 not_measured", "n8 not_measured"}
-    assert set(found["nearfar_fleet_node"]) == {"n2 waits", "n3 suspect", "n4 others", "n5 others", *never}
+    assert set(found["nearfar_fleet_node"]) == {"n2 waits", "n3 decide", "n4 others", "n5 others", *never}
     assert found["nearfar_drains_held"] == {"cap": 1, "available": 0, "same_metric": 0}
     assert found["nearfar_fleet_open_findings"] == {"n2 host_device_check yes": 1, "n3 host_device_check yes": 1}
     assert (found["nearfar_fleet_hard_evidence"], found["nearfar_drains_stopped"]) == ({"": 2}, {"": 1})
