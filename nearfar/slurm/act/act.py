@@ -12,6 +12,7 @@ from nearfar.slurm.controller import Slurm
 from nearfar.slurm.findings import (
     ActLog,
     CheckRun,
+    back_in_use,
     drained_by_others,
     drains_seen,
     log_line,
@@ -82,6 +83,8 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
         log.note("drained_by_others", time.time(), name, since=view.now, reason=state.reason, who=state.reason_by)
     for name, booted in reboots(view.nodes, open_, view.past):
         log.note("rebooted", time.time(), name, booted=booted)
+    for name in back_in_use(view.nodes, view.past):
+        log.note("back_in_use", time.time(), name, since=view.now)
     for name in resumed_by_others(view.nodes, view.past):
         log.note("resumed_by_others", time.time(), name)
     for name in drains_seen(view.nodes, view.past, view.now):

@@ -48,7 +48,8 @@ class LogSummary:
 
     ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
     too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
-    it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
+    it last; ``back_in_use``: by when such a one was in use again;
+    ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
     drained by us was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was
     drained by us or suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us
     stopped answering, and when it answered again. ``held``: nodes that are not drained for what was found, by what holds them.
@@ -66,6 +67,7 @@ class LogSummary:
     closed_evidence: dict[str, list[Evidence]] = field(default_factory=dict)
     answered: dict[tuple[str, ...], float] = field(default_factory=dict)
     drained_by_others: dict[str, float] = field(default_factory=dict)
+    back_in_use: dict[str, float] = field(default_factory=dict)
     resumed_by_others: dict[str, float] = field(default_factory=dict)
     drain_seen: dict[str, float] = field(default_factory=dict)
     rebooted: dict[str, float] = field(default_factory=dict)
@@ -153,6 +155,9 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         _close(summary, node, entry)
     elif entry.action == "drained_by_others":
         summary.drained_by_others[node] = float(entry.more.get("since", entry.at))
+        summary.back_in_use.pop(node, None)
+    elif entry.action == "back_in_use":
+        summary.back_in_use[node] = float(entry.more.get("since", entry.at))
     elif entry.action == "resumed_by_others":
         summary.resumed_by_others[node] = entry.at
         summary.flaps.resumed(node)

@@ -20,12 +20,13 @@ _WORDS: dict[str, str | None] = {
     "drain": "drained", "drain_again": "drained again", "drain_as_before": "drained as before", "resume": "resumed",
     "release": "released", "retest": "retested", "comment": "comment", "uncomment": "comment gone", "clear": "cleared",
     "evidence": "found", "closed": "closed", "drained_by_others": "drained by others",
-    "resumed_by_others": "resumed by others", "held": "held", "held_over": "no longer held", "rebooted": "rebooted",
+    "back_in_use": "resumed by others", "resumed_by_others": "resumed by others", "rebooted": "rebooted",
+    "held": "held", "held_over": "no longer held",
     "died": "died", "up_again": "up again", "latch": "drains stopped", "reset_latch": "drains allowed",
     "drain_seen": None, "quarantine": None, "quarantine_over": None, "quarantine_end": None,
 }  # fmt: skip
-_DOWN, _UP = ("drain", "drain_again", "drained_by_others"), ("resume", "release", "resumed_by_others")
-_OTHERS, _SEEN = ("drained_by_others", "resumed_by_others"), ("rebooted", "died", "up_again")
+_DOWN, _UP = ("drain", "drain_again", "drained_by_others"), ("resume", "release", "back_in_use", "resumed_by_others")
+_OTHERS, _SEEN = ("drained_by_others", "back_in_use", "resumed_by_others"), ("rebooted", "died", "up_again")
 _HELD = ("held", "held_over")
 _AGO, _UNITS = re.compile(r"([0-9]{1,6})([mhdw])"), {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 
@@ -117,6 +118,8 @@ def _why(first: Entry, last: Entry) -> str:
         return "it passed its retest"
     if first.action == "retest":
         return f"inside reservation {more.get('reservation')}"
+    if first.action == "back_in_use":
+        return "seen in use, though somebody else had drained it"
     if first.action == "resumed_by_others":
         return "seen in use, though act had drained it"
     words = [str(more[key]) for key in ("reason", "why", "state") if more.get(key)]

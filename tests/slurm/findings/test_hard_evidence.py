@@ -190,6 +190,19 @@ def test_what_somebody_else_has_drained_and_resumed(kept: bool) -> None:
     assert decided(slurms, Log().evidence(FOUND, 49).past)[0] == DRAIN, "a reason that Slurm gave by itself is nobody's"
 
 
+def test_what_is_found_after_a_node_was_seen_in_use_again_stays_open() -> None:
+    """The next job on it passes: between that and the drain there was no repair after the finding."""
+    node, found = state("n1"), ran("n1", "r1", WRONG, hours_ago=25)
+    log = Log().line("drained_by_others", 30, since=at(30))
+    passed = full("r2", 2, job=True)
+    seen = log.line("back_in_use", 26, since=at(26)).evidence(found, 25)
+    assert decided(node, seen.past, *passed)[0] == DRAIN
+    unseen = Log().line("drained_by_others", 30, since=at(30)).evidence(found, 25)
+    assert decided(node, unseen.past, *passed) == (NOTHING, "no FAIL that counts"), "it may have been resumed after it"
+    again = seen.line("drained_by_others", 20, since=at(20))
+    assert decided(node, again.past, *passed) == (NOTHING, "no FAIL that counts"), "drained and resumed once more"
+
+
 def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((9, 8.9, 8.8, 3))]
     nodes = cluster()
