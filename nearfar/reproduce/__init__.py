@@ -3,7 +3,8 @@
 Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as text, JSON document and page. Nothing here
 measures or judges.
 
-Needs: base.
+Needs: base, topology, cells, model.prediction, binding, verdict, report, report.charts, report.figures, report.node_drawing,
+report.sections.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from .strip import axis, scale_end, strip
 from .this_site import ThisSite
 from .unmeasured_answers import parts
 
-
 #: Drawings wider than this stand alone in their line.
 _WIDE = 760
 

@@ -96,9 +96,9 @@ def _because(row: PaperRow, figures: Sequence[FigureBeside], said: Sequence[tupl
     reasons = list(dict.fromkeys(figure.site.because for figure in figures if figure.site.because))
     if reasons:
         return "; ".join(reasons)
-    if row.checks:
-        return "" if said else f"this run did not ask {row.checks[0]}"
-    return "" if not any(figure.published.asked for figure in figures) else "nothing of it was measured"
+    ran = {check for check, _, _ in said}
+    not_run = [check for check in row.checks if check not in ran]
+    return f"this run did not ask {' and '.join(not_run)}" if not_run else ""
 
 
 def _modelled(figure: PublishedFigure, node_type: NodeType) -> tuple[float | None, str]:

@@ -31,10 +31,8 @@ def run(
 ) -> tuple[int, Path]:
     """Run those of ``checks`` that this machine can answer; the exit code and the run directory. What is left out, and how long the
     rest took before, is said on standard error. Raises ``CouldNotJudge`` where it can answer none."""
-    request = validation.Request(
-        system=system, report_directory=report_directory, wait=wait, command=command, checks=tuple(checks)
-    )
-    found, _ = validation.plan(validation.Request(system=system, wait=wait))
+    request = validation.Request(system=system, report_directory=report_directory, wait=wait, command=command)
+    found = validation.chosen_system(request)
     left_out = {name: why for name in checks if (why := cannot(named(name), found))}
     asked = tuple(name for name in checks if name not in left_out)
     for why in dict.fromkeys(left_out.values()):
@@ -67,7 +65,7 @@ def _time(checks: Sequence[str], system: System) -> str:
     for path in sorted(files.reports_directory().glob(f"{system.name}/*/run.json")):
         try:
             ran = json.loads(path.read_text(encoding="utf-8")).get("ran_cases", [])
-            took |= {case["check"]: float(case["seconds"]) for case in ran if case.get("result") == "pass"}
+            took |= {case["check"]: float(case["seconds"]) for case in ran if float(case["seconds"]) > 0}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
     known = [took[name] for name in checks if name in took]
