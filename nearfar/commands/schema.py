@@ -20,6 +20,7 @@ SCHEMAS = {
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",
+    "reproduce": "reproduce-1",
 }
 
 _EPILOG = """examples:

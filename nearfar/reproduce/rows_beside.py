@@ -68,9 +68,8 @@ class RowBeside:
 
 def beside(paper: Paper, directories: Sequence[Path], site: ThisSite | None = None) -> list[RowBeside]:
     """Every row of a paper with what the model says, and what a node of a run measured."""
-    types: dict[str, NodeType] = {
-        row.node_type: load_node_type(row.node_type, directories) for row in paper.rows if row.node_type
-    }
+    names = dict.fromkeys(row.node_type for row in paper.rows if row.node_type)
+    types = {name: load_node_type(name, directories) for name in names}
     return [_row(row, types.get(row.node_type), site, by_model(row, directories)) for row in paper.rows]
 
 

@@ -62,7 +62,7 @@ def _figures(each: RowBeside, measured: bool) -> list[tuple[str, ...]]:
             words.amount(figure.modelled, unit),
             words.amount(figure.measured, unit),
         ]
-        beside = words.difference(figure, each.row) if figure.measured is not None else ""
+        beside = words.difference(figure, each.row) if each.measured else ""
         table.append(
             (
                 name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",

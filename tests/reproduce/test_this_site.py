@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nearfar import cli
-from nearfar.base import CHECKOUT
+from nearfar.base import CHECKOUT, validator
 from tests.data.runs import h200
 from tests.reproduce import made_runs
 
@@ -31,7 +31,9 @@ def four_h200s(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows(capsys: pytest.CaptureFixture[str], paper: str, run: Path) -> dict[int, dict[str, Any]]:
     assert cli.main(["reproduce", paper, "--run", str(run), "--json"]) == 0
-    return {row["id"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    found = json.loads(capsys.readouterr().out)
+    assert not list(validator("reproduce-1").iter_errors(found))
+    return {row["id"]: row for row in found["rows"]}
 
 
 def figures(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -70,6 +72,12 @@ def test_paths_of_the_same_sort_on_another_node(four_h200s: Path, capsys: pytest
     assert peers["direct, one way, package 0"]["measured"] > 390
     assert peers["staged, one way, package 0"]["measured"] < 40
     assert peers["direct, one way, across"]["measured"] is None
+
+
+def test_a_part_of_a_row_that_was_not_measured_says_why(four_h200s: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", "meredith2012", "--run", str(four_h200s)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("memory of the GPU" in line and "this run did not ask gpu_memory_check" in line for line in lines)
 
 
 def test_rows_without_figures_say_what_their_checks_found(four_h200s: Path, capsys: pytest.CaptureFixture[str]) -> None:
