@@ -83,7 +83,11 @@ def _row(row: PaperRow, node_type: NodeType | None, site: ThisSite | None, model
     if site is None:
         return RowBeside(row, tuple(figures), model_says)
     said = tuple((record.name, record.word, check_line(record, site.run)) for record in site.records(row))
-    return RowBeside(row, tuple(figures), model_says, said, here(row, site.node), _because(row, figures, said))
+    site_says = here(row, site.node)
+    because = _because(row, figures, said)
+    if not (because or said or site_says or model_says):
+        because = f"{' '.join(row.command.split()[:2])} measures nothing"
+    return RowBeside(row, tuple(figures), model_says, said, site_says, because)
 
 
 def _because(row: PaperRow, figures: Sequence[FigureBeside], said: Sequence[tuple[str, str, str]]) -> str:

@@ -43,8 +43,10 @@ def here(row: PaperRow, node: Node | None) -> str:
         return ""
     if words[1] == "detect":
         return parts(node)
-    if words[1] != "bind" or not node.gpus:
+    if words[1] != "bind":
         return ""
+    if not node.gpus:
+        return "no GPU: there is no rank to put beside one"
     try:
         placements = place(node, Layout(ranks_per_gpu=1))
     except NearfarError as error:
