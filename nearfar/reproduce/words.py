@@ -13,6 +13,8 @@ from .rows_beside import FigureBeside, RowBeside
 
 #: From so many times the published figure on, either way, words say how many times.
 _TIMES = 1.5
+#: A rate that differs by less, as a part, does not stand out.
+_SLIGHT = 0.02
 #: A loss of less than so many percent is none to speak of.
 _NOTHING = 0.5
 _OF_STATES = {"runs": "asked", "in part": "asked in part", "not asked": "not asked"}
@@ -128,7 +130,7 @@ def stands_out(rows: list[RowBeside], most: int = 8) -> list[str]:
             said, here = figure.published.value, figure.measured
             if said is None or here is None or _within(figure):
                 continue
-            if one.row.unit == "percent" or figure.compared:
+            if one.row.unit == "percent" or (figure.compared and abs(here / said - 1) >= _SLIGHT):
                 of = unit(one.row.unit)
                 values = f"{amount(here, one.row.unit)} {of} here, {published(figure.published)} {of} published"
                 sentences.append(
