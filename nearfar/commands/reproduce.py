@@ -130,6 +130,6 @@ def _site(folder: Path) -> ThisSite:
     if not measured:
         raise NearfarError(f"{folder}: nothing was measured in this run; name the run of a real node")
     if len(measured) > 1:
-        names = ", ".join(node.name for node in measured[:3])
-        raise NearfarError(f"{folder}: has {len(measured)} nodes ({names} …); name the run of one")
+        names = ", ".join(node.name for node in measured[:3]) + (" …" if len(measured) > 3 else "")
+        raise NearfarError(f"{folder}: has {len(measured)} nodes ({names}); name the run of one")
     return ThisSite(measured[0])

@@ -23,7 +23,7 @@ def lines(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> lis
         found.append(f"this site: {site.name}; {words.site_counts(list(rows))}")
         if not any(figure.compared for each in rows for figure in each.figures):
             found.append(
-                "its GPUs are not the paper's: paths of the same sort stand beside, and rates are not compared"
+                "it is of another kind than the paper's nodes: paths of the same sort stand beside, and rates are not compared"
             )
     for each in rows:
         found += ["", *_row(each, site is not None)]
