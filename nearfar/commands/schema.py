@@ -24,6 +24,7 @@ SCHEMAS = {
     "status": "slurm-status-1",
     "log": "slurm-log-1",
     "doctor": "doctor-1",
+    "reproduce": "reproduce-1",
 }
 
 _EPILOG = """examples:

@@ -52,14 +52,26 @@ class Request:
     wait: float | None = None
 
 
-def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
-    """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
+def chosen_system(request: Request) -> System:
+    """The system of a request: the one that it names, else the one that claims this host, else this machine as it is."""
+    _into_environment(request)
+    site = systems.site()
+    return site.systems[site.here]
+
+
+def _into_environment(request: Request) -> None:
+    """What the site's files are rendered by, here and in ReFrame."""
     if request.system is not None:
         os.environ["NEARFAR_SYSTEM"] = request.system
     if request.way is not None:
         os.environ["NEARFAR_WITH"] = request.way
     if request.wait is not None:
         os.environ[node_lock.WAIT] = f"{request.wait:g}"
+
+
+def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
+    """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
+    _into_environment(request)
     node_lock.wait()
     ready = os.environ.get("NEARFAR_PROGRAMS")
     if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
