@@ -51,8 +51,11 @@ class ActView:
     readings: KeptReadings | None = None
 
 
-def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str | None = None) -> ActView:
-    """Read everything and decide; nothing is written, and no rights are needed. ``node``: one of which all is wanted.
+def look(
+    options: ActOptions, slurm: Slurm, now: float | None = None, node: str | None = None, nodes: dict[str, NodeState] | None = None
+) -> ActView:  # fmt: skip
+    """Read everything and decide; nothing is written, and no rights are needed. ``node``: one of which all is wanted; ``nodes``: all
+    of them as Slurm has just shown them, at ``now``.
 
     Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
     """
@@ -60,7 +63,7 @@ def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str 
     entries = ActLog(options.state).entries()
     if entries and entries[-1].at > now + CLOCKS:
         raise CouldNotJudge(f"{options.state}: {CLOCK_SET_BACK}")
-    nodes = slurm.nodes()
+    nodes = slurm.nodes() if nodes is None else nodes
     before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
     nodes = deaths.with_our_reasons(nodes, before)
     last = LastRead(options.state).of(options)

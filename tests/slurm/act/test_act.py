@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -238,8 +239,8 @@ def test_a_node_that_died_and_a_reason_that_came_in_between(site: Site, monkeypa
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
     look = act.look
 
-    def meanwhile(*arguments: object) -> act.ActView:
-        view = look(*arguments)  # type: ignore[arg-type]
+    def meanwhile(*arguments: Any, **named: Any) -> act.ActView:
+        view = look(*arguments, **named)
         site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=by hand"])
         site.private.run(["scontrol", "update", "nodename=n3", "state=down", "reason=Not responding"])
         return view
