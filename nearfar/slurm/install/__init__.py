@@ -5,7 +5,7 @@ Needs: base, slurm.controller, slurm.health, slurm.results.
 
 from __future__ import annotations
 
-from . import directories, install, manifest, next_steps, slurm_conf
+from . import as_installed, directories, install, known_names, manifest, next_steps, slurm_conf
 from .manifest import InstalledPart, InstallManifest
 from .options import (
     COLLECTED,
@@ -32,9 +32,11 @@ __all__ = [
     "InstallOptions",
     "InstalledFile",
     "InstalledPart",
+    "as_installed",
     "digest",
     "directories",
     "install",
+    "known_names",
     "manifest",
     "next_steps",
     "rendered",

@@ -9,6 +9,9 @@ from . import slurm_conf
 from .options import ON_NODES, InstallOptions
 from .rendering import rendered
 
+#: The last of them.
+LAST = "look whether all is well: nearfar slurm doctor"
+
 
 def after_writing(options: InstallOptions, present: Mapping[str, str] | None, directories: Sequence[str]) -> list[str]:
     """A line for each step. ``present``: Slurm's settings, None where they are not known; ``directories``: what is wrong with
@@ -32,7 +35,7 @@ def after_writing(options: InstallOptions, present: Mapping[str, str] | None, di
             f"node_exporter --collector.textfile.directory={options.metrics} on every machine; {options.act_user} has to be able to write "
             f"there on this one, {options.user} and root on the nodes: docs/guide/monitoring.md"
         )
-    return [*steps, "look whether all is well: nearfar slurm doctor"]
+    return steps
 
 
 def _for_act(options: InstallOptions) -> list[str]:

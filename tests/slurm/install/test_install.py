@@ -149,7 +149,8 @@ def test_a_file_that_somebody_has_edited_is_kept(tmp_path: Path, install: Instal
     assert "OnUnitInactiveSec=9min" in (tmp_path / "etc/systemd/system/nearfar-act.timer").read_text()
     assert "act: kept: edited" in install("--apply")[1]
     install("--apply", "--force")
-    assert not act.read_text().endswith("# mine\n") and install() == (0, "nothing to change\n")
+    assert not act.read_text().endswith("# mine\n")
+    assert install() == (0, "nothing to change\nas installed: --every=9\n")
 
 
 def test_what_was_there_before_is_not_taken_over(tmp_path: Path, install: Install) -> None:
