@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ ON_NODES = ("health", "prolog", "epilog")
 TIMERS = ("systemd", "cron")
 NOTE, FAIL = "note", "fail"
 _CHOICES = {"what": PARTS, "timer": TIMERS, "prolog": (NOTE, FAIL)}
+#: The directory of the scripts, unless the caller names another.
+FOLDER = "/etc/nearfar"
 #: Where the collector puts the findings of all nodes, unless the caller names a directory.
 COLLECTED = "/var/lib/nearfar/health-of-nodes"
 #: Where commands are looked for beside Slurm's own directory.
@@ -52,7 +55,7 @@ class InstallOptions:
     hours: float = 5.0
     every: int = 5
     prolog: str = NOTE
-    folder: str = "/etc/nearfar"
+    folder: str = FOLDER
     state: str = "/var/lib/nearfar/act"
     health_output: str = str(OUTPUT)
     collect: str | None = COLLECTED
@@ -140,6 +143,12 @@ def _right(name: str, value: Any) -> bool:
     if name in ("words", "act_words"):
         return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
     return isinstance(value, str) or (name == "collect" and value is None)
+
+
+def again(folder: str, *words: str, root: str = "/") -> str:
+    """The line that installs again, all that it does not name as it was installed; ``words``: what it names."""
+    where = [*([] if folder == FOLDER else [f"--folder={folder}"]), *([] if root == "/" else [f"--root={root}"])]
+    return shlex.join(["nearfar", "slurm", "install", *where, *words, "--apply"])
 
 
 def search_path(slurm: str | None) -> str:

@@ -84,6 +84,10 @@ def test_what_is_installed_is_what_its_readers_take(tmp_path: Path, install: Ins
     cron = (tmp_path / "etc/cron.d/nearfar-nightly").read_text().splitlines()
     assert cron[-1] == "30 2 * * * nearfar /etc/nearfar/nightly"
     cron = (tmp_path / "etc/cron.d/nearfar-act").read_text().splitlines()
+    both = "(/etc/nearfar/collect; runuser -u nearfar -- /etc/nearfar/act)"
+    assert cron[-1] == f"*/7 * * * * root {both} 2>&1 | logger -t nearfar-act", "findings come before they are read"
+    install("--apply", "--health-output=/shared/health")
+    cron = (tmp_path / "etc/cron.d/nearfar-act").read_text().splitlines()
     assert cron[-1] == "*/7 * * * * nearfar /etc/nearfar/act 2>&1 | logger -t nearfar-act"
 
 
