@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from nearfar.base import NearfarError, find_program, process
+from nearfar.base import NearfarError, find_program, plural, process
 
 from .answer import DoctorAnswer, not_looked, ok, problem
 from .installed_site import InstalledSite, first_line
@@ -112,4 +112,4 @@ def _last_act(site: InstalledSite) -> DoctorAnswer:
             f"it was through last {words}, and runs every {every} minutes",
             f"by hand, to see why: {site.options.folder}/act",
         )
-    return ok(about, f"it was through {ago:.0f} minutes ago")
+    return ok(about, f"it was through {plural(round(ago), 'minute')} ago")
