@@ -180,9 +180,11 @@ def _results(
 
 def _arrival(path: Path, ended: float) -> float:
     """When a file or directory came to be there, in seconds since 1970: its time; ``ended``, when what it speaks of was over, where
-    that time is earlier though it was put there later, as a backup leaves it that was restored without times. Raises ``OSError``."""
+    that time is earlier by more than clocks are apart though it was put there later, as a backup leaves it that was restored without
+    times. Raises ``OSError``."""
     status = path.lstat()
-    return ended if status.st_mtime < ended <= status.st_ctime else status.st_mtime
+    restored = status.st_mtime < ended - CLOCKS and ended <= status.st_ctime
+    return ended if restored else status.st_mtime
 
 
 def _hard_alone(run: CheckRun) -> CheckRun:
