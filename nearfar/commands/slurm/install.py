@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.base import EXIT_GOOD, NearfarError, plural
 from nearfar.commands import refuse_outside
 from nearfar.slurm.act import STATE
 from nearfar.slurm.controller import Slurm, node_names, versions
@@ -132,6 +132,8 @@ def run(args: argparse.Namespace) -> int:
     """Show the diff; write where that was asked for."""
     if args.diff and args.apply:
         raise NearfarError("--diff shows, --apply writes: choose one")
+    if args.drop and args.remove:
+        raise NearfarError("--drop OPTION installs again without it, --remove takes all away: choose one")
     known = manifest.read(str(args.folder), args.root.absolute())
     if args.remove:
         return _remove(args, known)
@@ -148,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
             install.write(these, options, known)
             problems = directories.make(options) if here else directories.to_make(options)
             steps += next_steps.after_writing(options, _settings(options) if here else None, problems)
-    many, them = _many(wanted), "it" if len(wanted) == 1 else "them"
+    many, them = plural(len(wanted), "file"), "it" if len(wanted) == 1 else "them"
     done = f"{many} written" if args.apply else f"{many} would be written: --apply writes {them}"
     print(done if wanted else "nothing to change")
     _told_kept(kept)
@@ -168,12 +170,12 @@ def _remove(args: argparse.Namespace, known: InstallManifest) -> int:
     if args.apply:
         parts = [name for name in known.parts if name in what]
         install.remove(wanted, known, what)
-        print(f"{_many(wanted)} removed")
+        print(f"{plural(len(wanted), 'file')} removed")
         _told_kept(kept)
         for step in next_steps.after_removal(parts, str(args.folder)):
             print(f"  {step}")
         return EXIT_GOOD
-    print(f"{_many(wanted)} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
+    print(f"{plural(len(wanted), 'file')} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
     _told_kept(kept)
     return EXIT_GOOD
 
@@ -188,10 +190,6 @@ def _sorted(found: Sequence[install.Change], force: bool) -> tuple[list[install.
 def _told_kept(kept: Sequence[install.Change]) -> None:
     for change in kept:
         print(f"{change.place}: kept: edited since it was installed, or there before; --force takes no heed of that")
-
-
-def _many(changes: Sequence[install.Change]) -> str:
-    return f"{len(changes)} file{'' if len(changes) == 1 else 's'}"
 
 
 def _options(

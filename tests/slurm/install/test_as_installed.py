@@ -81,6 +81,7 @@ def test_what_is_dropped_is_as_by_default(machine: Machine) -> None:
     assert (machine.root / "etc/nearfar/collect").exists()
     machine.install("--slurm-version=23.11", "--drop", "act-user", "--apply")
     assert "User=nearfar" in machine.text("etc/systemd/system/nearfar-act.service")
+    assert "--remove takes all away" in machine.refused("--drop", "metrics", "--remove")
     assert "--drop metrics: it is named as well" in machine.refused("--drop", "metrics", "--metrics=/a")
 
 
