@@ -1,7 +1,7 @@
 """``nearfar slurm …``: the pack under Slurm.
 
 Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
-slurm.status, slurm.sweep, slurm.telling, commands.
+slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands.
 """
 
 from __future__ import annotations

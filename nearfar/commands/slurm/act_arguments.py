@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nearfar.base import NearfarError
 from nearfar.site import FlapRule
+from nearfar.slurm import trust
 from nearfar.slurm.act import STATE, ActOptions, read_policy
 from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.install import InstallOptions, manifest
@@ -76,6 +77,12 @@ def _refuse_another_log(named: Path | None, installed: Path) -> None:
     """A log that begins now knows of no drain and of nothing that was cleared."""
     if named is not None and named.absolute() != installed and not named.is_dir():
         raise NearfarError(f"--state {named}: no such directory; act of this machine keeps its log in {installed}")
+
+
+def on_behalf(place: Path) -> Path:
+    """The directory of the log itself: root goes on as the user that it belongs to, so that the log stays that user's."""
+    trust.on_behalf.of_owner(place)
+    return place
 
 
 def state(args: argparse.Namespace) -> Path:

@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Write it down, and say what follows."""
     names, because = act_arguments.nodes(args), act_arguments.because(args)
     options, slurm = act_arguments.options(args), act_arguments.slurm()
+    act_arguments.on_behalf(options.state)
     for node, follows in clear.clear(options, names, because, slurm):
         print(f"{node:<12} {'written down':<13} {follows}", flush=True)
     return EXIT_GOOD

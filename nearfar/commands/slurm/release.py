@@ -32,8 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Resume them, and say of each what became of it."""
     names, because = act_arguments.nodes(args), act_arguments.because(args)
-    code = EXIT_GOOD
-    for one in release.release(act_arguments.options(args), names, because, act_arguments.slurm()):
+    options, slurm, code = act_arguments.options(args), act_arguments.slurm(), EXIT_GOOD
+    act_arguments.on_behalf(options.state)
+    for one in release.release(options, names, because, slurm):
         word = "released" if one.released else "in use" if one.in_use else "not released"
         print(f"{one.node:<12} {word:<13} {one.words}", flush=True)
         code = code if one.in_use else EXIT_COULD_NOT_JUDGE

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, release or drain again, and say which."""
     request = retest.RetestOptions(args.nodes, args.level, args.partition, args.accept_delivered, args.beside)
     options = act_arguments.options(args)
+    act_arguments.on_behalf(options.state)
     outcome = retest.run(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")

@@ -15,6 +15,7 @@ from nearfar.slurm.findings import (
     back_in_use,
     drained_by_others,
     drains_seen,
+    hard_evidence,
     log_line,
     reboots,
     resumed_by_others,
@@ -53,10 +54,12 @@ def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
     with locked(state):
         log = ActLog(state)
         recovered, unclear = recover(summarize(log.entries()), slurm, log)
-        view = look(options, slurm)
-        lost, unclear_too = left_over(view.past, view.nodes, slurm, log)
+        now, nodes = time.time(), slurm.nodes()
+        lost, unclear_too = left_over(summarize(log.entries()), nodes, slurm, log)
         if lost or unclear_too:
-            recovered, unclear, view = [*recovered, *lost], [*unclear, *unclear_too], look(options, slurm)
+            now, nodes = time.time(), slurm.nodes()
+            recovered, unclear = [*recovered, *lost], [*unclear, *unclear_too]
+        view = look(options, slurm, now, nodes=nodes)
         _write_down(view, options.policy.system, log)
         LastRead(state).note(options, view.until, view.sweeps)
         if view.readings is not None:
@@ -100,7 +103,7 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
             assert each.closed_by is not None
             log.note(
                 "closed", time.time(), name, evidence=[each.id or written[each.key]], until=each.answered_until, run=each.closed_by.run,
-                why=f"repaired, and run {each.closed_by.run} passed",
+                passed=hard_evidence.passed_at(each), why=f"repaired, and run {each.closed_by.run} passed",
             )  # fmt: skip
 
 

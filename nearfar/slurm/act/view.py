@@ -53,13 +53,17 @@ class ActView:
     trouble: str | None = None
 
 
-def look(options: ActOptions, slurm: Slurm, now: float | None = None, asked_for: Collection[str] = ()) -> ActView:
-    """Read everything and decide; nothing is written, and no rights are needed. ``asked_for``: nodes of which all is wanted.
+def look(
+    options: ActOptions, slurm: Slurm, now: float | None = None, asked_for: Collection[str] = (),
+    nodes: dict[str, NodeState] | None = None,
+) -> ActView:  # fmt: skip
+    """Read everything and decide; nothing is written, and no rights are needed. ``asked_for``: nodes of which all is wanted; ``nodes``:
+    all of them as Slurm has just shown them, at ``now``.
 
     Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
     """
     now, entries = _log(options, now)
-    nodes = slurm.nodes()
+    nodes = slurm.nodes() if nodes is None else nodes
     before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
     nodes = deaths.with_our_reasons(nodes, before)
     return _decided(options, entries, nodes, before, now, asked_for)

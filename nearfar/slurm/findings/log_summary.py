@@ -46,13 +46,14 @@ class LogSummary:
     ``quarantines``: retests that did not end, by reservation, with what each node is to be drained with again;
     ``ended_quarantines``: all retests, with that of the nodes that are not in use again by our doing.
 
-    ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
-    too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
-    it last; ``back_in_use``: by when such a one was in use again;
-    ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
-    drained by us was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was
-    drained by us or suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us
-    stopped answering, and when it answered again. ``held``: nodes that are not drained for what was found, by what holds them.
+    ``put_right``: when a person said last that the node was seen to, or it was put into use again after it passed: what was
+    slow before is closed. ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was
+    known until then is closed too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``.
+    ``drained_by_others``: when somebody else drained it last; ``back_in_use``: by when such a one was in use again;
+    ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was drained by us
+    was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was drained by us or
+    suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us stopped answering, and
+    when it answered again. ``held``: nodes that are not drained for what was found, by what holds them.
     """
 
     since: dict[str, float] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class LogSummary:
     quarantines: dict[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     ended_quarantines: dict[str, dict[str, Mapping[str, Any]]] = field(default_factory=dict)
     begun: dict[str, OurDrain] = field(default_factory=dict)
+    put_right: dict[str, float] = field(default_factory=dict)
     evidence: dict[str, list[Evidence]] = field(default_factory=dict)
     closed_evidence: dict[str, list[Evidence]] = field(default_factory=dict)
     answered: dict[tuple[str, ...], float] = field(default_factory=dict)
@@ -169,8 +171,9 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
 
 def _seen_to(summary: LogSummary, node: str, at: float) -> None:
     """A person has seen to a node: all that was known of it is closed."""
-    summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = at
-    summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
+    summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = summary.put_right[node] = at
+    closed = [replace(one, closed_at=at) for one in summary.evidence.pop(node, [])]
+    summary.closed_evidence.setdefault(node, []).extend(closed)
     summary.flaps.seen_to(node)
 
 
@@ -179,6 +182,7 @@ def _released(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
     for nodes in summary.ended_quarantines.values():
         nodes.pop(node, None)
     if done:
+        summary.put_right[node] = entry.at
         summary.drained.pop(node, None)
         summary.begun.pop(node, None)
         summary.flaps.resumed(node)
@@ -215,10 +219,10 @@ def _evidence_of_drain(summary: LogSummary, node: str, entry: Entry) -> None:
 
 
 def _close(summary: LogSummary, node: str, entry: Entry) -> None:
-    ids = set(entry.more.get("evidence", ()))
+    ids, at = set(entry.more.get("evidence", ())), float(entry.more.get("passed", entry.at))
     for one in summary.evidence.get(node, []):
         if one.id in ids:
-            summary.closed_evidence.setdefault(node, []).append(one)
+            summary.closed_evidence.setdefault(node, []).append(replace(one, closed_at=at))
             if one.found_by.check == HEALTH:  # of which the log has not every look
                 summary.answered[answered_key(node, one)] = float(entry.more.get("until", entry.at))
     summary.evidence[node] = [one for one in summary.evidence.get(node, []) if one.id not in ids]

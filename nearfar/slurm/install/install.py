@@ -92,13 +92,19 @@ def _gone(known: InstallManifest, what: Sequence[str]) -> list[Change]:
 
 
 def write(wanted: Sequence[Change], options: InstallOptions, known: InstallManifest) -> None:
-    """Make the changes, and note what is installed now, also where one fails. Raises ``CouldNotJudge`` with the remedy."""
+    """Make the changes, and note what is installed now, also where one fails: what it is made from first, so that an installation that
+    was interrupted goes on where it is begun again. Raises ``CouldNotJudge`` with the remedy."""
     for name in options.what:
         before = known.parts[name].files if name in known.parts else {}
         known.parts[name] = InstalledPart(options, __version__, {**before})
     for file in rendered(options):
         if _present(known.place(file.path)) == file.text:
             known.parts[file.part].files[file.path] = file.digest
+    try:
+        make_for_all(known.path.parent)
+    except OSError as error:
+        raise cannot_write(known.path.parent, error, ELSEWHERE) from None
+    known.write()
     try:
         for change in wanted:
             change.carry_out()

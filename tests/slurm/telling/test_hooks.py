@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nearfar.site.drain_policy import DrainSteps
+from nearfar.slurm.act import state_directory
 from nearfar.slurm.findings import Entry
 from nearfar.slurm.telling import events, hook_process, hooks
 from tests.support.node_results import leave
@@ -229,6 +230,22 @@ def test_a_hook_that_is_switched_on_while_another_act_tells_misses_nothing(site:
         assert site.act().problems == () and site.slurm.states["n1"].drain
     site.act()
     assert len(site.told("on-drain")) == 1
+
+
+def test_which_hooks_there_are_is_written_down_under_the_lock_of_act(
+    site: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hosts that add a line to a file on NFS at once write over each other's."""
+    monkeypatch.setattr(state_directory, "_PATIENCE", 0.1)
+    with state_directory.locked(state_directory.prepare(site.state)):
+        blocked = hooks.HookRun(site.options())
+        blocked.switch_on()
+        assert len(blocked.problems) == 1 and not (site.state / "hooks.jsonl").exists()
+    hooks.HookRun(site.options()).switch_on()
+    with state_directory.locked(site.state):
+        known = hooks.HookRun(site.options())
+        known.switch_on()
+        assert known.problems == [], "nothing is to be written down"
 
 
 def test_a_hook_that_was_switched_on_while_the_clock_was_ahead_misses_nothing(
