@@ -34,6 +34,13 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
 }  # fmt: skip
+#: Keywords that speak of values of one type alone.
+_OF_TYPE = {
+    "properties": dict, "required": dict, "propertyNames": dict, "additionalProperties": dict, "minProperties": dict,
+    "items": list, "minItems": list, "maxItems": list, "pattern": str, "minLength": str,
+}  # fmt: skip
+#: What JSON calls the types of Python.
+_NAMES = {dict: "object", list: "array", str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 #: So many shapes of an object are kept in mind.
 _SHAPES = 1000
 #: Stands for a key that an object does not have.
@@ -85,11 +92,11 @@ class _Tests:
             kind, right = _SIZES[key]
             return _of(kind, lambda value: right(wanted, len(value)), node)
         if key == "pattern":
-            search = lru_cache(maxsize=4096)(re.compile(wanted).search)
-            return _of(str, lambda value: search(value) is not None, node)
+            search = re.compile(wanted).search
+            return _of(str, lru_cache(maxsize=4096)(lambda value: search(value) is not None), node)
         if key in ("enum", "const"):
             values = tuple(wanted) if key == "enum" else (wanted,)
-            return lambda value: value in values
+            return values.__contains__
         if key in _LIMITS:
             within = _LIMITS[key]
             return lambda value: type(value) not in (int, float) or within(wanted, value)
@@ -121,28 +128,35 @@ class _Tests:
         return lambda value: types.issuperset(map(type, value)) and all(map(inside, value))
 
     def _properties(self, wanted: Mapping[str, Any], required: Iterable[str]) -> Test:
-        """Objects of one kind mostly have the same keys, with values of the same types: whether these are right is found out once
-        for each such shape."""
+        """Objects of one kind mostly have the same keys, with values of the same types: whether these are right, and what is left to
+        ask of such values, is found out once for each such shape."""
         nodes = {name: self._followed(node) for name, node in wanted.items()}
         typed = {name: _types(node["type"]) for name, node in nodes.items() if "type" in node}
         needed = frozenset(required)
-        may_be, right = _may_be(needed, typed), set[tuple[object, ...]]()
-        inside = [(name, self.of(node, typed="type" in node)) for name, node in nodes.items() if self._says_more(node)]
+        may_be, known = _may_be(needed, typed), dict[tuple[object, ...], tuple[tuple[str, Test], ...]]()
+        inside = {name: node for name, node in nodes.items() if self._says_more(node)}
 
         def test(value: Any) -> bool:
             shape = (*value, *map(type, value.values()))
-            if shape not in right:
+            left = known.get(shape)
+            if left is None:
                 if not may_be(value):
                     return False
-                if len(right) < _SHAPES:
-                    right.add(shape)
-            for name, one in inside:
-                part = value.get(name, _ABSENT)
-                if part is not _ABSENT and not one(part):
+                asked = ((name, self._of_type(inside[name], type(value[name]))) for name in inside if name in value)
+                left = tuple((name, one) for name, one in asked if one is not _yes)
+                if len(known) < _SHAPES:
+                    known[shape] = left
+            for name, one in left:
+                if not one(value[name]):
                     return False
             return True
 
         return test
+
+    def _of_type(self, node: Mapping[str, Any], kind: type) -> Test:
+        """The test of a node for values of one type, which is one of the node's."""
+        says = {key: wanted for key, wanted in node.items() if _OF_TYPE.get(key, kind) is kind}
+        return self.of({**says, "type": _NAMES[kind]} if kind in _NAMES else node, typed="type" in node)
 
     def _additional(self, wanted: Mapping[str, Any] | bool, known: frozenset[str]) -> Test:
         if isinstance(wanted, Mapping):
