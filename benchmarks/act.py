@@ -60,7 +60,8 @@ def lay_out(results: Path, nights: int) -> list[str]:
             for place in results_directory.folders(results, copy.name):
                 _of_night(place / result.RESULT, copy.name, night)
         for place in results_directory.folders(results, copy.name):
-            os.utime(place, (time.time() - night * 86400 - 60,) * 2)
+            ended = json.loads((place / result.RESULT).read_text())["ended"]
+            os.utime(place, (utc_time(ended).timestamp() + 1,) * 2)
     return sorted(path.name for path in (sweep / "nodes").iterdir())
 
 
