@@ -62,6 +62,30 @@ def test_the_fleet(site: Told) -> None:
     assert found["nearfar_hook_events_waiting"] == {"on-finding": 0, "on-drain": 0, "on-release": 0}
 
 
+def test_the_caps_and_the_floor_of_partitions(site: Told) -> None:
+    site.cap = DrainCap(4, 0.25)
+    for number, name in enumerate(site.slurm.states):
+        site.slurm.states[name] = replace(site.slurm.states[name], partitions=("a", "b") if number < 4 else ("b",))
+    site.wrong_data("n1", "00000001")
+    site.slurm.drain("n8", "bad DIMM")
+    first, then = told(site), told(site)
+    assert first["nearfar_partition_nodes"] == {"a": 4, "b": 8}
+    assert first["nearfar_partition_usable_nodes"] == {"a": 4, "b": 7}, "as act found them"
+    assert then["nearfar_partition_usable_nodes"] == {"a": 3, "b": 6}
+    assert first["nearfar_partition_usable_least_nodes"] == {"a": 2, "b": 4}
+    assert first["nearfar_partition_drains"] == {"a per_day": 1, "a in_all": 1, "b per_day": 1, "b in_all": 1}
+    assert first["nearfar_partition_drains_limit"] == {"a per_day": 1, "a in_all": 1, "b per_day": 2, "b in_all": 2}
+
+
+def test_what_is_found_on_many_nodes_at_once(site: Told) -> None:
+    site.cap = DrainCap(3, 0.2)
+    for number in range(1, 5):
+        leave(site.results, f"n{number}", f"0000000{number}", at=site.now - 60, speed=27.1)
+    found = told(site)
+    assert found["nearfar_fleet_shared_faults"] == {"": 1}
+    assert found["nearfar_fleet_shared_fault_nodes"] == {"host_device_check sole.g_n no": 4}
+
+
 def test_the_groups_are_those_of_status(site: Told) -> None:
     leave(site.results, "n1", "00000001", at=site.now - 60)
     site.wrong_data("n2", "00000002")

@@ -47,6 +47,15 @@ def test_a_finding_a_drain_and_a_release_are_told_once_each(site: Told) -> None:
     assert released["why"] == "host_device_check passed in run 00000003"
 
 
+def test_a_finding_says_why_it_stands(site: Told) -> None:
+    site.wrong_data("n1", "00000001")
+    leave(site.results, "n2", "00000002", at=site.now - 7200, speed=27.2)
+    leave(site.results, "n2", "00000003", at=site.now - 60, speed=27.1)
+    site.act()
+    why = {one["node"]: one["why"] for one in site.told("on-finding")}
+    assert why == {"n1": "hard evidence stands at once", "n2": "confirmed by run 00000002"}
+
+
 def test_a_release_by_act_and_by_somebody_else(site: Told) -> None:
     site.wrong_data("n1", "00000001")
     site.wrong_data("n2", "00000002")
