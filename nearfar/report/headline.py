@@ -131,19 +131,28 @@ def _host_memory(streams: list[Figure]) -> str:
     for kernel in kernels:
         mine = [f for f in streams if f.cell and f.cell.flows[0].direction == kernel]
         for path_class in _present(f.path_class for f in mine if f.cell and f.cell.lone):
-            values = [
-                f.value for f in mine if f.cell and f.cell.lone and f.path_class == path_class and f.value is not None
-            ]
-            parts.append(f"{class_words(path_class)} {span(values)}")
-        together = [f.value for f in mine if f.is_total and f.value is not None]
+            alone = [f for f in mine if f.cell and f.cell.lone and f.path_class == path_class]
+            parts.append(f"{class_words(path_class)} {_with_part_of_peak(alone)}")
+        together = [f for f in mine if f.is_total and f.value is not None]
         if together:
-            parts.append(f"all NUMA nodes at once {span(together)}")
+            parts.append(f"all NUMA nodes at once {_with_part_of_peak(together)}")
         expected = expected_of([f for f in mine if f.cell and f.cell.lone])
         totals = [f for f in mine if f.is_total and f.reference]
         if totals and expected == NO_REFERENCE:
             expected = f"all at once {expected_of(totals)}; the others {NO_REFERENCE}"
         return f"STREAM {kernel}: {', '.join(parts)} GB/s ({expected})"
     return "no figures"
+
+
+def _with_part_of_peak(found: list[Figure]) -> str:
+    """``214–219``, and where each one's peak is known ``214–219 (70–71 % of the peak)``."""
+    figures = [figure for figure in found if figure.value is not None]
+    parts = [100 * figure.part_of_peak for figure in figures if figure.part_of_peak is not None]
+    words = span(figure.value for figure in figures if figure.value is not None)
+    if not parts or len(parts) < len(figures):
+        return words
+    least, most = f"{min(parts):.0f}", f"{max(parts):.0f}"
+    return f"{words} ({least if least == most else f'{least}–{most}'} % of the peak)"
 
 
 def _topology(check: CheckRecord, node: NodeRun) -> str:
