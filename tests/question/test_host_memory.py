@@ -96,9 +96,13 @@ def test_more_than_the_dimms_carry_was_not_measured() -> None:
 
 
 def test_the_terminal_says_it() -> None:
-    lone = {cell: rate for cell, rate in RATES.items() if cell not in ("c1:n0/triad", "c0:n0/triad/one")}
+    lone = {cell: rate for cell, rate in RATES.items() if cell != "c1:n0/triad"}
     line = line_of(node_with(300.0, 320.0), lone)
-    assert "240.0–250.0 (78–80 % of the peak)" in line and "all NUMA nodes at once 480.0 (77 % of the peak)" in line
+    assert (
+        "240.0–250.0 GB/s, 78–80 % of the peak" in line
+        and "all NUMA nodes at once 480.0 GB/s, 77 % of the peak" in line
+    )
+    assert line.endswith("; by one core 15.0 GB/s, 5 % of the peak")
     assert "peak" not in line_of(node_with(None, None), lone)
 
 
