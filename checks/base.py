@@ -297,7 +297,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
                 ranges=self.ranges, upgrade=upgrade,
             )  # fmt: skip
-        return found
+        return references.on_host(found, figures, self.partition.host_of(self.observed))
 
     def find_past(self, document, judged):
         """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""
