@@ -130,3 +130,13 @@ def test_both_checks_ask_all_kernels_and_all_numbers_of_cores() -> None:
     assert asked >= {f"c0:n0/{kernel}" for kernel in ("copy", "scale", "add", "triad")}
     assert asked >= {f"c1:n1/triad/{share}" for share in ("one", "half", "butone")}
     assert asked >= {f"c0:n0/{kernel}+c1:n1/{kernel}" for kernel in ("copy", "scale", "add", "triad")}
+
+
+def test_a_numa_node_of_one_core_has_no_part_of_its_cores() -> None:
+    node = node_with(None, None)
+    alone = replace(node.numa_nodes[1], cpus=(8, 9))
+    node = replace(node, numa_nodes=(node.numa_nodes[0], alone), cores=((8, 9),))
+    asked = [str(cell) for cell in question.named("memory_kernels_check").cells(node)[0]]
+    assert "c0:n0/triad/one" in asked and not [cell for cell in asked if cell.startswith("c1:n1/triad/")]
+    fewer = replace(node, allowed_cpus=(0,))
+    assert not [cell for cell in question.named("memory_kernels_check").cells(fewer)[0] if "triad" in str(cell)]
