@@ -21,7 +21,7 @@ from nearfar.measurement import (
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import disturbances, document_facts, error_counters, figure_verdict, looks, outliers, steadiness
+from . import disturbances, document_facts, error_counters, figure_verdict, looks, steadiness
 from .baseline import Baseline, worsening
 from .document_findings import (
     CaseInfo,
@@ -88,8 +88,7 @@ def judge(
 
     judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
     judged = looks.settle(metrics, judged, later, earlier, subject.time, judge_one)
-    judged = steadiness.apply(metrics, judged, document, host)
-    judged = outliers.apply(metrics, judged, host)
+    judged = steadiness.outliers(metrics, steadiness.apply(metrics, judged, document, host), host)
     seen = [each for each in (document, *(look.document for look in later)) if each is not None]
     judged = disturbances.apply(judged, seen, host)
     if acceptance:
