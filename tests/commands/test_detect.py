@@ -101,6 +101,21 @@ def test_a_machine_without_gpus_and_without_a_product_is_claimed_by_name(tmp_pat
     assert systems["mine"].partitions["default"].features == ()
 
 
+def test_the_peak_of_host_memory_is_written_where_the_machine_knows_it(tmp_path: Path) -> None:
+    xml = construct_topologies.keeneland().xml()
+    write(tmp_path, xml)
+    text = (tmp_path / "nodes" / "mine.yaml").read_text(encoding="utf-8")
+    assert (
+        "#   n0.memory: {value: null, peak:" in text
+        and load_node_type("mine", [tmp_path]).node.numa_nodes[0].peak is None
+    )
+    numa = tuple(replace(each, peak=32.0 + each.index) for each in parse_hwloc_xml(xml).numa_nodes)
+    write(tmp_path, xml, "known", numa_nodes=numa)
+    found = load_node_type("known", [tmp_path])
+    assert [each.peak for each in found.node.numa_nodes] == [32.0, 33.0]
+    assert found.capacities["n1.memory"].value is None and found.capacities["n1.memory"].best == 33.0
+
+
 def test_what_a_cpuset_allowed_is_no_part_of_the_node_type(tmp_path: Path) -> None:
     write(tmp_path, construct_topologies.restricted().xml())
     assert load_node_type("mine", [tmp_path]).node.allowed_cpus is None
