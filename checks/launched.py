@@ -9,7 +9,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
 from nearfar.base import Finding, NearfarError
-from nearfar.mpi import rank_deaths
+from nearfar.mpi import as_root, rank_deaths
 from nearfar.verdict import case_files
 
 from .base import node_check
@@ -59,9 +59,8 @@ class launched_check(node_check):
         self.job.launcher = getlauncher("local")()
         at = self.executable_opts.index("--") + 1
         self.executable_opts[at:at] = [shlex.quote(word) for word in words]
-        # Open MPI refuses root unless it is told twice; it has no other say in who runs this.
-        for family in ("OMPI", "PRTE"):
-            self.env_vars[f"{family}_ALLOW_RUN_AS_ROOT"] = self.env_vars[f"{family}_ALLOW_RUN_AS_ROOT_CONFIRM"] = 1
+        for name, value in as_root.environment().items():
+            self.env_vars[name] = value
         if self.unbound:
             self.env_vars["OMPI_MCA_hwloc_base_binding_policy"] = "none"
             self.env_vars["PRTE_MCA_hwloc_default_binding_policy"] = "none"
@@ -96,7 +95,7 @@ class launched_check(node_check):
         said = case_files.own_words(text, self.question.program)
         if document is None and said and not any(finding.hard for finding in findings):
             findings = [Finding("program", "INDETERMINATE", said)]
-        return document, [*findings, *self.who_died(document, text)]
+        return document, [*findings, *as_root.notes(document), *self.who_died(document, text)]
 
     def who_died(self, document, text):
         """The rank that the launcher names, where the document does not: some launchers kill rank 0 before it can tell."""

@@ -7,9 +7,18 @@ Needs: base, topology, measurement.
 
 from __future__ import annotations
 
-from . import contention, load_balance, rank_deaths
+from . import as_root, contention, load_balance, rank_deaths
 from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
 from .rank_deaths import death
 
-__all__ = ["BINDINGS", "TRAFFICS", "ContentionSubject", "contention", "death", "load_balance", "rank_deaths"]
+__all__ = [
+    "BINDINGS",
+    "TRAFFICS",
+    "ContentionSubject",
+    "as_root",
+    "contention",
+    "death",
+    "load_balance",
+    "rank_deaths",
+]
