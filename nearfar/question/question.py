@@ -12,8 +12,6 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
 
-from .quantities import of_cell
-
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
 LEVELS = (QUICK, NIGHTLY, ACCEPT)
@@ -29,6 +27,13 @@ def no_note(node: Node) -> str:
 def no_findings(document: Document | None) -> list[Finding]:
     """The figures say it all."""
     return []
+
+
+def of_cell(subject: Any) -> Sequence[str]:
+    """A rate of each cell, of STREAM or of a copy; of other subjects any quantity answers."""
+    if not isinstance(subject, Cell):
+        return ()
+    return ("stream",) if subject.flows[0].kernel else ("copy",)
 
 
 def smaller_sizes(document: Document | None) -> list[Finding]:

@@ -30,6 +30,7 @@ from nearfar.report.sections import (
     many_gpus,
     mpi,
     nothing,
+    numa_pairs,
     peers,
     size_curves,
 )
@@ -69,6 +70,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or contention.line(check.document)
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
+        or numa_pairs.line(found)
         or latencies.line(found, expected_of)
         or size_curves.line(found)
         or peers.line(found, expected_of)

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "cell/sizes.h"
 #include "core/clock.h"
+#include "core/error.h"
+#include "memory/host_memory.h"
 #include "memory/pattern.h"
 
 namespace nearfar {
@@ -64,6 +67,17 @@ MessageLink::MessageLink(const CommunicatorSide& side, std::size_t largest_messa
       in_(std::max(largest_message * messages_at_once(largest_message), stream_memory), 1),
       times_(std::min(most_logged, static_cast<std::size_t>(longest * fastest_round_trips) + 1), 0.0F) {
     log_.times.reserve(std::min(most_logged, static_cast<std::size_t>((longest + 1) * fastest_turns)));
+}
+
+std::vector<int> MessageLink::memory_nodes() const {
+    std::set<int> found;
+    try {
+        for (const auto& [node, pages] : pages_by_node(in_.data(), in_.size())) found.insert(node);
+        for (const auto& [node, pages] : pages_by_node(out_.data(), out_.size() * sizeof out_.front())) found.insert(node);
+    } catch (const Prevented&) {
+        return {};
+    }
+    return {found.begin(), found.end()};
 }
 
 void MessageLink::prepare(const Traffic& traffic) {

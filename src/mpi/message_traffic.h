@@ -58,6 +58,8 @@ public:
     // The thread that constructs it touches the buffers: bind it first. `longest`: of the windows, seconds.
     MessageLink(const CommunicatorSide& side, std::size_t largest_message, double longest);
 
+    // Where the pages of its buffers are, in effect; empty where the kernel does not say.
+    std::vector<int> memory_nodes() const;
     // Fills what will be sent; for what is to be done before the window is agreed on.
     void prepare(const Traffic& traffic);
     // Exchanges messages while the window lasts; both sides call it with the same traffic. Allocates nothing before the last message.
