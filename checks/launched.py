@@ -10,12 +10,10 @@ from reframe.core.builtins import run_before
 
 from nearfar.base import Finding, NearfarError
 from nearfar.mpi import as_root, rank_deaths
+from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.verdict import case_files
 
 from .base import node_check
-
-#: What brings an MPI.
-INSTALL = "install one (Debian: openmpi-bin libopenmpi-dev; others: openmpi-devel), or load its module"
 
 
 class launched_check(node_check):
@@ -71,7 +69,7 @@ class launched_check(node_check):
         program = Path(self.programs.folder, self.question.program)
         if self.programs.container is None and not program.exists():
             if self.programs.environment.built_here:
-                raise NearfarError(f"{self.question.program} was not built, because no MPI was found: {INSTALL}")
+                raise NearfarError(f"{self.question.program} was not built, because no MPI was found: {INSTALL_MPI}")
             raise NearfarError(
                 f"{program} is not there: the programs of environment '{self.current_environ.name}' were built without MPI"
             )
@@ -80,7 +78,7 @@ class launched_check(node_check):
         """Raises ``NearfarError`` where there is none on the node's PATH."""
         path = os.pathsep.join([*self.programs.path, os.environ.get("PATH", "")])
         if self.runs_here and shutil.which(launcher, path=path) is None:
-            raise NearfarError(f"there is no {launcher} on PATH: {INSTALL}")
+            raise NearfarError(f"there is no {launcher} on PATH: {INSTALL_MPI}")
 
     def command(self, cells):
         return self.program_command(f"--json={self.document_file}", *self.options())

@@ -6,6 +6,7 @@ The variables are set for those launches alone, never for a user's own.
 from __future__ import annotations
 
 import os
+import sys
 
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import Document
@@ -23,6 +24,11 @@ def environment() -> dict[str, str]:
     """The variables that let Open MPI 4 and 5 start ranks as root; none for any other user."""
     names = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT") if is_root() else ()
     return {f"{name}{end}": "1" for name in names for end in ("", "_CONFIRM")}
+
+
+def say() -> None:
+    """Tell on standard error that ranks are started as root."""
+    print(f"nearfar: the ranks are {WORDS}", file=sys.stderr, flush=True)
 
 
 def notes(document: Document | None) -> list[Finding]:

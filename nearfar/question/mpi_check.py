@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nearfar.cells import Skip
 from nearfar.mpi import numa_pairs
+from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.topology import Node
 
 from . import synthetic_documents
@@ -28,5 +29,6 @@ QUESTION = Question(
     without_cells=lambda node: "fewer than two cores: there is no place for a second rank",
     quantities=numa_pairs.quantities,
     figures=numa_pairs.figures,
+    remedy=INSTALL_MPI,
     synthetic=lambda node, features: synthetic_documents.of_pairs(numa_pairs.subjects(node), node),
 )

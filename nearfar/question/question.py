@@ -106,6 +106,13 @@ class Question:
         """Whether ReFrame would run it on a partition, by ``systems`` (names and features; ReFrame's rules)."""
         return any(_fits(spec, system, partition, set(features)) for spec in self.systems)
 
+    def lacks(self, system: str, partition: str, features: Collection[str], could: Collection[str]) -> tuple[str, ...]:
+        """The features among ``could`` that keep it from being asked of a partition; none where it is asked, or lacks more."""
+        every = {*features, *could}
+        if self.fits(system, partition, features) or not self.fits(system, partition, every):
+            return ()
+        return tuple(each for each in could if not self.fits(system, partition, every - {each}))
+
     def references_of(self, metric: AnyMetric) -> str:
         """The check whose references judge a figure."""
         return self.name if self.judged_as is None else self.judged_as(metric)

@@ -197,6 +197,16 @@ def missing_words(case: dict[str, object]) -> str:
     return f"{title(str(case.get('check')))}{where} should have run and did not{why}"
 
 
+def not_asked(run: RunDirectory) -> list[str]:
+    """A sentence for each thing that is missing: the checks that were not asked for it, and what brings it."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for entry in run.not_asked:
+        groups.setdefault((str(entry.get("reason")), str(entry.get("remedy") or "")), []).append(
+            str(entry.get("title"))
+        )
+    return [f"{', '.join(titles)}: {why}{f'; {remedy}' if remedy else ''}" for (why, remedy), titles in groups.items()]
+
+
 def anchor_prefix(node_number: int, check: CheckRecord) -> str:
     """What the anchors of a check's figures begin with."""
     return f"s{node_number}.{short_name(check.name)}"

@@ -233,7 +233,7 @@ def _started_with(program: Path) -> Mpi:
     """A program's MPI; where it takes the pack's word to start as root, that is said."""
     mpi = installed.mpi_of(program)
     if mpi.kind == "openmpi" and as_root.is_root():
-        print(f"nearfar: the ranks are {as_root.WORDS}", file=sys.stderr, flush=True)
+        as_root.say()
     return mpi
 
 
