@@ -39,7 +39,7 @@ def parse_numa_nodes(text: str) -> tuple[int | None, ...]:
 
 def scheme_of(placements: Sequence[Placement]) -> str | None:
     """``0-1-free``: the NUMA node of each rank; None where a rank is bound to the cores of several."""
-    if any(p.numa_node is None and not p.free for p in placements):
+    if any((p.numa_node is None and not p.free) or p.mpi_cpus != p.gpu_cpus for p in placements):
         return None
     return "-".join(FREE if p.free else str(p.numa_node) for p in placements)
 
