@@ -10,13 +10,13 @@ import pytest
 from nearfar.base import site_directories
 from nearfar.measurement import Document, from_raw
 from nearfar.model.prediction import load_node_type
-from nearfar.mpi import numa_pairs
+from nearfar.mpi import TRAFFICS, numa_pairs
 from nearfar.mpi.numa_pairs import NumaPair
 from nearfar.question import named
 from nearfar.topology import Gpu, Node, node_to_document
 
-#: 8 B and a stream, on one NUMA node and across packages.
-MEDIANS = {"n0-n0": (0.4, 8.0), "n0-n1": (0.8, 4.0)}
+#: On one NUMA node and across packages, in the order of ``TRAFFICS``.
+MEDIANS = {"n0-n0": (0.4, 100.0, 8.0), "n0-n1": (0.8, 200.0, 4.0)}
 
 
 def node(name: str) -> Node:
@@ -42,9 +42,9 @@ def raw(
 ) -> dict[str, Any]:
     """A document of Keeneland's two pairs; ``cpus`` and ``memory``: of the ranks across packages."""
     results = []
-    for pair, (latency, rate) in MEDIANS.items():
+    for pair, medians in MEDIANS.items():
         where = (("0", "4"), (0, 0)) if pair == "n0-n0" else (cpus, memory)
-        results += [result(pair, "pingpong_8B", latency, *where), result(pair, "stream_1MiB", rate, *where)]
+        results += [result(pair, traffic, median, *where) for traffic, median in zip(TRAFFICS, medians)]
     return {
         "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-contention"},
         "node": node_to_document(KEENELAND), "results": results, "skipped": [], "failed": [], "mpi": {"library": library},
@@ -91,10 +91,13 @@ def test_figures_have_classes_and_wrong_over_right() -> None:
     found = {metric.name: metric for metric in numa_pairs.figures(document(), KEENELAND)}
     assert {name: metric.value for name, metric in found.items()} == {
         "same_numa_node.n0_n0.pingpong_8B": 0.4,
+        "same_numa_node.n0_n0.pingpong_1MiB": 100.0,
         "same_numa_node.n0_n0.stream_1MiB": 8.0,
         "across_packages.n0_n1.pingpong_8B": 0.8,
+        "across_packages.n0_n1.pingpong_1MiB": 200.0,
         "across_packages.n0_n1.stream_1MiB": 4.0,
         "across_packages_over_same_numa_node.n0_n1.pingpong_8B": 2.0,
+        "across_packages_over_same_numa_node.n0_n1.pingpong_1MiB": 2.0,
         "across_packages_over_same_numa_node.n0_n1.stream_1MiB": 0.5,
     }
     latency = found["across_packages.n0_n1.pingpong_8B"]
