@@ -71,11 +71,16 @@ class PairSubject:
         return f"{self.pair}/{self.traffic}"
 
     def words(self, node: Node) -> str:
-        """``8B ping-pong, host memory, n0 (beside g0) and n1 (beside g1, g2)``."""
+        """``8 B ping-pong, host memory, n0 (beside g0) and n1 (beside g1, g2)``."""
         kind, _, size = self.traffic.partition("_")
         ends = dict.fromkeys((self.pair.first, self.pair.second))
         what = "ping-pong" if kind == "pingpong" else "stream of messages"
-        return f"{size} {what}, host memory, {' and '.join(_end(node, index) for index in ends)}"
+        return f"{spaced(size)} {what}, host memory, {' and '.join(_end(node, index) for index in ends)}"
+
+
+def spaced(size: str) -> str:
+    """``1MiB`` → ``1 MiB``."""
+    return re.sub(r"^(\d+)", r"\1 ", size)
 
 
 def _end(node: Node, index: int) -> str:

@@ -46,7 +46,7 @@ mpi_check:
 #: Case -> the verdict, and what is said.
 CASES = {
     "good": ("PASS", ""),
-    "slow": ("FAIL", "1MiB stream of messages, host memory, n0 (beside g0) and n1 (beside g1, g2): across packages"),
+    "slow": ("FAIL", "1 MiB stream of messages, host memory, n0 (beside g0) and n1 (beside g1, g2): across packages"),
     "misplaced": ("INDETERMINATE", "n0-n1/pingpong_8B: a rank ran on CPUs '4', which are not of NUMA node 1"),
     "half": ("INDETERMINATE", "n0-n1/pingpong_8B"),
     "refused": ("INDETERMINATE", "nearfar-contention: rank 0 on n: --between: n has no cores on NUMA node 1"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from markupsafe import Markup
 
 from nearfar.binding import RELATIONS
@@ -66,4 +64,4 @@ def line(figures: list[Figure]) -> str | None:
 
 def _size(figure: Figure) -> str:
     about = numa_pairs.subject(figure.subject)
-    return "" if about is None else re.sub(r"^(\d+)", r"\1 ", about.traffic.partition("_")[2])
+    return "" if about is None else numa_pairs.spaced(about.traffic.partition("_")[2])
