@@ -16,7 +16,7 @@ constexpr CommunicatorSide initiator{3, 3, 1, true};
 // A message as it is sent.
 std::vector<char> sent(const MessageData& data, std::size_t bytes, std::size_t position) {
     std::vector<std::uint64_t> words((position + bytes) / 8 + 1);
-    data.fill(words, words.size());
+    data.fill(words.data(), words.size());
     std::vector<char> message(bytes);
     std::memcpy(message.data(), reinterpret_cast<const char*>(words.data()) + position, bytes);
     return message;
