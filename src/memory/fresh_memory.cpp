@@ -22,7 +22,8 @@ FreshMemory::~FreshMemory() { munmap(data_, bytes_); }
 std::vector<int> FreshMemory::memory_nodes() const {
     std::vector<int> found;
     try {
-        for (const auto& [node, pages] : pages_by_node(data_, bytes_)) found.push_back(node);
+        for (const auto& [node, pages] : pages_by_node(data_, bytes_))
+            if (node >= 0) found.push_back(node);  // else the kernel has just taken the page away, to move or to watch it
     } catch (const Prevented&) {
         return {};
     }
