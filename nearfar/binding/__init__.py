@@ -30,6 +30,7 @@ from .layout import SIDES, Layout
 from .locality import cores_of, fabric_nics
 from .placement import Placement, place
 from .rank_pairs import RELATIONS, pairs
+from .schemes import evidence, parse_numa_nodes
 
 __all__ = [
     "FORMS",
@@ -38,9 +39,11 @@ __all__ = [
     "Layout",
     "Placement",
     "cores_of",
+    "evidence",
     "explain",
     "fabric_nics",
     "pairs",
+    "parse_numa_nodes",
     "place",
     "render",
     "wrong_side",

@@ -30,6 +30,7 @@ from nearfar.report.sections import (
     many_gpus,
     mpi,
     nothing,
+    numa_pairs,
     peers,
     size_curves,
 )
@@ -69,6 +70,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or contention.line(check.document)
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
+        or numa_pairs.line(found)
         or latencies.line(found, expected_of)
         or size_curves.line(found)
         or peers.line(found, expected_of)
@@ -209,6 +211,16 @@ def missing_words(case: dict[str, object]) -> str:
     where = f" on {case['node']}" if case.get("node") else ""
     why = f": {case['reason']}" if case.get("reason") else f" ({case.get('name')})"
     return f"{title(str(case.get('check')))}{where} should have run and did not{why}"
+
+
+def not_asked(run: RunDirectory) -> list[str]:
+    """A sentence for each thing that is missing: the checks that were not asked for it, and what brings it."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for entry in run.not_asked:
+        groups.setdefault((str(entry.get("reason")), str(entry.get("remedy") or "")), []).append(
+            str(entry.get("title"))
+        )
+    return [f"{', '.join(titles)}: {why}{f'; {remedy}' if remedy else ''}" for (why, remedy), titles in groups.items()]
 
 
 def anchor_prefix(node_number: int, check: CheckRecord) -> str:

@@ -36,6 +36,7 @@ from nearfar.report.sections import (
     memory_matrices,
     mpi_tables,
     nothing,
+    numa_pair_tables,
     others,
     peer_matrices,
     provenance,
@@ -152,7 +153,8 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
             if plain else []
         ),
         ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
-        sweeps=size_curves_of(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
+        sweeps=size_curves_of(found, check.document), balances=balances(check.document),
+        mpi=mpi_tables(found, check.document) + numa_pair_tables(found),
         contention=contention_tables(check.document),
         findings=[
             {**vars(f), "anchor": finding_anchor(prefix, i, f)}

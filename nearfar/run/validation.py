@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nearfar import history
 from nearfar.base import (
@@ -24,7 +25,7 @@ from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, reframe
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
-from . import expected_cases, spack
+from . import expected_cases, not_asked, spack
 from .expected_cases import ExpectedCase
 from .progress import RunProgress
 from .run_file import EXIT_CODES, account
@@ -111,6 +112,11 @@ def _checks(request: Request) -> Sequence[Question]:
     if request.quick:
         return asked_at(QUICK)
     return askable() if request.checks else [question for question in askable() if ACCEPT in question.levels]
+
+
+def unasked(request: Request, system: System) -> list[dict[str, Any]]:
+    """What this machine could have been asked but for a program (``not_asked.entries``); nothing where checks were named."""
+    return [] if request.checks or request.quick else not_asked.entries(_checks(request), system)
 
 
 def run(request: Request) -> tuple[int, Path]:
@@ -214,6 +220,7 @@ def _finish(
         "command": list(request.command),
         "hostname": socket.gethostname(),
         "interrupted": interrupted,
+        "not_asked": unasked(request, system),
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, said, must_judge)

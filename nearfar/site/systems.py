@@ -7,7 +7,6 @@ that happen to be alive. ``local`` exists only where no file claims the host; it
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -112,6 +111,8 @@ class System:
     environments: Mapping[str, Environment] = field(default_factory=environments.shipped)
     #: The program of environment modules: ReFrame's ``modules_system``.
     modules_system: str = "lmod"
+    #: Of a machine that no file describes: the features that a program would bring, each with why it lacks it.
+    lacks: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:
@@ -251,12 +252,14 @@ def dmi_product() -> str | None:
         return None
 
 
-def local_system(gpus: bool, systems: Mapping[str, System], mpi: bool = False, ranks: bool = False) -> System:
+def local_system(gpus: bool, systems: Mapping[str, System], lacks: Mapping[str, str] | None = None) -> System:
     """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition.
 
-    ``mpi``: OSU and an MPI were found on it; ``ranks``: an MPI that the pack's own programs can be built with.
+    ``lacks``: which of ``mpi`` (OSU and an MPI) and ``ranks`` (an MPI that the pack's own programs can be built with) it has not, and
+    why (None: of neither is anything known).
     """
-    features = tuple(name for name, there in (("gpu", gpus), ("mpi", mpi), ("ranks", ranks)) if there)
+    missing = dict.fromkeys(("mpi", "ranks"), "") if lacks is None else lacks
+    features = (*(("gpu",) if gpus else ()), *(name for name in ("mpi", "ranks") if name not in missing))
     partitions = {"default": Partition("default", "this machine", features=features, references="local")}
     stand_in = systems.get(STAND_IN)
     if not gpus and stand_in is not None:
@@ -266,7 +269,8 @@ def local_system(gpus: bool, systems: Mapping[str, System], mpi: bool = False, r
                 name=STAND_IN, description=f"{stand_in.description} (modelled)", node_type=model.node_type,
                 features=model.features, environs=model.environs, expect=model.expect, references=model.references,
             )  # fmt: skip
-    return System(name="local", partitions=partitions, description="this machine, which no system file claims")
+    words = "this machine, which no system file claims"
+    return System(name="local", partitions=partitions, description=words, lacks=lacks or {})
 
 
 @dataclass(frozen=True)
@@ -301,8 +305,7 @@ def site() -> Site:
 
         # Spack's environment brings OSU and an MPI, wherever the PATH leads.
         brought = os.environ.get("NEARFAR_WITH") == SPACK
-        ranks = brought or all(map(shutil.which, ("mpicxx", "mpirun")))
-        systems["local"] = local_system(bool(gpu_pci_devices()), systems, brought or installed.is_here(), ranks)
+        systems["local"] = local_system(bool(gpu_pci_devices()), systems, {} if brought else installed.lacking())
     inside = os.environ.get(JOB_PARTITION)
     if inside:
         systems[wanted] = within_job(systems[wanted], inside)
