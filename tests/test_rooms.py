@@ -18,7 +18,7 @@ PACKAGE = CHECKOUT / "nearfar"
 #: From the ground up: a room imports only from those before it.
 ORDER = (
     "base", "topology", "cells", "measurement", "model", "binding", "mpi", "question", "verdict", "reproduce", "site", "history",
-    "report", "compare", "prometheus", "run", "slurm", "commands",
+    "report", "compare", "cost", "prometheus", "run", "slurm", "commands",
 )  # fmt: skip
 LOOSE = ("__init__.py", "__main__.py", "cli.py")
 #: More files than this, and one has to search.
