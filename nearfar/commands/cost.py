@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from nearfar import cost
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock, write_atomically
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock
 from nearfar.topology import Node, inventory
 
 from .numbers import positive
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     names = cost.named(args.schemes)
     reference = _reference(args.against, names)
     ranks = cost.ranks_of(names, args.ranks)
-    figure = cost.figure(args.fom, args.take, args.less)
+    figure = cost.figure_of_merit(args.fom, args.take, args.less)
     same = None if args.same is None else cost.compiled(args.same, "--same")
     if args.runs > cost.MOST_PAIRS:
         raise NearfarError(f"--runs {args.runs}: at most {cost.MOST_PAIRS}")
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     node = inventory.observe()
     gpus = () if args.no_gpus else None if args.gpus is None else _numbers(args.gpus)
     job = cost.Job(ranks, args.threads_per_rank, gpus, args.all_gpus, args.oversubscribe, starter.mpi is not None)
-    schemes = cost.schemes(node, names, job)
+    schemes = cost.schemes_on(node, names, job)
     judged = tuple(name for name in names if name != reference)
     plan = cost.Plan(
         figure, reference, ("default",) if "default" in judged else judged, args.at_most, args.runs, args.budget, args.warm_up,

@@ -7,12 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError
-from nearfar.base.statistics import median
+from nearfar.base import NearfarError, statistics
 
 #: Which of several figures of one run counts; without a word for it several are an error.
 TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "first": lambda values: values[0], "last": lambda values: values[-1], "least": min, "greatest": max, "sum": sum, "median": median,
+    "first": lambda values: values[0], "last": lambda values: values[-1], "least": min, "greatest": max, "sum": sum, "median": statistics.median,
 }  # fmt: skip
 #: An expression that speaks of these is taken to be a time.
 _OF_TIME = re.compile(r"time|second|\bsecs?\b|latency|elapsed|duration|runtime|\b[mun]?s\b|\bhours?\b", re.IGNORECASE)
@@ -68,7 +67,7 @@ class FigureOfMerit:
         return Reading(TAKE[self.take](values) if self.take else values[0])
 
 
-def figure(expression: str | None, take: str | None, less_is_better: bool | None) -> FigureOfMerit:
+def figure_of_merit(expression: str | None, take: str | None, less_is_better: bool | None) -> FigureOfMerit:
     """The figure that is asked for. ``less_is_better`` None: of a time, and of an expression that speaks of one. Raises ``NearfarError``
     for an expression that is wrong."""
     if expression is None:

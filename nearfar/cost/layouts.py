@@ -104,7 +104,8 @@ def _right(node: Node, job: Job) -> PlacedRanks:
         return _placed(node, job, homes, [()] * job.ranks, job.threads)
     if job.ranks > len(gpus) and job.ranks % len(gpus):
         raise NearfarError(
-            f"{job.ranks} ranks on {len(gpus)} GPUs: take as many on each, name the GPUs with --gpus, or --no-gpus for a program of the host"
+            f"{job.ranks} ranks on {len(gpus)} GPUs: as many on each are needed: name the GPUs with --gpus, or "
+            f"--no-gpus for a program of the host"
         )
     each = max(1, job.ranks // len(gpus))
     taken = tuple(gpu.index for gpu in gpus[: job.ranks])

@@ -7,9 +7,8 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
-from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, statistics
 
 from . import pairs
 from .answers import answer_in
@@ -72,6 +71,7 @@ class SchemeRuns:
 
     @property
     def name(self) -> str:
+        """The scheme's."""
         return self.scheme.name
 
     @property
@@ -86,6 +86,7 @@ class SchemeRuns:
 
     @property
     def failures(self) -> list[Run]:
+        """The runs that count for nothing."""
         return [run for run in self.runs if run.problem is not None]
 
 
@@ -106,6 +107,7 @@ class Measured:
 
     @property
     def reference(self) -> SchemeRuns:
+        """What the others are compared with."""
         return self.of(self.plan.reference)
 
     @property
@@ -127,7 +129,7 @@ class Measured:
         if found is None:
             return False
         differs = found.above(0.0) is not None or found.within(self.plan.resolution)
-        if self.plan.at_most is None or scheme.name not in map(lambda name: self.of(name).name, self.plan.judged):
+        if self.plan.at_most is None or scheme.name not in {self.of(name).name for name in self.plan.judged}:
             return differs
         return found.above(self.plan.at_most) is not None
 
@@ -254,7 +256,7 @@ class _Blocks:
 
     def _expected(self, scheme: SchemeRuns) -> float | None:
         times = [run.seconds for run in scheme.runs if run.problem is None]
-        return median(times) if times else None
+        return statistics.median(times) if times else None
 
     def _one(self, each: SchemeRuns, block: int) -> str | None:
         limit = self._left()
@@ -299,7 +301,7 @@ class _Blocks:
         times = [time for time in known if time is not None]
         if not times:
             return None
-        each_block = sum(time if time is not None else median(times) for time in known)
+        each_block = sum(time if time is not None else statistics.median(times) for time in known)
         target = max(pairs.LEAST_PAIRS, block)
         blocks = min(target, self.plan.runs) - block + (self.plan.warm_up if block == 0 else 0)
         done = sum(run.seconds for one in running for run in one.runs if run.block == block) + seconds

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from nearfar.base.statistics import median
+from nearfar.base import statistics
 
 #: The chance that the intervals of a comparison, of all looks together, miss the median.
 CHANCE = 0.05
@@ -57,7 +57,9 @@ def penalty(reference: Sequence[float], scheme: Sequence[float], less_is_better:
     costs = [turn * (ratio - 1) for ratio in ratios]
     skipped = left_out(len(costs))
     interval = None if skipped is None else (costs[skipped], costs[-1 - skipped])
-    return Penalty(len(costs), turn * (math.exp(median(map(math.log, ratios))) - 1), interval, costs[0], costs[-1])
+    return Penalty(
+        len(costs), turn * (math.exp(statistics.median(map(math.log, ratios))) - 1), interval, costs[0], costs[-1]
+    )
 
 
 def left_out(pairs: int) -> int | None:

@@ -150,7 +150,9 @@ def _ran(
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
         process.end_with(parent)
 
-    child, early, left, ended = None, False, (), None
+    child: subprocess.Popen[bytes] | None = None
+    left: tuple[str, ...] = ()
+    early, ended = False, None
     with out.open("wb") as stdout, err.open("wb") as stderr:
         began = time.monotonic()
         try:
@@ -190,10 +192,7 @@ def _waited(
             if left is not None and left <= 0:
                 return child.poll() is not None
             step = 1.0 if left is None else min(1.0, left)
-            if handle >= 0:
-                over = bool(select.select([handle], [], [], step)[0])
-            else:
-                over = _polled(child, step)
+            over = bool(select.select([handle], [], [], step)[0]) if handle >= 0 else _polled(child, step)
             if over:
                 return True
             if tick is not None:
@@ -226,7 +225,7 @@ def _planned(scheme: Scheme) -> list[dict[str, object]]:
         return [{"cpus": None, "policy": None, "memory": [], "environment": {}}] * scheme.ranks
     found: list[dict[str, object]] = []
     for place in scheme.places:
-        environment = {}
+        environment: dict[str, str] = {}
         if place.gpus is not None:
             environment.update(CUDA_DEVICE_ORDER="PCI_BUS_ID", CUDA_VISIBLE_DEVICES=place.gpus)
         if place.cpus is not None:

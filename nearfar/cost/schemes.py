@@ -83,7 +83,7 @@ def ranks_of(names: Sequence[str], ranks: int | None) -> int:
     return 1 if ranks is None else ranks
 
 
-def schemes(node: Node, names: Sequence[str], job: Job) -> list[Scheme]:
+def schemes_on(node: Node, names: Sequence[str], job: Job) -> list[Scheme]:
     """The schemes on this node, in the order of the names. One that the node cannot have is left out with the reason; ``right`` that
     it cannot have raises ``NearfarError``, as the ranks do not fit at all."""
     right = layout_of(node, "right", job)

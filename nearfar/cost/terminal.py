@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.base import columns, plural
-from nearfar.base.statistics import median
+from nearfar.base import columns, plural, statistics
 
 from . import words
 from .measuring import Measured, SchemeRuns
@@ -42,7 +41,7 @@ def _row(found: Measured, each: SchemeRuns) -> list[str]:
     if each.same_as is not None:
         return [each.name, "", "", "", "", f"as {each.same_as}"]
     values = list(each.values.values())
-    middle = words.number(median(values)) if values else "–"
+    middle = words.number(statistics.median(values)) if values else "–"
     if each is found.reference:
         return [each.name, middle, "", "", str(len(values)), "the others are compared with it"]
     penalty = found.penalty(each)

@@ -207,22 +207,30 @@ def next_step(found: Measured, subject: Subject) -> str:
         return f"next: switch off the program's own binding (under {', '.join(doubtful)} it was where it put itself), and run this again"
     open_ones = [each.name for each in found.compared if each.active and not found.settled(each)]
     if open_ones:
-        return f"next: {', '.join(open_ones)} not settled: more runs (--runs {2 * found.plan.runs}, --budget {2 * found.plan.budget:.0f}), or a program whose figure varies less"
-    default = next((each for each in found.compared if each.name == "default"), None)
-    penalty = found.penalty(default) if default is not None else None
-    if penalty is not None and penalty.above(0.0):
+        more = f"--runs {2 * found.plan.runs} --budget {2 * found.plan.budget:.0f}s"
+        return f"next: {', '.join(open_ones)} not settled: {more}, or a program whose figure varies less"
+    return _settled(found, subject)
+
+
+def _settled(found: Measured, subject: Subject) -> str:
+    default = next((each for each in found.schemes if each.name == "default"), None)
+    if default is None:
+        return f"next: {launch_line(found, subject)} starts it as right does"
+    penalty = found.penalty(default)
+    differs = None if penalty is None else penalty.above(0.0)
+    if differs:
         return f"next: start it as right does: {launch_line(found, subject)}"
-    if any(each.name == "default" for each in found.schemes):
-        return f"next: nothing to change: what the launcher does is {'as good as' if penalty is None or penalty.above(0.0) is None else 'better than'} {found.reference.name}"
-    return f"next: {launch_line(found, subject)} starts it as right does"
+    word = "as good as" if differs is None else "better than"
+    return f"next: nothing to change: what the launcher does is {word} {found.reference.name}"
 
 
 def _nothing_measured(found: Measured) -> str:
-    if (
-        all(each.same_as is not None or each is found.reference or each.left_out for each in found.schemes)
-        and not found.reference.left_out
-    ):
-        return "next: nothing can go wrong by these schemes here: ask for fewer cores (--threads-per-rank 1), other schemes (--schemes 0-1,1-0), or a node with several NUMA nodes"
+    others = [each for each in found.schemes if each is not found.reference]
+    if found.reference.left_out is None and all(each.same_as is not None or not each.bindings for each in others):
+        return (
+            "next: these schemes are all one here: ask for fewer cores (--threads-per-rank 1), for other schemes (--schemes 0-1,1-0), "
+            "or measure on a node with several NUMA nodes"
+        )
     return "next: mend what is said above, and try the program by itself under the launcher first"
 
 

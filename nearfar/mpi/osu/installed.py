@@ -170,7 +170,7 @@ def _launchers(library: str, implementation: str | None, env: Mapping[str, str])
 
 
 def identify(launcher: str) -> tuple[str | None, str]:
-    """Whose launcher a program is (``openmpi``, ``mpich``, ``intelmpi``, ``mvapich``, ``slurm``), and its version; None where nobody knows."""
+    """Whose launcher a program is (``openmpi``, ``mpich``, ``slurm``, …; None where nobody knows), and its version."""
     text = _output([launcher, "--version"])
     for kind, pattern in _VERSIONS:
         found = pattern.search(text)
