@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from nearfar import cost
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock, write_atomically
 from nearfar.topology import Node, inventory
 
 from .numbers import positive
@@ -101,6 +101,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     much.add_argument(
         "--at-most", type=_percent, metavar="N%", help="exit code 1 if default (without it any scheme) costs more"
     )
+    much.add_argument("--json", action="store_true", help="print the measurement as one JSON document")
+    much.add_argument("--page", type=Path, metavar="FILE.html", help="write it as one page that needs no other file")
     much.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (default: 1)")
     much.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="and its arguments, after --")
 
@@ -131,7 +133,10 @@ def run(args: argparse.Namespace) -> int:
     with node_lock.held(node_lock.wait()), tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
         found = cost.measure(schemes, cost.Runner(program, starter, Path(folder)), plan, shown.tell)
     shown.clear()
-    print(cost.terminal.text(found, subject))
+    if args.page is not None:
+        write_atomically(args.page, cost.page.render(found, subject), "name another file with --page")
+        print(f"page: {args.page}", file=sys.stderr)
+    print(cost.document.text(found, subject) if args.json else cost.terminal.text(found, subject))
     if found.interrupted:
         raise KeyboardInterrupt
     return _exit_code(found)

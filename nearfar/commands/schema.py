@@ -20,6 +20,7 @@ SCHEMAS = {
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",
+    "cost": "cost-1",
 }
 
 _EPILOG = """examples:

@@ -3,15 +3,15 @@
 Gives schemes on a node (``schemes_on``), runs under them with every rank's binding read back (``Runner``, ``measure``), and what was
 measured as text, document and page. docs/guide/cost.md shows it, docs/method/cost.md says why the intervals hold.
 
-Needs: base, topology, binding, mpi, mpi.osu.
+Needs: base, topology, binding, mpi, mpi.osu, report, report.charts.
 """
 
 from __future__ import annotations
 
-from . import terminal, verdict
+from . import document, page, running, terminal, verdict
 from .figure import TAKE, compiled, figure_of_merit
 from .launchers import LAUNCHERS, Launcher, launcher
-from .layouts import Job, bind_words
+from .layouts import Job, RankPlace, bind_words
 from .measuring import Measured, Plan, measure
 from .pairs import MOST_PAIRS
 from .running import Runner
@@ -29,16 +29,20 @@ __all__ = [
     "Launcher",
     "Measured",
     "Plan",
+    "RankPlace",
     "Runner",
     "Scheme",
     "Subject",
     "bind_words",
     "compiled",
+    "document",
     "figure_of_merit",
     "launcher",
     "measure",
     "named",
+    "page",
     "ranks_of",
+    "running",
     "schemes_on",
     "terminal",
     "verdict",

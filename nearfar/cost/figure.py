@@ -11,10 +11,16 @@ from nearfar.base import NearfarError, statistics
 
 #: Which of several figures of one run counts; without a word for it several are an error.
 TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "first": lambda values: values[0], "last": lambda values: values[-1], "least": min, "greatest": max, "sum": sum, "median": statistics.median,
+    "first": lambda values: values[0], "last": lambda values: values[-1], "least": min, "greatest": max, "sum": sum,
+    "median": statistics.median,
 }  # fmt: skip
-#: An expression that speaks of these is taken to be a time.
-_OF_TIME = re.compile(r"time|second|\bsecs?\b|latency|elapsed|duration|runtime|\b[mun]?s\b|\bhours?\b", re.IGNORECASE)
+#: Words of an expression that speaks of a time.
+_TIMES = frozenset({
+    "time", "times", "walltime", "runtime", "second", "seconds", "sec", "secs", "s", "ms", "us", "ns", "latency", "elapsed", "duration",
+    "hours",
+})  # fmt: skip
+#: What a time for each of something begins with: ``s/step``.
+_TIME_EACH = ("s/", "sec/", "secs/", "seconds/", "ms/", "us/")
 #: A number as programs print it, where the expression has no group of its own.
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _SHOWN = 60
@@ -40,7 +46,7 @@ class FigureOfMerit:
     @property
     def words(self) -> str:
         """What it is, and which way is better."""
-        what = "time of a run, s" if self.expression is None else f"what {self.expression.pattern!r} finds"
+        what = "time of a run, s" if self.expression is None else f"what '{self.expression.pattern}' finds"
         several = f", the {self.take} of a run" if self.take else ""
         return f"{what}{several}; {'less' if self.less_is_better else 'more'} is better"
 
@@ -50,7 +56,7 @@ class FigureOfMerit:
             return Reading(seconds)
         found = [match for match in self.expression.finditer(output) if match[0]]
         if not found:
-            return Reading(None, f"{self.expression.pattern!r} matches nothing in its output; --show-output prints it")
+            return Reading(None, f"'{self.expression.pattern}' matches nothing in its output")
         texts = [_number_of(match) for match in found]
         if self.take is None and len(set(texts)) > 1:
             several = ", ".join(str(text) for text in texts[:4])
@@ -79,7 +85,7 @@ def figure_of_merit(expression: str | None, take: str | None, less_is_better: bo
         raise NearfarError(
             f"--fom: '{expression}' has {pattern.groups} groups: put one pair of ( ) around the number, others as (?: )"
         )
-    return FigureOfMerit(pattern, bool(_OF_TIME.search(expression)) if less_is_better is None else less_is_better, take)
+    return FigureOfMerit(pattern, _speaks_of_time(expression) if less_is_better is None else less_is_better, take)
 
 
 def compiled(expression: str, option: str) -> re.Pattern[str]:
@@ -89,6 +95,15 @@ def compiled(expression: str, option: str) -> re.Pattern[str]:
     except re.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         raise NearfarError(f"{option}: '{expression}' is no regular expression: {error.msg}{at}") from None
+
+
+def _speaks_of_time(expression: str) -> bool:
+    """Whether what an expression finds is a time by its words: ``Loop time of (\\S+)``, not ``(\\S+) timesteps/s``."""
+    words = re.findall(r"[a-z]+(?:/[a-z]*)?", re.sub(r"\\.", " ", expression.lower()))
+    rates = [word for word in words if "/" in word]
+    if rates or "per" in words:
+        return any(word.startswith(_TIME_EACH) for word in rates)
+    return not _TIMES.isdisjoint(words)
 
 
 def _number_of(match: re.Match[str]) -> str | None:

@@ -115,6 +115,12 @@ class Measured:
         """Those that were run and are not the reference."""
         return [each for each in self.schemes if each.same_as is None and each is not self.reference]
 
+    def ratios(self, scheme: SchemeRuns) -> list[float]:
+        """What each pair of a scheme and the reference costs, as parts, by block."""
+        mine, other = scheme.values, self.reference.values
+        blocks, less = sorted(mine.keys() & other.keys()), self.plan.figure.less_is_better
+        return [pairs.penalty([other[b]], [mine[b]], less).value for b in blocks]
+
     def penalty(self, scheme: SchemeRuns) -> Penalty | None:
         """What a scheme costs against the reference; None without a pair of runs."""
         mine, other = scheme.values, self.reference.values

@@ -114,7 +114,7 @@ class Runner:
         own = self._folder / str(self._count)
         own.mkdir()
         plan, out, err = own / "plan", own / "out", own / "err"
-        plan.write_text(json.dumps({"lone": self.launcher.mpi is None, "probe": probe, "ranks": _planned(scheme)}))
+        plan.write_text(json.dumps({"lone": self.launcher.mpi is None, "probe": probe, "ranks": planned(scheme)}))
         token = uuid.uuid4().hex
         bound = scheme.places is not None
         environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, leftovers.TOKEN: token}
@@ -220,7 +220,8 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _planned(scheme: Scheme) -> list[dict[str, object]]:
+def planned(scheme: Scheme) -> list[dict[str, object]]:
+    """What the wrapper does for each rank, as its plan has it."""
     if scheme.places is None:
         return [{"cpus": None, "policy": None, "memory": [], "environment": {}}] * scheme.ranks
     found: list[dict[str, object]] = []
