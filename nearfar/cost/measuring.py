@@ -234,9 +234,19 @@ class _Blocks:
             stop = self._block(block)
             if stop is not None:
                 return stop
-            if all(self.found.settled(each) for each in self.found.compared if each.active):
-                return "every difference is settled"
+            if all(self.found.settled(each) for each in self._asked()):
+                return (
+                    "every difference is settled"
+                    if self.plan.at_most is None
+                    else "what the bound speaks of is settled"
+                )
         return f"{self.plan.runs} runs of each were made (--runs)"
+
+    def _asked(self) -> list[SchemeRuns]:
+        """The schemes that have to be settled: with a bound those that it speaks of."""
+        active = [each for each in self.found.compared if each.active]
+        judged = {self.found.of(name).name for name in self.plan.judged}
+        return [each for each in active if each.name in judged] or active if self.plan.at_most is not None else active
 
     def _block(self, block: int) -> str | None:
         """One run of every scheme that is not settled, and of the reference; returns why no further one may follow."""

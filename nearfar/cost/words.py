@@ -206,7 +206,8 @@ def next_step(found: Measured, subject: Subject) -> str:
     if doubtful:
         return f"next: switch off the program's own binding (under {', '.join(doubtful)} it was where it put itself), and run this again"
     open_ones = [each.name for each in found.compared if each.active and not found.settled(each)]
-    if open_ones:
+    default = next((each for each in found.compared if each.name == "default"), None)
+    if open_ones and (default is None or not (known := found.penalty(default)) or not known.above(0.0)):
         more = f"--runs {2 * found.plan.runs} --budget {2 * found.plan.budget:.0f}s"
         return f"next: {', '.join(open_ones)} not settled: {more}, or a program whose figure varies less"
     return _settled(found, subject)
