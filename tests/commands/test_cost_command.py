@@ -80,7 +80,7 @@ def test_the_page_needs_no_other_file(ask: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options, words",
     [
-        (("--schemes", "rigth"), "no such scheme: 'rigth', did you mean right?"),
+        (("--schemes", "rigth"), "no such scheme: 'rigth' (did you mean 'right'?)"),
         (("--schemes", "0-1", "--ranks", "3"), "scheme 0-1 places 2 ranks, and there are 3"),
         (("--ranks", "2", "--launcher", "none"), "--launcher none starts one rank, and there are 2"),
         (
