@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 import shutil
@@ -10,9 +11,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from nearfar import cost
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock, write_atomically
+from nearfar.measurement import dump
 from nearfar.topology import Node, inventory
 
 from .numbers import positive
@@ -104,11 +107,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     much.add_argument("--json", action="store_true", help="print the measurement as one JSON document")
     much.add_argument("--page", type=Path, metavar="FILE.html", help="write it as one page that needs no other file")
     much.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (default: 1)")
+    much.add_argument("--programs", type=Path, help=argparse.SUPPRESS)
     much.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="and its arguments, after --")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and show."""
+    if args.programs is not None:
+        return _programs_of_a_site(args.programs)
+    node = inventory.observe()
+    found, subject = _measured(args, node)
+    if args.page is not None:
+        write_atomically(args.page, cost.page.render(found, subject), "name another file with --page")
+        print(f"page: {args.page}", file=sys.stderr)
+    print(cost.document.text(found, subject) if args.json else cost.terminal.text(found, subject))
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return _exit_code(found)
+
+
+def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost.Subject]:
     program = args.program[1:] if args.program[:1] == ["--"] else args.program
     path = _program(program)
     names = cost.named(args.schemes)
@@ -119,7 +137,6 @@ def run(args: argparse.Namespace) -> int:
     if args.runs > cost.MOST_PAIRS:
         raise NearfarError(f"--runs {args.runs}: at most {cost.MOST_PAIRS}")
     starter = cost.launcher(args.launcher, path, ranks, shlex.split(args.launcher_options), args.oversubscribe)
-    node = inventory.observe()
     gpus = () if args.no_gpus else None if args.gpus is None else _numbers(args.gpus)
     job = cost.Job(ranks, args.threads_per_rank, gpus, args.all_gpus, args.oversubscribe, starter.mpi is not None)
     schemes = cost.schemes_on(node, names, job)
@@ -133,13 +150,39 @@ def run(args: argparse.Namespace) -> int:
     with node_lock.held(node_lock.wait()), tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
         found = cost.measure(schemes, cost.Runner(program, starter, Path(folder)), plan, shown.tell)
     shown.clear()
-    if args.page is not None:
-        write_atomically(args.page, cost.page.render(found, subject), "name another file with --page")
-        print(f"page: {args.page}", file=sys.stderr)
-    print(cost.document.text(found, subject) if args.json else cost.terminal.text(found, subject))
-    if found.interrupted:
-        raise KeyboardInterrupt
-    return _exit_code(found)
+    return found, subject
+
+
+def _programs_of_a_site(path: Path) -> int:
+    """Measure each program of a list of JSON objects, as a site's system file has them, and print a measurement document."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    node, began = inventory.observe(), time.time()
+    results, failed = [], []
+    for entry in json.loads(path.read_text(encoding="utf-8")):
+        name = entry.pop("name")
+        try:
+            found, subject = _measured(parser.parse_args(_words(entry)), node)
+        except NearfarError as error:
+            failed.append({"cell": f"program/{name}", "code": "error", "reason": str(error)})
+            continue
+        results.append(cost.measurement_document.result(name, found, subject))
+        if found.interrupted:
+            raise KeyboardInterrupt
+    whole = cost.measurement_document.whole(node, results, failed, began, ["nearfar", *sys.argv[1:]])
+    print(dump(whole), end="")
+    return EXIT_FAILED if failed else EXIT_GOOD
+
+
+def _words(entry: dict[str, Any]) -> list[str]:
+    """The command line that an entry stands for: its keys are the options' names."""
+    command, words = entry.pop("command"), []
+    for key, value in entry.items():
+        if value is False:
+            continue
+        option = f"--{key.replace('_', '-')}"
+        words.append(option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}")
+    return [*words, "--", *command]
 
 
 def _program(words: list[str]) -> Path:

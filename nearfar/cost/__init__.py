@@ -3,12 +3,12 @@
 Gives schemes on a node (``schemes_on``), runs under them with every rank's binding read back (``Runner``, ``measure``), and what was
 measured as text, document and page. docs/guide/cost.md shows it, docs/method/cost.md says why the intervals hold.
 
-Needs: base, topology, binding, mpi, mpi.osu, report, report.charts.
+Needs: base, topology, binding, mpi, mpi.osu, question, report, report.charts.
 """
 
 from __future__ import annotations
 
-from . import document, page, running, terminal, verdict
+from . import document, measurement_document, page, running, terminal, verdict
 from .figure import TAKE, compiled, figure_of_merit
 from .launchers import LAUNCHERS, Launcher, launcher
 from .layouts import Job, RankPlace, bind_words
@@ -39,6 +39,7 @@ __all__ = [
     "figure_of_merit",
     "launcher",
     "measure",
+    "measurement_document",
     "named",
     "page",
     "ranks_of",

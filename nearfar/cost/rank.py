@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import platform
 import select
 import signal
 import sys
@@ -44,9 +43,9 @@ _PR_SET_PDEATHSIG = 1
 
 def set_memory(policy: str, nodes: Sequence[int]) -> str | None:
     """Set this process's memory policy, which its program inherits; returns why the kernel did not, None where it did."""
-    numbers = _SYSCALLS.get(platform.machine())
+    numbers = _SYSCALLS.get(os.uname().machine)
     if numbers is None:
-        return f"no memory policy is known on {platform.machine()}"
+        return f"no memory policy is known on {os.uname().machine}"
     mask = (ctypes.c_ulong * (_MOST_NODES // _WORD))()
     for node in nodes:
         mask[node // _WORD] |= 1 << (node % _WORD)
@@ -57,7 +56,7 @@ def set_memory(policy: str, nodes: Sequence[int]) -> str | None:
 
 def memory_in_effect() -> tuple[str, list[int]]:
     """This process's memory policy and its NUMA nodes; ``unreadable`` where nobody says."""
-    numbers = _SYSCALLS.get(platform.machine())
+    numbers = _SYSCALLS.get(os.uname().machine)
     mode = ctypes.c_int()
     mask = (ctypes.c_ulong * (_MOST_NODES // _WORD))()
     libc = ctypes.CDLL(None, use_errno=True)
