@@ -166,7 +166,11 @@ def _programs_of_a_site(path: Path) -> int:
         except NearfarError as error:
             failed.append({"cell": f"program/{name}", "code": "error", "reason": str(error)})
             continue
-        results.append(cost.measurement_document.result(name, found, subject))
+        result = cost.measurement_document.result(name, found, subject)
+        if result["flows"]:
+            results.append(result)
+        else:
+            failed.append({"cell": result["cell"], "code": "error", "reason": f"{name}: {result['words']}"})
         if found.interrupted:
             raise KeyboardInterrupt
     whole = cost.measurement_document.whole(node, results, failed, began, ["nearfar", *sys.argv[1:]])

@@ -1,10 +1,10 @@
 """Binds one rank, writes down the binding in effect, and becomes the program.
 
-What the launcher starts: ``python -I -S rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a JSON file: ``lone`` (no launcher: this is
-rank 0), ``probe`` (end in place of the program), and for each rank ``cpus`` (None: as the launcher left them), ``policy`` (``bind``,
-``interleave``, None), ``memory`` (NUMA nodes) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one JSON object a line: the
-binding before the program began, and the CPUs that the program and all that it started had while it ran. A rank that cannot be
-bound does not run: exit code 3.
+What the launcher starts: ``python -I -S rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a file of Python's marshal: ``lone`` (no
+launcher: this is rank 0), ``probe`` (end in place of the program), and for each rank ``cpus`` (None: as the launcher left them),
+``policy`` (``bind``, ``interleave``, None), ``memory`` (NUMA nodes) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one
+Python literal a line: the binding before the program began, and the CPUs that the program and all that it started had when they were
+last looked at. A rank that cannot be bound does not run: exit code 3.
 
 It stands alone and imports little: it is started once for every rank of every run.
 """
@@ -12,13 +12,12 @@ It stands alone and imports little: it is started once for every rank of every r
 from __future__ import annotations
 
 import ctypes
-import json
+import marshal
 import os
 import select
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 #: Where launchers say which rank this is.
@@ -77,7 +76,7 @@ def status_list(process: object, key: str) -> str:
 def say(path: str, **words: object) -> None:
     """Append one line; the file is this rank's own."""
     with open(path, "a") as out:
-        out.write(json.dumps(words) + "\n")
+        out.write(f"{words!r}\n")
 
 
 def threads(process: int) -> Iterator[str]:
@@ -118,27 +117,21 @@ def cpus_of_all(process: int) -> tuple[int, ...]:
 
 
 def watch(parent: int, path: str) -> None:
-    """Look at the running program now and then until it ends; write down the CPUs that it had at most looks, of equally many the
-    later ones: what discovers the machine goes from CPU to CPU for a moment."""
+    """Look at the running program now and then until it ends, and write down what was seen last: what discovers the machine, as MPI
+    libraries do when they begin, goes from CPU to CPU for a moment."""
     os.setsid()  # who ends the ranks ends their group, and this is still to be written
     with open("/proc/self/comm", "w") as name:
         name.write(WATCHER)
     ended = os.pidfd_open(parent)
-    looks: Counter[tuple[int, ...]] = Counter()
-    began = time.monotonic()
-    times = iter(_FIRST_LOOKS)
+    began, times = time.monotonic(), iter(_FIRST_LOOKS)
+    last: tuple[int, ...] = ()
     while True:
         at = next(times, None)
         wait = _LOOK if at is None else max(0.0, began + at - time.monotonic())
         if select.select([ended], [], [], wait)[0]:
             break
-        seen = cpus_of_all(parent)
-        if seen:
-            # Moved to the end: of equally many the last one counts.
-            looks[seen] = looks.pop(seen, 0) + 1
-    most = max(looks.values(), default=0)
-    running = [cpus for cpus, count in looks.items() if count == most]
-    say(path, running=running[-1] if running else [], looks=sum(looks.values()))
+        last = cpus_of_all(parent) or last
+    say(path, running=list(last))
 
 
 def watched(path: str, mine: Sequence[int] | None, everywhere: set[int]) -> None:
@@ -183,8 +176,8 @@ def bind(mine: dict[str, object], everywhere: set[int]) -> str | None:
 def main(arguments: Sequence[str]) -> int:
     """``PLAN PROGRAM [ARGUMENT…]``."""
     plan_file, program = arguments[0], list(arguments[1:])
-    with open(plan_file) as text:
-        plan = json.load(text)
+    with open(plan_file, "rb") as file:
+        plan = marshal.load(file)
     ranked = [os.environ[name] for name in RANK_VARIABLES if os.environ.get(name, "").isdigit()]
     if not ranked and not plan["lone"]:
         print("nearfar cost: the launcher does not say which rank this is", file=sys.stderr)

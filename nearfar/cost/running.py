@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import ast
+import marshal
 import os
 import select
 import shutil
@@ -48,7 +49,7 @@ _TERMINAL = (
 @dataclass(frozen=True)
 class RankBinding:
     """What was in effect for a rank. ``cpus`` and the memory policy (``policy``, NUMA nodes ``memory``) before the program began,
-    ``running`` the CPUs that it and all that it started had at most looks while it ran (empty: it ended before a look).
+    ``running`` the CPUs that it and all that it started had when last looked at (empty: it ended before a look).
     ``unbound``: why it did not run."""
 
     rank: int
@@ -114,7 +115,7 @@ class Runner:
         own = self._folder / str(self._count)
         own.mkdir()
         plan, out, err = own / "plan", own / "out", own / "err"
-        plan.write_text(json.dumps({"lone": self.launcher.mpi is None, "probe": probe, "ranks": planned(scheme)}))
+        write_plan(plan, scheme, self.launcher.mpi is None, probe)
         token = uuid.uuid4().hex
         bound = scheme.places is not None
         environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, leftovers.TOKEN: token}
@@ -220,8 +221,13 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def planned(scheme: Scheme) -> list[dict[str, object]]:
-    """What the wrapper does for each rank, as its plan has it."""
+def write_plan(path: Path, scheme: Scheme, lone: bool = False, probe: bool = False) -> None:
+    """Tell the wrapper where each rank goes. ``lone``: no launcher; ``probe``: without the program. As the interpreter's own bytes: to
+    import a JSON parser is half of what the wrapper would take."""
+    path.write_bytes(marshal.dumps({"lone": lone, "probe": probe, "ranks": _planned(scheme)}))
+
+
+def _planned(scheme: Scheme) -> list[dict[str, object]]:
     if scheme.places is None:
         return [{"cpus": None, "policy": None, "memory": [], "environment": {}}] * scheme.ranks
     found: list[dict[str, object]] = []
@@ -262,7 +268,7 @@ def _lines(path: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for line in text.splitlines():
         if line.endswith("}"):
-            found.update(json.loads(line))
+            found.update(ast.literal_eval(line))
     return found
 
 

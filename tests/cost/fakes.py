@@ -27,7 +27,7 @@ if do == "child":
     print("child", child.pid)
 if do == "move":
     os.sched_setaffinity(0, {int(os.environ["FAKE_CPU"])})
-    time.sleep(0.4)
+    time.sleep(2.3)  # every two seconds it is looked at
 if do == "tty":
     print("error: stdin is not a tty", file=sys.stderr)
     sys.exit(1)

@@ -3,7 +3,6 @@ the wrapper for every rank of every plan."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -63,7 +62,7 @@ def files(node: Node, folder: Path) -> dict[str, Path]:
         if scheme.left_out:
             continue
         plan = folder / f"{scheme.name},{scheme.ranks}"
-        plan.write_text(json.dumps({"lone": False, "probe": False, "ranks": running.planned(scheme)}))
+        running.write_plan(plan, scheme)
         found[f"cost/plans/{plan.name}"] = plan
     return found
 

@@ -3,7 +3,7 @@ wrapper reads back the same."""
 
 from __future__ import annotations
 
-import json
+import ast
 import re
 from typing import Any
 
@@ -61,7 +61,7 @@ def said(outcomes: Outcomes) -> dict[str, list[dict[str, Any]]]:
             "cpus": bits(cpus),
             "policy": policy,
             "nodes": bits(nodes),
-            "account": json.loads(account.removeprefix("account ")),
+            "account": ast.literal_eval(account.removeprefix("account ")),
         }
         found.setdefault(head.split()[0], []).append(rank)
     return found
