@@ -39,6 +39,7 @@ _TERMINAL = (
     "not a tty",
     "not a terminal",
     "no tty",
+    "failed tty",
     "inappropriate ioctl",
     "cannot open terminal",
     "terminal required",
