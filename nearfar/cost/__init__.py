@@ -12,7 +12,8 @@ from . import document, measurement_document, page, running, terminal, verdict
 from .figure import TAKE, compiled, figure_of_merit
 from .launchers import LAUNCHERS, Launcher, launcher
 from .layouts import Job, RankPlace, bind_words
-from .measuring import Measured, Plan, measure
+from .measured import Measured, Plan
+from .measuring import measure
 from .pairs import MOST_PAIRS
 from .running import Runner
 from .schemes import GROUPS, SCHEMES, STANDARD, Scheme, named, ranks_of, schemes_on

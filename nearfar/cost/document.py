@@ -10,7 +10,7 @@ from nearfar.base import statistics, utc_text
 from nearfar.topology import format_cpu_list
 
 from . import verdict, words
-from .measuring import Measured, Run, SchemeRuns
+from .measured import Measured, Run, SchemeRuns
 from .pairs import CHANCE, Penalty
 from .running import RankBinding
 from .words import Subject

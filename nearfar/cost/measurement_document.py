@@ -12,7 +12,7 @@ from nearfar.question import binding_check
 from nearfar.topology import Node, node_to_document
 
 from . import document, verdict, words
-from .measuring import Measured
+from .measured import Measured
 from .words import Subject
 
 

@@ -12,7 +12,7 @@ from nearfar.report import rendered
 from nearfar.report.charts import element, markup, text
 
 from . import words
-from .measuring import Measured, SchemeRuns
+from .measured import Measured, SchemeRuns
 from .pairs import LEAST_PAIRS
 from .words import Subject
 

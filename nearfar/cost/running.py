@@ -36,15 +36,8 @@ _LAST_WORDS = 0.5
 #: What ends this process, and is held back while children are ended.
 _ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _TERMINAL = (
-    "not a tty",
-    "not a terminal",
-    "no tty",
-    "failed tty",
-    "inappropriate ioctl",
-    "cannot open terminal",
-    "terminal required",
-    "/dev/tty",
-)
+    "not a tty", "not a terminal", "no tty", "failed tty", "inappropriate ioctl", "cannot open terminal", "terminal required", "/dev/tty",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

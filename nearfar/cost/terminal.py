@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfar.base import columns, plural, statistics
 
 from . import words
-from .measuring import Measured, SchemeRuns
+from .measured import Measured, SchemeRuns
 from .words import Subject
 
 

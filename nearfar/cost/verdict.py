@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import words
-from .measuring import Measured, SchemeRuns
+from .measured import Measured, SchemeRuns
 
 
 def good(found: Measured) -> bool | None:

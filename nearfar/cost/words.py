@@ -11,7 +11,7 @@ from nearfar.topology import format_cpu_list
 
 from .answers import difference
 from .layouts import RankPlace
-from .measuring import Measured, SchemeRuns
+from .measured import Measured, SchemeRuns
 from .pairs import LEAST_PAIRS, Penalty
 from .running import RankBinding
 
