@@ -27,7 +27,7 @@ from .cost import wrong_side
 from .explanation import explain
 from .launch_scripts import FORMS, render
 from .layout import SIDES, Layout
-from .locality import cores_of, fabric_nics
+from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nearest
 from .placement import Placement, place
 from .rank_pairs import RELATIONS, pairs
 from .schemes import evidence, parse_numa_nodes
@@ -39,9 +39,13 @@ __all__ = [
     "Layout",
     "Placement",
     "cores_of",
+    "cpu_nodes",
     "evidence",
     "explain",
     "fabric_nics",
+    "gpu_home",
+    "memory_of",
+    "nearest",
     "pairs",
     "parse_numa_nodes",
     "place",

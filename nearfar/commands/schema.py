@@ -25,6 +25,7 @@ SCHEMAS = {
     "log": "slurm-log-1",
     "doctor": "doctor-1",
     "reproduce": "reproduce-1",
+    "cost": "cost-1",
 }
 
 _EPILOG = """examples:

@@ -56,6 +56,8 @@ class Partition:
     environs: tuple[str, ...] = (SYSTEM,)
     expect: Mapping[str, Any] = field(default_factory=dict)
     references: str | None = None
+    #: The site's own programs, which ``binding_check`` runs under binding schemes.
+    programs: tuple[Mapping[str, Any], ...] = ()
     #: ``own`` or ``shared``; None: as the node shows itself.
     host: str | None = None
     #: For how many days references may be stale after a change of software.
@@ -190,6 +192,7 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         "expect",
         "references",
         "host",
+        "programs",
     }
     features = tuple(entry.get("features", ()))
     return Partition(
@@ -197,7 +200,8 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
         features=features, environs=tuple(entry.get("environs", (MODELLED if "modelled" in features else SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
-        host=entry.get("host", system.get("host")), stale_days=system.get("stale_days", STALE_DAYS),
+        host=entry.get("host", system.get("host")),
+        programs=tuple(entry.get("programs", ())), stale_days=system.get("stale_days", STALE_DAYS),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from . import wrappers
+from . import schemes, wrappers
 from .guest import Guest, NoGuest, NumaNode
 
 LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
@@ -76,14 +76,18 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         IN_MEMSET,
         HUGE,
         *wrappers.COMMANDS,
+        schemes.COMMAND,
     ]
     folder = tmp_path_factory.mktemp("two_nodes")
-    return boot(build_folder, folder, nodes, commands, wrappers.files(folder))
+    return boot(build_folder, folder, nodes, commands, {**wrappers.files(folder), **schemes.files(schemes.TWO, folder)})
 
 
 @pytest.fixture(scope="session")
 def four_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """Four NUMA nodes: 0 and 1 as usual, 2 without memory, 3 without CPUs."""
     nodes = [NumaNode("0", 192), NumaNode("1", 192), NumaNode("2-3", 0), NumaNode("", 192)]
-    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list"]
-    return boot(build_folder, tmp_path_factory.mktemp("four_nodes"), nodes, commands)
+    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list", schemes.COMMAND]
+    folder = tmp_path_factory.mktemp("four_nodes")
+    return boot(
+        build_folder, folder, nodes, commands, {**wrappers.files(folder), **schemes.files(schemes.FOUR, folder)}
+    )

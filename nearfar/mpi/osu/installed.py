@@ -125,7 +125,7 @@ def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
     library, implementation = _linkage(program)
     seen = []
     for launcher in _launchers(library, implementation, env):
-        kind, version = _identify(launcher)
+        kind, version = identify(launcher)
         if kind == "slurm":
             return Mpi(implementation or "mpich", "", launcher, "srun", library)
         if kind is not None and (implementation is None or _same(kind, implementation)):
@@ -192,7 +192,8 @@ def _launchers(library: str, implementation: str | None, env: Mapping[str, str])
         yield srun
 
 
-def _identify(launcher: str) -> tuple[str | None, str]:
+def identify(launcher: str) -> tuple[str | None, str]:
+    """Whose launcher a program is (``openmpi``, ``mpich``, ``slurm``, …; None where nobody knows), and its version."""
     text = _output([launcher, "--version"])
     for kind, pattern in _VERSIONS:
         found = pattern.search(text)
