@@ -142,7 +142,7 @@ def on_path(environment: Mapping[str, str] | None = None) -> str:
     """The MPI whose launcher is found first, ``Open MPI 4.1.4``, whatever programs there are for it; empty: there is none."""
     env = os.environ if environment is None else environment
     try:
-        found = (_identify(launcher) for launcher in _launchers("", None, env))
+        found = (identify(launcher) for launcher in _launchers("", None, env))
         return next((f"{NAMES[kind]} {version}" for kind, version in found if kind and kind != "slurm"), "")
     except CouldNotJudge:
         return ""
