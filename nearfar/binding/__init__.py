@@ -30,7 +30,7 @@ from .layout import SIDES, Layout
 from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nearest
 from .placement import Placement, place
 from .rank_pairs import RELATIONS, pairs
-from .schemes import evidence, parse_numa_nodes
+from .schemes import evidence, parse_numa_nodes, scheme_nodes
 
 __all__ = [
     "FORMS",
@@ -50,5 +50,6 @@ __all__ = [
     "parse_numa_nodes",
     "place",
     "render",
+    "scheme_nodes",
     "wrong_side",
 ]

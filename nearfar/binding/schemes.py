@@ -17,6 +17,13 @@ _SCHEME = re.compile(rf"(\d+|{FREE})(-(\d+|{FREE}))*")
 _ASCENDING = re.compile(r"(\d+)-(\d+)")
 
 
+def scheme_nodes(text: str) -> tuple[int | None, ...] | None:
+    """The NUMA node of each rank of a scheme such as ``0-1-free`` (None: free); None for a text that is no scheme."""
+    if not _SCHEME.fullmatch(text):
+        return None
+    return tuple(None if word == FREE else int(word) for word in text.split("-"))
+
+
 def parse_numa_nodes(text: str) -> tuple[int | None, ...]:
     """The NUMA node of each rank, in the ranks' order; None for one that is free.
 
@@ -28,8 +35,8 @@ def parse_numa_nodes(text: str) -> tuple[int | None, ...]:
         pair = _ASCENDING.fullmatch(part)
         if pair and int(pair[1]) < int(pair[2]):
             found += parse_cpu_list(part)
-        elif _SCHEME.fullmatch(part):
-            found += [None if word == FREE else int(word) for word in part.split("-")]
+        elif nodes := scheme_nodes(part):
+            found += nodes
         else:
             raise NearfarError(
                 f"--numa-nodes {text}: expected numbers and ranges, such as 0,1 or 0-3, or a scheme such as 0-1-1 or 0-1-{FREE}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError, did_you_mean
+from nearfar.binding import scheme_nodes
 from nearfar.topology import Node
 
 from .layouts import Job, RankPlace, layout_of
@@ -28,7 +28,6 @@ SCHEMES = {
 #: Several schemes by one word.
 GROUPS = {"2x2": ("near-near", "near-far", "far-near", "far-far")}
 STANDARD = ("default", "right", "wrong")
-_LIST = re.compile(r"(?:\d+|free)(?:-(?:\d+|free))*")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def named(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for word in (part.strip() for part in text.split(",")):
         for name in GROUPS.get(word, (word,)):
-            if name not in SCHEMES and not _LIST.fullmatch(name):
+            if name not in SCHEMES and scheme_nodes(name) is None:
                 known = [*SCHEMES, *GROUPS]
                 raise NearfarError(
                     f"no such scheme: '{name}'{did_you_mean(name, known)}; it is one of {', '.join(known)}, or the NUMA node of "
@@ -63,9 +62,7 @@ def named(text: str) -> tuple[str, ...]:
 
 def numa_nodes(name: str) -> tuple[int | None, ...] | None:
     """The NUMA node of each rank of a list (None: free); None for a scheme that is no list."""
-    if name in SCHEMES:
-        return None
-    return tuple(None if word == "free" else int(word) for word in name.split("-"))
+    return None if name in SCHEMES else scheme_nodes(name)
 
 
 def ranks_of(names: Sequence[str], ranks: int | None) -> int:
