@@ -125,7 +125,7 @@ def test_a_program_that_binds_itself_is_noticed(tmp_path: Path) -> None:
 def test_a_program_that_runs_for_long_is_ended_with_the_budget(tmp_path: Path) -> None:
     began = time.monotonic()
     found = measured(tmp_path, "*=hang", budget=1.5)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert "did not end within the" in found.ended and "--budget 8h" in found.ended
 
 
@@ -153,11 +153,16 @@ def test_it_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def gone(process: int) -> bool:
-    """Whether a process has ended, though nobody may have waited for it."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    """Whether a process ends within 20 s, though nobody may have waited for it: it was told to, and the machine may be busy."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def test_an_answer_that_changes_with_the_binding(tmp_path: Path) -> None:
