@@ -73,6 +73,7 @@ class Events(Found):
 
     def _clock(self) -> Step:
         ahead = self.chance.choice((120.0, 250.0, -120.0, -4000.0))
+        self.truth.clocks.append((time.time(), abs(ahead)))
         return f"act by a clock that is {ahead:+.0f} s off", self._acted(clock=ahead)
 
     def _status(self) -> Step:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nearfar.slurm.findings import CLOCKS
+
 #: Slurm's times are whole seconds.
 SECOND = 1.0
 
@@ -26,7 +28,8 @@ class Finding:
 class Truth:
     """``foreign``: the reason of each drain that others have set and not taken back; ``interventions``: by node, when somebody
     drained, resumed or rebooted it; ``words``: when somebody cleared or released it; ``void``: runs that
-    nothing may be done for; ``away``: when slurmctld last was not there; ``off``: the nodes whose power is off."""
+    nothing may be done for; ``away``: when slurmctld last was not there; ``off``: the nodes whose power is off; ``clocks``: when
+    `act` went by a clock that was off, and by how many seconds: in which order things were that lie nearer cannot be known."""
 
     folder: Path
     findings: list[Finding] = field(default_factory=list)
@@ -39,6 +42,7 @@ class Truth:
     void: set[str] = field(default_factory=set)
     away: float = 0.0
     off: set[str] = field(default_factory=set)
+    clocks: list[tuple[float, float]] = field(default_factory=list)
     _read: int = 0
 
     @property
@@ -71,7 +75,8 @@ class Truth:
     def may_be_closed(self, finding: Finding) -> bool:
         """Whether a repair and a full passing run after it came after a finding."""
         after = [at for at in self.interventions[finding.node] if at >= finding.at - SECOND]
-        return any(began >= at - 2 * SECOND for at in after for began in self.passes[finding.node])
+        off = max((off for at, off in self.clocks if at >= finding.at and off <= CLOCKS), default=2 * SECOND)
+        return any(began >= at - off for at in after for began in self.passes[finding.node])
 
     def cleared(self, finding: Finding) -> bool:
         """Whether somebody has said after a finding that its node was seen to."""
