@@ -172,18 +172,15 @@ def _node(
         return _comment(name, state, comments[0])
     if our_comment(state) is not None:
         return _uncomment(name, state, runs)
+    shared = next((each for each in explained if each[0].finding.hard), None)
+    if shared is not None:  # before figures of the node's own that drain nobody: a person decides
+        return _explained(name, *shared, policy)
     if ranked:
         step, worst = ranked[0]
         why = f"{worst.found_by.check} is only observed" if step == "observe" else worst.why
         return Decision(name, NOTHING, f"{headline(worst)}: {why}", evidence=worst)
     if explained:
-        first, blame = explained[0]
-        held = "held, a person decides: " if first.finding.hard else ""
-        how = f"; nearfar slurm clear {name} --because WORDS, or drain it"
-        if not held:
-            how = f": its reference, or the driver? nearfar tune --system {policy.system}"
-        words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
-        return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first, held=SAME_METRIC if held else "")
+        return _explained(name, *explained[0], policy)
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
         what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"
@@ -191,6 +188,16 @@ def _node(
         why = "".join(f"; {words}" for words in of_run if words)
         return Decision(name, NOTHING, f"{what} (run {unclear.run}): that never acts{why}")
     return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
+
+
+def _explained(name: str, found: Evidence, blame: SharedFault, policy: Policy) -> Decision:
+    """What is found on too many nodes at once to be the node's own."""
+    held = "held, a person decides: " if found.finding.hard else ""
+    how = f"; nearfar slurm clear {name} --because WORDS, or drain it"
+    if not held:
+        how = f": its reference, or the driver? nearfar tune --system {policy.system}"
+    words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
+    return Decision(name, NOTHING, f"{headline(found)}: {words}", evidence=found, held=SAME_METRIC if held else "")
 
 
 def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:

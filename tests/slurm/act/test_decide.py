@@ -349,6 +349,8 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
         NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm "
         "clear n1 --because WORDS, or drain it",
     )  # fmt: skip
+    beside = decide([*runs, ran("n1", "s1", SLOW)], cluster(), POLICY, LogSummary(), NOW)
+    assert of(beside, "n1") == of(decisions, "n1"), "whatever slow figures of its own drain nobody"
     assert decisions.stop is None and decisions.blamed[0].hard
     assert "hard evidence on 3 of 4 nodes at once: look at the driver" in decisions.blamed[0].words
     before = replace(drained("n1", 3), since={})
