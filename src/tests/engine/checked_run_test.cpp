@@ -69,11 +69,11 @@ private:
     CopySeries series_;
 };
 
-// Leaves one copy out, early in the window.
+// Leaves every fifth copy out: how many a window holds is the machine's business.
 class ForgetfulEngine {
 public:
     void operator()(char* destination, const char* source, std::size_t bytes) {
-        if (++copies_ != 12) std::memcpy(destination, source, bytes);
+        if (++copies_ % 5 != 0) std::memcpy(destination, source, bytes);
     }
 
 private:
