@@ -77,7 +77,9 @@ def _pools(runs: Sequence[Sequence[Mapping[str, tuple[float, float]]]]) -> Itera
                 values = tuple(run[str(metric.cell)][place] for run in own)
                 found.append(NodeFigure(f"n{number:03}", metric.name, values))
         engine = "cpu" if one.quantity == "stream" else "ce"
-        kind = kind_of({"unit": one.unit, "quantity": one.quantity, "engine": engine, "cell": str(one.cell)})
+        kind = kind_of(
+            {"unit": one.unit, "quantity": one.quantity, "engine": engine, "cell": str(one.cell), "class": row}
+        )
         yield Pool(check, MODEL, row, one.unit, kind, True, "", None, 0, tuple(found))
 
 
