@@ -112,7 +112,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 def test_validate_list_runs_nothing(tmp_path: object) -> None:
     done = nearfar("validate", "--system", "summit", "--list", NEARFAR_STATE=str(tmp_path))
-    assert "host_memory_check @summit:gpu+system (modelled)" in done.stdout
+    assert "host_memory_check @summit:gpu+modelled (modelled)" in done.stdout
     assert os.listdir(str(tmp_path)) == []
 
 
