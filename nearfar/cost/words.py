@@ -116,11 +116,12 @@ def against(found: Measured) -> str | None:
     if bound is None:
         return None
     limit = f"{bound * 100:g} %"
-    by_answer: dict[str, list[str]] = {"more": [], "no more": [], "not settled whether more": []}
+    open_ = "it is not settled whether it costs more"
+    by_answer: dict[str, list[str]] = {"costs more": [], "costs no more": [], open_: []}
     for each in judged(found):
         penalty = found.penalty(each)
         above = None if penalty is None else penalty.above(bound)
-        by_answer["not settled whether more" if above is None else "more" if above else "no more"].append(each.name)
+        by_answer[open_ if above is None else "costs more" if above else "costs no more"].append(each.name)
     told = [f"{', '.join(names)}: {word} than {limit}" for word, names in by_answer.items() if names]
     return "; ".join(told) or f"nothing was compared with {limit}"
 

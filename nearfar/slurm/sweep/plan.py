@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, reports_directory
+from nearfar.base import NearfarError, reports_directory
 from nearfar.slurm.controller import Slurm, node_names
 
 from . import begin_or_resume, job_script, nightly, node_selection, pairs_wanted, site_partition
@@ -83,10 +83,7 @@ def controller() -> Controller:
     """The cluster that this host's Slurm commands speak to. Raises ``NearfarError`` where there is none, or it is too
     old."""
     slurm = Slurm(job_script.for_sbatch(os.environ))
-    try:
-        slurm.version()
-    except CouldNotJudge as error:
-        raise CouldNotJudge(f"{error}; type it where sinfo answers, or name slurm.conf: SLURM_CONF=FILE") from None
+    slurm.version()
     return Controller(slurm)
 
 
