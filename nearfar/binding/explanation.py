@@ -44,6 +44,8 @@ def _left_out(node: Node, layout: Layout) -> list[str]:
     sentences = []
     if node.allowed_cpus is not None:
         sentences.append(f"A cpuset allows only CPUs {format_cpu_list(node.allowed_cpus)}.")
+    if node.gpus and layout.gpus is None and layout.numa_nodes is not None:
+        sentences.append("No rank has a GPU of its own: --gpus names one for each rank, as --gpus 0,1,2.")
     hidden = [f"g{gpu.index}" for gpu in node.gpus if not gpu.visible]
     if hidden and layout.gpus is None and layout.numa_nodes is None:
         sentences.append(

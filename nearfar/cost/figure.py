@@ -68,7 +68,8 @@ class FigureOfMerit:
         for text, match in zip(texts, found):
             value = _value(text)
             if value is None:
-                return Reading(None, f"'{_short(match[0])}' holds no number above 0")
+                where = "" if match.re.groups else "; put ( ) around the number"
+                return Reading(None, f"'{_short(match[0])}' holds no number above 0{where}")
             values.append(value)
         return Reading(TAKE[self.take](values) if self.take else values[0])
 

@@ -20,7 +20,9 @@ def text(found: Measured, subject: Subject) -> str:
         f"figure   {found.plan.figure.words}",
         f"ended    {found.ended}, after {found.seconds:.0f} s",
     ]
-    said += ["", *columns(_table(found), right=(1, 2, 3, 4)), "", "binding in effect"]
+    said += ["", *columns(_table(found), right=(1, 2, 3, 4))]
+    if any(each.bindings for each in found.schemes):
+        said += ["", "binding in effect"]
     for each in found.schemes:
         if each.bindings and each.same_as is None:
             lines = words.bindings(each)

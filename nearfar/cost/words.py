@@ -116,11 +116,12 @@ def against(found: Measured) -> str | None:
     if bound is None:
         return None
     limit = f"{bound * 100:g} %"
-    by_answer: dict[str, list[str]] = {"more": [], "no more": [], "not settled whether more": []}
+    open_ = "it is not settled whether it costs more"
+    by_answer: dict[str, list[str]] = {"costs more": [], "costs no more": [], open_: []}
     for each in judged(found):
         penalty = found.penalty(each)
         above = None if penalty is None else penalty.above(bound)
-        by_answer["not settled whether more" if above is None else "more" if above else "no more"].append(each.name)
+        by_answer[open_ if above is None else "costs more" if above else "costs no more"].append(each.name)
     told = [f"{', '.join(names)}: {word} than {limit}" for word, names in by_answer.items() if names]
     return "; ".join(told) or f"nothing was compared with {limit}"
 
@@ -147,7 +148,7 @@ def notes(found: Measured) -> list[str]:
     told = []
     for name in dict.fromkeys(each.same_as for each in found.schemes if each.same_as is not None):
         alike = ", ".join(each.name for each in found.schemes if each.same_as == name)
-        told.append(f"{alike}: the same CPUs and memory as {name} on this machine; run once")
+        told.append(f"{alike}: the same CPUs and memory as {name} on this machine, so not run separately")
     for each in found.schemes:
         if each.left_out is not None:
             told.append(f"{each.name}: left out: {each.left_out}")
@@ -201,7 +202,7 @@ def next_step(found: Measured, subject: Subject) -> str:
     if answers(found):
         return "next: find out why the answer is not the same (threads, reductions, races) before its speed is compared"
     if not any(each.values for each in found.schemes):
-        return _nothing_measured(found)
+        return _nothing_measured(found, subject)
     doubtful = [each.name for each in found.schemes if moved(each)]
     if doubtful:
         return f"next: switch off the program's own binding (under {', '.join(doubtful)} it was where it put itself), and run this again"
@@ -221,17 +222,20 @@ def _settled(found: Measured, subject: Subject) -> str:
     differs = None if penalty is None else penalty.above(0.0)
     if differs:
         return f"next: start it as right does: {launch_line(found, subject)}"
+    if differs is None and penalty is not None and not penalty.within(found.plan.resolution):
+        return "next: nothing has to change for the bound; whether right costs less is not settled"
     word = "as good as" if differs is None else "better than"
     return f"next: nothing to change: what the launcher does is {word} {found.reference.name}"
 
 
-def _nothing_measured(found: Measured) -> str:
+def _nothing_measured(found: Measured, subject: Subject) -> str:
     others = [each for each in found.schemes if each is not found.reference]
     if found.reference.left_out is None and all(each.same_as is not None or not each.bindings for each in others):
-        return (
-            "next: these schemes are all one here: ask for fewer cores (--threads-per-rank 1), for other schemes (--schemes 0-1,1-0), "
-            "or measure on a node with several NUMA nodes"
-        )
+        fewer = "ask for fewer cores of each rank (--threads-per-rank 1)"
+        wide = any(len(binding.cpus) > 1 for binding in found.reference.bindings)
+        ways = [*([fewer] if wide else []), *(["take other schemes (--schemes 2x2)"] if subject.numa_nodes > 1 else [])]
+        ways += [] if subject.numa_nodes > 1 else ["measure on a node with several NUMA nodes"]
+        return f"next: these schemes are all one here: {', or '.join(ways)}"
     return "next: mend what is said above, and try the program by itself under the launcher first"
 
 

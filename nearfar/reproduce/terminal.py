@@ -27,7 +27,14 @@ def lines(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> lis
             )
     for each in rows:
         found += ["", *_row(each, site is not None)]
-    return found
+    return found + _meanings(rows)
+
+
+def _meanings(rows: Sequence[RowBeside]) -> list[str]:
+    """What the words of the column "the model" mean, of those that stand there."""
+    used = {figure.basis for each in rows for figure in each.figures if figure.modelled is not None}
+    told = [f'  "{word}": {meaning}' for word, meaning in words.OF_THE_MODEL.items() if word in used]
+    return ["", "the model", *told, "  without such a word: its own answer, beside what was published"] if told else []
 
 
 def _row(each: RowBeside, measured: bool) -> Iterator[str]:
@@ -36,7 +43,7 @@ def _row(each: RowBeside, measured: bool) -> Iterator[str]:
     if each.figures:
         yield from (f"   {line}" for line in columns(_figures(each, measured), right=[1, 2, 3] if measured else [1, 2]))
     if row.impossible:
-        yield f"   cannot be: {row.impossible}"
+        yield f"   cannot be as printed: {row.impossible}"
     if row.remark:
         yield f"   note: {row.remark}"
     if each.model_says:

@@ -17,6 +17,14 @@ _TIMES = 1.5
 _SLIGHT = 0.02
 #: A loss of less than so many percent is none to speak of.
 _NOTHING = 0.5
+#: What the words beside the model's figures mean.
+OF_THE_MODEL = {
+    "input": "the model was made from this very figure, and agrees with itself",
+    "of inputs": "made of such figures, as a loss in percent",
+    "assumed": "taken from a like part of the node",
+    "at best": "something that nobody published may limit it more",
+    "nominal": "at best, by a link's nominal ceiling",
+}
 _OF_STATES = {"runs": "asked", "in part": "asked in part", "not asked": "not asked"}
 
 

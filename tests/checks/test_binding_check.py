@@ -22,8 +22,8 @@ print("Loop time of", (15 if slow else 10) * random.uniform(0.99, 1.01))
 """
 #: Program -> its bound, the verdict of its finding, and what that says.
 CASES = {
-    "good": ("20%", "PASS", "default: no more than 20 %"),
-    "slow": ("20%", "FAIL", "default: more than 20 %"),
+    "good": ("20%", "PASS", "default: costs no more than 20 %"),
+    "slow": ("20%", "FAIL", "default: costs more than 20 %"),
     "told": ("", NOT_JUDGED, "against right: default"),
     "broken": ("20%", "INDETERMINATE", "no input file"),
 }

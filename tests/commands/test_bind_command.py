@@ -239,3 +239,11 @@ def _shown(mpirun: str, xml: Path, how: list[str]) -> list[set[int]]:
 )
 def test_beside_the_nic_is_beside_the_gpu_where_both_hang_on_one_node(node_type: str, words: str) -> None:
     assert words in said(["--node", node_type, "--near", "nic"])
+
+
+def test_ranks_on_numa_nodes_alone_are_told_of_the_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "No rank has a GPU of its own: --gpus names one for each rank"
+    assert main(["bind", "--node", "keeneland", "--numa-nodes", "0-1-1"]) == 0
+    assert told in capsys.readouterr().out
+    assert main(["bind", "--node", "keeneland", "--numa-nodes", "0-1-1", "--gpus", "0-2"]) == 0
+    assert told not in capsys.readouterr().out

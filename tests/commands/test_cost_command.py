@@ -43,7 +43,11 @@ def ask(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_
 def test_the_answer_is_first_and_what_to_do_last(ask: Any) -> None:
     code, out, err = ask(*FOM, "--at-most", "5%", does=("default=slow",))
     lines = out.splitlines()
-    assert code == 1 and lines[0].startswith("against right: default costs +") and lines[1] == "default: more than 5 %"
+    assert (
+        code == 1
+        and lines[0].startswith("against right: default costs +")
+        and lines[1] == "default: costs more than 5 %"
+    )
     assert lines[-1].startswith("next: start it as right does: taskset -c ")
     assert "default, run 1: 0 s" in err and "left" in err
     assert max(map(len, lines[:-1])) <= 140
@@ -51,7 +55,7 @@ def test_the_answer_is_first_and_what_to_do_last(ask: Any) -> None:
 
 def test_what_the_launcher_does_is_as_good(ask: Any) -> None:
     code, out, _ = ask(*FOM, "--at-most", "40%", "--resolution", "5%", does=("wrong=slow",))
-    assert code == 0 and "default: no more than 40 %" in out
+    assert code == 0 and "default: costs no more than 40 %" in out
     assert out.splitlines()[-1] == "next: nothing to change: what the launcher does is as good as right"
 
 

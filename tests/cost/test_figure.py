@@ -44,6 +44,7 @@ def test_several_without_a_word_are_a_problem_that_names_them() -> None:
         (r"no such (\d+)", "matches nothing in its output"),
         (r"(step) 1", "'step 1' holds no number above 0"),
         (r"step ()", "holds no number above 0"),
+        (r"step", "'step' holds no number above 0; put ( ) around the number"),
     ],
 )
 def test_none(expression: str, words: str) -> None:

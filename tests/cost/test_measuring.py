@@ -11,6 +11,7 @@ import pytest
 
 from nearfar import cost
 from nearfar.cost import measuring, verdict, words
+from nearfar.cost.pairs import Penalty
 from nearfar.cost.running import Ended
 
 from . import fakes
@@ -83,6 +84,8 @@ def test_schemes_that_are_the_same_run_once(tmp_path: Path) -> None:
 def test_one_numa_node_and_nothing_to_compare(tmp_path: Path) -> None:
     found = measured(tmp_path, names=("right", "0"))
     assert found.ended == "no two schemes differ on this machine" and verdict.good(found) is None
+    # The way out is one that this machine has.
+    assert ("--threads-per-rank" in words.next_step(found, subject())) == (len(found.reference.bindings[0].cpus) > 1)
 
 
 def test_a_program_that_fails_under_one_scheme_is_left_out_there(tmp_path: Path) -> None:
@@ -225,3 +228,20 @@ def test_budget_over_and_nothing_settled(tmp_path: Path) -> None:
     assert words.state(found, found.of("wrong")) == "fewer than 6 pairs" and verdict.good(found) is None
     assert "not settled: --runs 6 --budget 120s" in words.next_step(found, subject())
     assert measuring.MOST_FAILURES == 2
+
+
+@pytest.mark.parametrize(
+    "interval, step",
+    [
+        ((-0.8, 1.3), "nothing has to change for the bound; whether right costs less is not settled"),
+        ((-0.005, 0.005), "nothing to change: what the launcher does is as good as right"),
+        ((-0.3, -0.1), "nothing to change: what the launcher does is better than right"),
+    ],
+)
+def test_within_its_bound_is_not_as_good_as_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interval: tuple[float, float], step: str
+) -> None:
+    found = measured(tmp_path, names=("right", "default"), runs=1, at_most=5.0)
+    penalty = Penalty(6, sum(interval) / 2, interval, *interval)
+    monkeypatch.setattr(found, "penalty", lambda each: penalty)
+    assert words.next_step(found, subject()) == f"next: {step}"

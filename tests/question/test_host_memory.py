@@ -12,7 +12,7 @@ from nearfar.cells import parse
 from nearfar.measurement import Document, Rate
 from nearfar.model.prediction import implied_capacities, load_node_type
 from nearfar.question import synthetic_documents
-from nearfar.question.quantities import of_cell
+from nearfar.question.question import of_cell
 from nearfar.report.figures import figures
 from nearfar.report.headline import check_line
 from nearfar.topology import Node, NumaNode, Package, node_from_document, node_to_document

@@ -180,4 +180,15 @@ def test_the_model_beside_what_was_published(capsys: pytest.CaptureFixture[str])
     assert rows[44].figures[0].basis == "input" and rows[44].figures[0].difference is None
     assert cli.main(["reproduce", "spafford2011"]) == 0
     out = capsys.readouterr().out
-    assert "at best" in out and "cannot be: 16 MB in 13.955 µs" in out and "not asked, because HPL is not run" in out
+    assert (
+        "at best" in out
+        and "cannot be as printed: 16 MB in 13.955 µs" in out
+        and "not asked, because HPL is not run" in out
+    )
+    # The words of the model that stand in its column are explained below, and no others.
+    assert '"at best": something that nobody published may limit it more' in out and '"nominal": ' not in out
+
+
+def test_a_figure_of_a_rate_has_its_unit() -> None:
+    rows = {row.id: row for name in NAMES for row in load_paper(name, SITE).rows}
+    assert [rows[number].unit for number in (4, 31, 38)] == ["GB/s", "GB/s", "GB/s"]

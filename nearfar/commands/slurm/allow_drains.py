@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nearfar.base import EXIT_GOOD
+from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.slurm.act import clear
 
 from . import act_arguments
@@ -30,6 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write it down, and say what had stopped them."""
     because = act_arguments.because(args)
-    stopped = clear.allow_drains(act_arguments.on_behalf(act_arguments.state(args)), because)
+    state = act_arguments.state(args)
+    if not state.is_dir():
+        raise NearfarError(f"{state}: no such directory: act has not run here; name its directory: --state DIR")
+    stopped = clear.allow_drains(act_arguments.on_behalf(state), because)
     print(f"drains are allowed again; they were stopped because: {stopped}")
     return EXIT_GOOD

@@ -243,9 +243,9 @@ def _plain(args: argparse.Namespace) -> InstallOptions:
 
 
 def _refuse(options: InstallOptions) -> None:
-    for option in ("partition", "results"):
-        if not getattr(options, option):
-            raise NearfarError(f"--{option}: is needed; nearfar slurm install --help has examples")
+    lacking = [f"--{option}" for option in ("partition", "results") if not getattr(options, option)]
+    if lacking:
+        raise NearfarError(f"{' and '.join(lacking)}: needed; nearfar slurm install --help has examples")
     if not node_names.NAME.fullmatch(options.partition):
         raise NearfarError(f"--partition {options.partition}: not the name of a partition")
     if options.user == "root" and "nightly" in options.what:

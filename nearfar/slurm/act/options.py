@@ -48,8 +48,12 @@ def read_policy(name: str | None) -> Policy:
     if name is not None and not opened:
         raise NearfarError(f"--system: no system file called '{name}'{did_you_mean(name, list(found))}")
     if len(opened) != 1:
-        which = f"{', '.join(opened)} have one" if opened else "none has one; docs/guide/slurm-act.md shows it"
-        raise NearfarError(f"which system's `act`? {which}; name the system: --system NAME")
+        if not opened:
+            raise NearfarError(
+                "no file of site/systems/ says what `act` may do: write its section `act:` into your system's file, as "
+                "docs/guide/slurm-act.md shows it (NEARFAR_SITE names your own directory), or name a file: --system NAME"
+            )
+        raise NearfarError(f"which system's `act`? {', '.join(opened)} have one; name the system: --system NAME")
     file = next(iter(opened.values()))
     file.check("system-1")
     return drain_policy.of_system(file, check_names())

@@ -19,6 +19,8 @@ from .node_state import NodeState, parse_nodes
 
 #: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
 LIMIT = 30.0
+#: What Slurm's commands say where they find no slurm.conf.
+_NO_CONF = "Could not establish a configuration source"
 #: What Slurm's commands, as all that use getopt, say of an option that is not one.
 _MISUSED = re.compile(
     r"(?:unrecognized|invalid|ambiguous) option|option '.*' (?:requires|doesn't allow) an argument|is ambiguous;"
@@ -78,7 +80,8 @@ class Slurm:
                 raise WrongOption(misused)
             # A SlurmctldHost that nobody knows: the last line says "No error".
             unknown = next((line.strip() for line in answer.stderr.splitlines() if "Unable to resolve" in line), None)
-            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}")
+            mend = "; no slurm.conf is found on this machine: name it, SLURM_CONF=FILE" if _NO_CONF in text else ""
+            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}{mend}")
         return answer.stdout
 
     def version(self) -> versions.Version:

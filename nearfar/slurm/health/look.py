@@ -163,7 +163,7 @@ def _against_site(
             return (
                 None,
                 None,
-                [Finding("site", "INDETERMINATE", "no system file claims this node: name it in its `hosts`")],
+                [Finding("site", "INDETERMINATE", "no system's file names this node: add it to that file's `hosts`")],
                 None,
             )
         where = _partition(described, partition, last)

@@ -75,8 +75,9 @@ def _check_programs() -> None:
     ready = os.environ.get("NEARFAR_PROGRAMS")
     if not ready or not Path(ready).is_dir():
         raise CouldNotJudge(
-            f"NEARFAR_PROGRAMS: {ready or 'not set'}: no such directory on {socket.gethostname()}; a job builds nothing: build "
-            "with ./validate --setup-only where nodes see it"
+            f"NEARFAR_PROGRAMS: {f'{ready}: no such directory' if ready else 'not set'} on {socket.gethostname()}; a job builds "
+            "nothing: ./validate --setup-only builds the programs, in a directory that all nodes see, and NEARFAR_PROGRAMS names "
+            "its build/bin (nearfar slurm sweep sets it for its jobs)"
         )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nearfar import cli
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.commands.slurm import act_arguments
 from nearfar.slurm.act import STATE, ActOptions
@@ -88,7 +89,11 @@ def test_where_nothing_is_installed(place: Path, monkeypatch: pytest.MonkeyPatch
         assert (options.results, options.state) == (None, STATE)
         with pytest.raises(NearfarError, match="nothing to look at: name --results DIR"):
             act_arguments.needs_findings(options)
-    with pytest.raises(NearfarError, match="which system's `act`"):
+    with pytest.raises(NearfarError, match=r"which system's `act`\? one, two have one; name the system"):
+        looked()
+    for file in (place / "site" / "systems").iterdir():
+        file.unlink()
+    with pytest.raises(NearfarError, match="no file of site/systems/ says what `act` may do: write its section"):
         looked()
 
 
@@ -100,3 +105,9 @@ def test_a_file_that_cannot_be_read_keeps_nobody_from_naming_all(place: Path, mo
         looked()
     named = looked("--system=one", f"--results={place}", f"--health={place}", "--state=/tmp/state")
     assert (named.results, named.health) == (place, place)
+
+
+def test_no_drains_are_allowed_where_act_has_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = tmp_path / "none"
+    assert cli.main(["slurm", "allow-drains", "--because", "x", "--state", str(state)]) == 2
+    assert f"{state}: no such directory: act has not run here" in capsys.readouterr().err and not state.exists()

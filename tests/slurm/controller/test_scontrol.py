@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -238,3 +239,13 @@ def test_a_record_of_a_recent_slurm() -> None:
     )
     assert node.fields["ReservationName"] == "nearfar-retest-1" and node.fields["ResumeAfterTime"] == "None"
     assert node.free_of_jobs
+
+
+def test_without_a_slurm_conf_it_says_what_names_one(tmp_path: Path) -> None:
+    """As Slurm 22.05 says it, with what to do behind."""
+    made_up = tmp_path / "scontrol"
+    made_up.write_text("#!/bin/sh\necho 'scontrol: fatal: Could not establish a configuration source' >&2\nexit 1\n")
+    made_up.chmod(0o755)
+    words = "configuration source; no slurm.conf is found on this machine: name it, SLURM_CONF=FILE$"
+    with pytest.raises(CouldNotJudge, match=words):
+        Slurm({"PATH": str(tmp_path)}).version()

@@ -220,7 +220,7 @@ def slip(site: Site) -> None:
     (lambda site: (site.folder / "site").chmod(0o777), "health check as root", "others can write to it (mode 0777)"),
     (silent, "looks of the nodes", "n2: idle, and no look in"),
     (long_ago, "last act", "24 hours ago"),
-    (no_policy, "what act may do", "which system's `act`?"),
+    (no_policy, "what act may do", "no file of site/systems/ says what `act` may do"),
     (slip, "site's files", "other.yaml:1"),
     (lambda site: site.results.chmod(0o777), "directory", "others can write to it (mode 0777)"),
     (lambda site: os.chown(site.state, 12345, 0), "directory", "belongs to user 12345, not to root"),

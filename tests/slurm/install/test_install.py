@@ -325,7 +325,7 @@ def test_wrong_use(tmp_path: Path, install: Install, words: list[str], told: str
 
 def test_what_it_cannot_do_without(install: Install) -> None:
     assert install(order=ORDER[:2])[0] == 2
-    assert "--results: is needed" in install(order=ORDER[:3])[1]
+    assert "--results: needed" in install(order=ORDER[:3])[1]
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path, install: Install) -> None:
