@@ -95,9 +95,10 @@ def test_what_is_dumped_is_read_again():
     assert loads(dump(found)) == from_raw(found.raw, "<text>")
 
 
-def test_a_missing_file_cannot_be_judged(tmp_path):
-    with pytest.raises(CouldNotJudge, match=r"nowhere\.json: cannot be read: No such file"):
+def test_a_missing_file_is_the_users_mistake(tmp_path):
+    with pytest.raises(NearfarError, match=r"nowhere\.json: cannot be read: No such file") as refused:
         load(tmp_path / "nowhere.json")
+    assert not isinstance(refused.value, CouldNotJudge)
 
 
 @pytest.mark.parametrize(
