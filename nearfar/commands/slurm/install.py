@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ _EPILOG = """examples:
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --root ./image --slurm-version 23.11 --apply
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --nightly=--sbatch=--qos=preemptible
   nearfar slurm install --remove --apply                                                    all that was installed
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --json     for programs: nothing is written
 
 From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. The scripts get PATH and
 SLURM_CONF of this machine and this shell. A file that was edited since is kept (--force replaces it). slurm.conf is not touched:
@@ -117,6 +119,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="also files that were edited by hand, or were there before"
     )
     parser.add_argument("--remove", action="store_true", help="remove what was installed, and nothing else")
+    parser.add_argument("--json", action="store_true", help="say what changes, or what was changed, as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -127,47 +130,73 @@ def run(args: argparse.Namespace) -> int:
     if args.remove:
         return _remove(args, known)
     options = _options(args)
-    wanted, kept = _sorted(install.changes(options, known), args.force)
+    wanted, kept = _sorted(install.changes(options, known), args)
+    here = args.root == Path("/")
+    absent = directories.missing(options) if here else []
+    noted = install.noted_otherwise(options, known)
+    steps: list[str] = []
     if args.apply:
         install.write(wanted, options, known)
-        told = _settings(args) if args.root == Path("/") else None
-        here = args.root == Path("/")
         problems = directories.make(options) if here else directories.to_make(options)
+        absent = [path for path in absent if path not in directories.missing(options)]
+        steps = next_steps.after_writing(options, _settings(args) if here else None, problems)
+    if args.json:
+        _print_json(args, bool(wanted or absent) or noted, wanted, kept, absent, steps)
+        return EXIT_GOOD
+    if args.apply:
         print(f"{_many(wanted)} written" if wanted else "nothing to change")
-        _told_kept(kept)
-        print("left to do:", *(f"  {step}" for step in next_steps.after_writing(options, told, problems)), sep="\n")
     elif wanted:
         print(f"{_many(wanted)} would be written: --apply writes {'it' if len(wanted) == 1 else 'them'}")
-        _told_kept(kept)
     else:
         print("nothing to change")
-        _told_kept(kept)
+    _told_kept(kept)
+    if args.apply:
+        print("left to do:", *(f"  {step}" for step in steps), sep="\n")
     return EXIT_GOOD
 
 
 def _remove(args: argparse.Namespace, known: InstallManifest) -> int:
-    if not known.parts:
+    if not known.parts and not args.json:
         raise NearfarError(f"{known.path}: nothing that is known was installed here; --folder DIR, --root DIR?")
     what = tuple(args.what or PARTS)
-    wanted, kept = _sorted(install.removal(known, what), args.force)
-    if args.apply:
-        parts = [name for name in known.parts if name in what]
+    wanted, kept = _sorted(install.removal(known, what), args)
+    parts = [name for name in known.parts if name in what]
+    if args.apply and parts:
         install.remove(wanted, known, what)
-        print(f"{_many(wanted)} removed")
-        _told_kept(kept)
-        for step in next_steps.after_removal(parts, str(args.folder)):
-            print(f"  {step}")
+    steps = next_steps.after_removal(parts, str(args.folder)) if args.apply else []
+    if args.json:
+        _print_json(args, bool(wanted), wanted, kept, [], steps)
         return EXIT_GOOD
-    print(f"{_many(wanted)} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
+    if args.apply:
+        print(f"{_many(wanted)} removed")
+    else:
+        print(f"{_many(wanted)} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
     _told_kept(kept)
+    for step in steps:
+        print(f"  {step}")
     return EXIT_GOOD
 
 
-def _sorted(found: Sequence[install.Change], force: bool) -> tuple[list[install.Change], list[install.Change]]:
+def _print_json(
+    args: argparse.Namespace, changed: bool, wanted: Sequence[install.Change], kept: Sequence[install.Change],
+    absent: Sequence[str], steps: Sequence[str],
+) -> None:  # fmt: skip
+    """Tell programs what changes, or was changed. ``directories`` are those to be made, or made; ``changed`` is true also where the
+    files are as they should be and ``installed.json`` says something else of them."""
+    print(json.dumps({
+        "schema": "nearfar-install-changes/1", "applied": bool(args.apply), "changed": changed,
+        "files": [*(c.entry(kept=False) for c in wanted), *(c.entry(kept=True) for c in kept)],
+        "directories": list(absent), "left_to_do": list(steps),
+    }, indent=1, ensure_ascii=False))  # fmt: skip
+
+
+def _sorted(
+    found: Sequence[install.Change], args: argparse.Namespace
+) -> tuple[list[install.Change], list[install.Change]]:
     """What is to be done, and what is kept because somebody has edited it; all of it is shown."""
-    for change in found:
+    for change in [] if args.json else found:
         print("\n".join(change.diff()))
-    return [c for c in found if force or not c.edited], [c for c in found if c.edited and not force]
+    return [c for c in found if args.force or not c.edited], [c for c in found if c.edited and not args.force]
 
 
 def _told_kept(kept: Sequence[install.Change]) -> None:
