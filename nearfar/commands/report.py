@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from nearfar import report
+from nearfar.base import NearfarError
+from nearfar.report import batch
 from nearfar.run import run_file
 
 from .run_names import run_directories
@@ -14,6 +17,7 @@ _EPILOG = """examples:
   nearfar report reports/redwood/20261120T090000
   nearfar report 'reports/redwood/*'
   NEARFAR_SITE=/etc/nearfar nearfar report latest      # with the site's own templates/
+  nearfar report --together gathered                   # hosts.json, nodes/HOST/: what the Ansible role validate gathers
 """
 
 
@@ -24,12 +28,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Nothing is measured or judged. Prints the path of each page."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run directory, a pattern of several, or 'latest'")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a run directory, a pattern of several, or 'latest'")
+    parser.add_argument("--together", metavar="DIR", type=Path,
+                        help="one page of the runs of many hosts: DIR/hosts.json names them, DIR/nodes/HOST are their runs")  # fmt: skip
     parser.add_argument("--summary", action="store_true", help="print the ten lines of the terminal's summary too")
 
 
 def run(args: argparse.Namespace) -> int:
     """Build each page; one that cannot be built stops the command with the file that is at fault."""
+    if (args.together is None) == (not args.runs):
+        raise NearfarError("name runs, or --together DIR; nearfar report --help has examples")
+    if args.together is not None:
+        gathered = batch.gather(args.together.absolute())
+        print(gathered.summary() if args.summary else gathered.page)
+        return 0
     for folder in [folder for word in args.runs for folder in run_directories(word)]:
         run_file.adopt(folder)
         page = report.build(folder)
