@@ -61,7 +61,7 @@ def sshd() -> Path | None:
 
 def ansible() -> Path | None:
     """The directory that has ansible-playbook; None where there is none."""
-    for place in (os.environ.get(ANSIBLE), _STATE / "build" / "ansible" / "bin"):
+    for place in (os.environ.get(ANSIBLE), _STATE / "build" / "ansible" / "venv" / "bin"):
         if place and Path(place, "ansible-playbook").exists():
             return Path(place)
     found = shutil.which("ansible-playbook")
