@@ -1,10 +1,6 @@
 #!/usr/bin/python
 """The nearfar checkout of a host, from an archive that lies on that host."""
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
-
 DOCUMENTATION = r"""
 module: checkout
 short_description: Unpack an archive of nearfar's checkout, and know whether what is there is that archive
@@ -87,7 +83,7 @@ def on_disk(path):
     try:
         with open(path, "rb") as stream:
             return ["0755" if os.fstat(stream.fileno()).st_mode & 0o100 else "0644", sha256(stream.read())]
-    except (IOError, OSError):
+    except OSError:
         return None
 
 
@@ -97,7 +93,7 @@ def marker(dest):
         with open(os.path.join(dest, MARKER)) as stream:
             found = json.load(stream)
         return str(found["digest"]), dict(found["files"])
-    except (IOError, OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return "", {}
 
 
@@ -108,20 +104,20 @@ def contents(archive):
         for member in tar:
             parts = member.name.split("/")
             if member.name.startswith("/") or ".." in parts:
-                raise ValueError("%s: leads out of the checkout" % member.name)
+                raise ValueError(f"{member.name}: leads out of the checkout")
             name = "/".join(part for part in parts if part not in ("", "."))
             if member.issym():
                 if member.linkname.startswith("/") or ".." in member.linkname.split("/"):
-                    raise ValueError("%s: a link that leads out of its directory" % member.name)
+                    raise ValueError(f"{member.name}: a link that leads out of its directory")
                 found[name] = (["link", member.linkname], b"")
             elif member.isfile():
                 data = tar.extractfile(member).read()
                 found[name] = (["0755" if member.mode & 0o100 else "0644", sha256(data)], data)
             elif not member.isdir():
-                raise ValueError("%s: neither file, directory nor link" % member.name)
-    tops = set(name.split("/")[0] for name in found)
+                raise ValueError(f"{member.name}: neither file, directory nor link")
+    tops = {name.split("/")[0] for name in found}
     if len(tops) == 1 and "validate" not in found:
-        found = dict((name.split("/", 1)[-1], entry) for name, entry in found.items())
+        found = {name.split("/", 1)[-1]: entry for name, entry in found.items()}
     if "validate" not in found or "pyproject.toml" not in found:
         raise ValueError("not an archive of nearfar's checkout: it has no ./validate")
     return found
@@ -132,7 +128,7 @@ def put(path, entry, data):
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         os.makedirs(folder, 0o755)
-    beside = os.path.join(folder, ".%s.nearfar" % os.path.basename(path))
+    beside = os.path.join(folder, f".{os.path.basename(path)}.nearfar")
     try:
         if entry[0] == "link":
             os.symlink(entry[1], beside)
@@ -141,7 +137,7 @@ def put(path, entry, data):
                 stream.write(data)
             os.chmod(beside, int(entry[0], 8))
         os.rename(beside, path)
-    except (IOError, OSError):
+    except OSError:
         if os.path.lexists(beside):
             os.unlink(beside)
         raise
@@ -158,41 +154,45 @@ def free(path):
 def main():
     """Look, and write what differs."""
     module = AnsibleModule(
-        argument_spec=dict(
-            dest=dict(type="path", required=True),
-            digest=dict(type="str", required=True),
-            archive=dict(type="path"),
-            space=dict(type="int", default=0),
-        ),
+        argument_spec={
+            "dest": {"type": "path", "required": True},
+            "digest": {"type": "str", "required": True},
+            "archive": {"type": "path"},
+            "space": {"type": "int", "default": 0},
+        },
         supports_check_mode=True,
     )
     dest, digest = module.params["dest"], module.params["digest"]
     if not dest.startswith("/") or dest.rstrip("/").count("/") < 1 or os.path.normpath(dest) == "/":
-        module.fail_json(msg="%s: not a directory for a checkout; an absolute path such as /opt/nearfar" % dest)
+        module.fail_json(msg=f"{dest}: not a directory for a checkout; an absolute path such as /opt/nearfar")
     known, files = marker(dest)
     current = known == digest and all(on_disk(os.path.join(dest, name)) == entry for name, entry in files.items())
     if module.params["archive"] is None:
         module.exit_json(changed=False, current=current, written=[], removed=[])
     try:
         wanted = contents(module.params["archive"])
-    except (IOError, OSError, EOFError, tarfile.TarError, ValueError) as error:
-        module.fail_json(msg="the archive cannot be used: %s" % error)
+    except (OSError, EOFError, tarfile.TarError, ValueError) as error:
+        module.fail_json(msg=f"the archive cannot be used: {error}")
     if os.path.exists(os.path.join(dest, ".git")):
-        module.fail_json(msg="%s: a git clone, which is its owner's: update it there, or set nearfar_checkout to another place" % dest)
+        module.fail_json(
+            msg=f"{dest}: a git clone, which is its owner's: update it there, or set nearfar_checkout to another place"
+        )
     written = sorted(name for name, (entry, dummy) in wanted.items() if on_disk(os.path.join(dest, name)) != entry)
     removed = sorted(name for name in files if name not in wanted and os.path.lexists(os.path.join(dest, name)))
     changed = bool(written or removed) or known != digest
-    diff = dict(
-        before="".join("%s\n" % name for name in sorted(removed + [n for n in written if os.path.lexists(os.path.join(dest, n))])),
-        after="".join("%s\n" % name for name in written),
-        before_header="%s (archive %s)" % (dest, known[:12] or "none"),
-        after_header="%s (archive %s)" % (dest, digest[:12]),
-    )
+    diff = {
+        "before": "".join(
+            f"{name}\n" for name in sorted(removed + [n for n in written if os.path.lexists(os.path.join(dest, n))])
+        ),
+        "after": "".join(f"{name}\n" for name in written),
+        "before_header": "{} (archive {})".format(dest, known[:12] or "none"),
+        "after_header": f"{dest} (archive {digest[:12]})",
+    }
     needed = sum(len(wanted[name][1]) for name in written) + (module.params["space"] << 20 if changed else 0)
     if needed > free(dest):
         module.fail_json(
-            msg="%s: %d MB free, %d MB needed: make room, or set nearfar_checkout to another place"
-            % (dest, free(dest) >> 20, (needed >> 20) + 1)
+            msg=f"{dest}: {free(dest) >> 20} MB free, {(needed >> 20) + 1} MB needed: make room, or set nearfar_checkout "
+            "to another place"
         )
     if changed and not module.check_mode:
         try:
@@ -200,12 +200,12 @@ def main():
                 os.unlink(os.path.join(dest, name))
             for name in written:
                 put(os.path.join(dest, name), *wanted[name])
-            entries = dict((name, entry) for name, (entry, dummy) in wanted.items())
-            text = json.dumps(dict(digest=digest, files=entries), indent=0, sort_keys=True)
+            entries = {name: entry for name, (entry, dummy) in wanted.items()}
+            text = json.dumps({"digest": digest, "files": entries}, indent=0, sort_keys=True)
             put(os.path.join(dest, MARKER), ["0644"], text.encode("utf-8"))
-        except (IOError, OSError) as error:
+        except OSError as error:
             why = "the disk is full: make room" if error.errno == errno.ENOSPC else os.strerror(error.errno)
-            module.fail_json(msg="%s: cannot be written: %s" % (error.filename or dest, why))
+            module.fail_json(msg=f"{error.filename or dest}: cannot be written: {why}")
     module.exit_json(changed=changed, current=current, written=written, removed=removed, diff=diff)
 
 

@@ -1,10 +1,6 @@
 #!/usr/bin/python
 """``nearfar slurm install`` as an Ansible module: its own account of what changes is what Ansible is told."""
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
-
 DOCUMENTATION = r"""
 module: slurm_install
 short_description: Run nearfar slurm install, and tell what it changed
@@ -59,9 +55,10 @@ from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 def main():
     """Run it, and hand on what it says."""
     module = AnsibleModule(
-        argument_spec=dict(
-            nearfar=dict(type="path", required=True), options=dict(type="list", elements="str", required=True)
-        ),
+        argument_spec={
+            "nearfar": {"type": "path", "required": True},
+            "options": {"type": "list", "elements": "str", "required": True},
+        },
         supports_check_mode=True,
     )
     command = [module.params["nearfar"], "slurm", "install"] + module.params["options"] + ["--json"]
@@ -71,14 +68,14 @@ def main():
     except ValueError:
         told = None
     if told is None or told.get("schema") != "nearfar-install-changes/1":
-        module.fail_json(msg=(err.strip() or out.strip() or "exit code %d" % rc).split("\n")[-1], command=command)
+        module.fail_json(msg=(err.strip() or out.strip() or f"exit code {rc}").split("\n")[-1], command=command)
     done = [file for file in told["files"] if not file["kept"]]
-    lines = [line for file in done for line in file["diff"]] + ["%s: made" % path for path in told["directories"]]
+    lines = [line for file in done for line in file["diff"]] + [f"{path}: made" for path in told["directories"]]
     module.exit_json(
         changed=told["changed"],
         left_to_do=told["left_to_do"],
         kept=[file["path"] for file in told["files"] if file["kept"]],
-        diff=dict(prepared="".join("%s\n" % line for line in lines)),
+        diff={"prepared": "".join(f"{line}\n" for line in lines)},
     )
 
 
