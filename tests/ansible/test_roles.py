@@ -50,6 +50,11 @@ class Site:
         assert done.returncode == code, done.stdout
         return done.stdout
 
+    def packed(self) -> None:
+        """Have nearfar on n1 and n2."""
+        if any(self.hosts.on(name, "ls /opt/nearfar/.nearfar-pack.json").returncode for name in ("n1", "n2")):
+            self.role("pack", "n1:n2")
+
 
 def changed(said: str) -> dict[str, int]:
     """How many changes each host had, from the recap."""
@@ -99,6 +104,7 @@ def test_pack_says_what_it_would_do_does_it_and_then_nothing(site: Site) -> None
 
 
 def test_a_file_that_an_archive_no_longer_has_goes(site: Site) -> None:
+    site.packed()
     site.hosts.on("n2", "cp /opt/nearfar/.nearfar-pack.json /tmp/kept")
     site.hosts.on(
         "n2",
@@ -132,6 +138,7 @@ def test_what_keeps_pack_from_a_host_is_one_line(site: Site, tmp_path: Path) -> 
 
 
 def test_nothing_lands_that_lint_complains_of(site: Site) -> None:
+    site.packed()
     wrong = {**SYSTEM, "partition": []}
     said = site.role("site", "n1", code=2, nearfar_systems={"mine": wrong})
     assert "nothing was written: systems/mine.yaml:" in errors(said)["n1"]
@@ -151,6 +158,7 @@ def test_nothing_lands_that_lint_complains_of(site: Site) -> None:
 def test_slurm_installs_what_install_shows_and_undo_takes_it_away(site: Site) -> None:
     if site.slurm is None:
         pytest.skip(f"{no_slurm()} is not installed")
+    site.packed()
     order = {
         "nearfar_slurm_partition": "all", "nearfar_slurm_results": "/srv/nearfar", "nearfar_slurm_timer": "cron",
         "nearfar_slurm_conf": str(site.slurm.folder / "commands.conf"), "nearfar_slurm_health_output": "/srv/health",
@@ -199,6 +207,7 @@ def hosts_of(said: str, folder: Path) -> tuple[str, Mapping[str, Sequence[str]]]
 
 
 def test_hosts_are_measured_gathered_and_judged(site: Site) -> None:
+    site.packed()
     away = "n4 ansible_host=127.0.0.1 ansible_port=1\nn5 ansible_host=127.0.0.1 ansible_port={}\n".format(
         site.hosts.ports["n1"]
     )
@@ -231,6 +240,7 @@ def site_book(site: Site, names: str) -> Path:
 
 
 def test_one_machine_by_two_names_and_another_version_are_told(site: Site) -> None:
+    site.packed()
     twin = f"n5 ansible_host=127.0.0.1 ansible_port={site.hosts.ports['n1']}\n"
     site.hosts.on(
         "n2", 'sed -i \'s/"digest": "[0-9a-f]*/"digest": "0123456789abcdef/\' /opt/nearfar/.nearfar-pack.json'
@@ -247,6 +257,7 @@ def test_one_machine_by_two_names_and_another_version_are_told(site: Site) -> No
 
 
 def test_undo_takes_the_checkout_away_and_no_other(site: Site) -> None:
+    site.packed()
     assert changed(site.role("undo", "n2", "--check")) == {"n2": 1}
     assert changed(site.role("undo", "n2")) == {"n2": 1} and site.hosts.on("n2", "ls /opt/nearfar").returncode != 0
     assert changed(site.role("undo", "n2")) == {"n2": 0}
