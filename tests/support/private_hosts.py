@@ -32,6 +32,8 @@ StrictModes no
 UsePAM no
 PidFile none
 Subsystem sftp /usr/lib/openssh/sftp-server
+# What measures on one host keeps no other from it.
+SetEnv NEARFAR_NODE_PART={name}
 """
 #: $1 the work directory, $2 the root, $3 the host's name; the rest is done once the host is put together.
 _START = """
@@ -170,7 +172,7 @@ class PrivateHosts:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.ports[name] = free.getsockname()[1]
-        (files / "etc/ssh/private.conf").write_text(_CONFIGURATION.format(port=self.ports[name]))
+        (files / "etc/ssh/private.conf").write_text(_CONFIGURATION.format(port=self.ports[name], name=name))
         shutil.copy(self.folder / "host", files / "etc/ssh/private_host_key")
         shutil.copy(self.folder / "user.pub", files / "etc/ssh/private_authorized")
         for path in ("usr/sbin/sshd", "usr/lib/openssh/sftp-server"):
