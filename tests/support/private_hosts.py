@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -32,8 +33,8 @@ StrictModes no
 UsePAM no
 PidFile none
 Subsystem sftp /usr/lib/openssh/sftp-server
-# What measures on one host keeps no other from it.
-SetEnv NEARFAR_NODE_PART={name}
+# What measures on one host keeps no other from it; its tools are those of this machine.
+SetEnv NEARFAR_NODE_PART={name} PATH={path}
 """
 #: $1 the work directory, $2 the root, $3 the host's name; the rest is done once the host is put together.
 _START = """
@@ -79,6 +80,12 @@ def missing() -> str | None:
     if sshd() is None or ansible() is None:
         return "sshd or ansible-playbook: setup/ansible_for_tests"
     return None
+
+
+def _without_environment(path: str, more: str) -> str:
+    """A PATH without this Python's virtual environment."""
+    words = [word for word in f"{path}:{more}".split(":") if word and not word.startswith(sys.prefix)]
+    return ":".join(word for word in dict.fromkeys(words) if Path(word).resolve() != Path(sys.prefix, "bin").resolve())
 
 
 class PrivateHosts:
@@ -172,7 +179,10 @@ class PrivateHosts:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.ports[name] = free.getsockname()[1]
-        (files / "etc/ssh/private.conf").write_text(_CONFIGURATION.format(port=self.ports[name], name=name))
+        usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        path = usual if self.root != Path("/") else _without_environment(os.environ["PATH"], usual)
+        text = _CONFIGURATION.format(port=self.ports[name], name=name, path=path)
+        (files / "etc/ssh/private.conf").write_text(text)
         shutil.copy(self.folder / "host", files / "etc/ssh/private_host_key")
         shutil.copy(self.folder / "user.pub", files / "etc/ssh/private_authorized")
         for path in ("usr/sbin/sshd", "usr/lib/openssh/sftp-server"):
