@@ -51,6 +51,28 @@ def test_each_variable_has_a_type_and_words_and_a_default_where_one_is_said(role
     )
 
 
+def names(tasks: list[dict[str, Any]]) -> tuple[set[str], set[str]]:
+    """What tasks note for all of the play (``register``, ``set_fact``), and what they say for themselves alone (``vars``)."""
+    noted: set[str] = set()
+    said: set[str] = set()
+    for task in tasks:
+        noted |= {task["register"]} if "register" in task else set()
+        noted |= set(task.get("ansible.builtin.set_fact", {}))
+        said |= set(task.get("vars", {}))
+        for part in ("block", "rescue", "always"):
+            inner = names(task.get(part, []))
+            noted, said = noted | inner[0], said | inner[1]
+    return noted, said
+
+
+def test_what_one_role_notes_stands_in_no_other_roles_way() -> None:
+    """What a role of a play has noted goes before the ``vars`` and defaults of the roles after it."""
+    files = {path: names(yaml.safe_load(path.read_text())) for path in ROLES.glob("*/tasks/*.yml")}
+    given = [load(path) for folder in ("defaults", "vars") for path in ROLES.glob(f"*/{folder}/main.yml")]
+    own = set().union(*(said for _, said in files.values()), *given)
+    assert {str(path): clash for path, (noted, _) in files.items() if (clash := noted & own)} == {}
+
+
 @pytest.mark.ansible
 def test_ansible_lint_is_content(tmp_path: Path) -> None:
     tools = ansible()
