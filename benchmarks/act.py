@@ -4,13 +4,15 @@
 python benchmarks/sweep_merge.py --nodes 1000 --keep /tmp/results
 python benchmarks/act.py /tmp/results [--nights 7]
 
-The sweep is there so many times (links, in the directory that is named), a day older each. `scontrol` is a script that prints as many
+The sweep is there so many times (in the directory that is named; links but for ``result.json``, which has the night's times and a run of
+its own), a day older each. `scontrol` is a script that prints as many
 idle nodes and counts how often it is called.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -22,7 +24,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.slurm.results import results_directory
+from nearfar.base import utc_text, utc_time
+from nearfar.slurm.results import result, results_directory
 from nearfar.slurm.sweep import sweep_file
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
@@ -54,9 +57,20 @@ def lay_out(results: Path, nights: int) -> list[str]:
             own = (sweep / sweep_file.FILE).read_text().replace(f'"{sweep.name}"', f'"{copy.name}"', 1)
             (copy / sweep_file.FILE).unlink()
             (copy / sweep_file.FILE).write_text(own)
+            for place in results_directory.folders(results, copy.name):
+                _of_night(place / result.RESULT, copy.name, night)
         for place in results_directory.folders(results, copy.name):
-            os.utime(place, (time.time() - night * 86400 - 60,) * 2)
+            ended = json.loads((place / result.RESULT).read_text())["ended"]
+            os.utime(place, (utc_time(ended).timestamp() + 1,) * 2)
     return sorted(path.name for path in (sweep / "nodes").iterdir())
+
+
+def _of_night(path: Path, sweep: str, night: int) -> None:
+    """Make a result one of another sweep, so many days ago."""
+    raw = json.loads(path.read_text())
+    times = {key: utc_text(utc_time(raw[key]).timestamp() - night * 86400) for key in ("started", "ended")}
+    path.unlink()
+    path.write_text(json.dumps({**raw, **times, "sweep": sweep, "run": f"{int(raw['run'], 16) ^ night:08x}"}))
 
 
 def pretended(folder: Path, nodes: list[str]) -> dict[str, str]:

@@ -227,7 +227,9 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             if self.observed is None and not self.partition.modelled:
                 self.observed = case_files.read_node(Path(self.stagedir))
             document, findings = self.read_document()
-            self.metrics = [] if document is None else self.question.figures(document, self.expected)
+            # What memory carries at most is known where the job runs, if no file of the site says it.
+            node = topology.with_peaks_of(self.expected, self.observed)
+            self.metrics = [] if document is None else self.question.figures(document, node)
             stamp = {} if document is None else document.raw["node"].get("software", {})
             findings += [*self.findings(document), *self.find_references(stamp)]
             if document is not None and self.observed is not None and self.kind == "measured" == document.kind:
@@ -295,7 +297,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
                 mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
                 ranges=self.ranges, upgrade=upgrade,
             )  # fmt: skip
-        return found
+        return references.on_host(found, figures, self.partition.host_of(self.observed))
 
     def find_past(self, document, judged):
         """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""
@@ -312,7 +314,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     @run_before("performance")
     def hand_over_the_bounds(self):
-        """ReFrame's performance stage gets the figures on which the verdict rests, and the very bounds that it knew."""
+        """ReFrame's performance stage gets the figures on which the verdict rests, and the very bounds that it knew; of a dry
+        run, which judges nothing, none."""
+        if self.is_dry_run():
+            return
         bounds = {}
         for metric in self.verdict.metrics:
             self.perf_variables[metric.name] = sn.make_performance_function(sn.defer(metric.value), metric.unit)
@@ -409,6 +414,7 @@ def asks(check):
     check.question = question.named(check.__name__)
     check.descr = check.question.description
     check.valid_systems = list(check.question.systems)
+    check.tags = {*check.question.levels, check.__name__.removesuffix("_check")}
     return rfm.simple_test(check)
 
 

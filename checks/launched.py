@@ -9,13 +9,11 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
 from nearfar.base import Finding, NearfarError
-from nearfar.mpi import rank_deaths
+from nearfar.mpi import as_root, rank_deaths
+from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.verdict import case_files
 
 from .base import node_check
-
-#: What brings an MPI.
-INSTALL = "install one (Debian: openmpi-bin libopenmpi-dev; others: openmpi-devel), or load its module"
 
 
 class launched_check(node_check):
@@ -59,9 +57,8 @@ class launched_check(node_check):
         self.job.launcher = getlauncher("local")()
         at = self.executable_opts.index("--") + 1
         self.executable_opts[at:at] = [shlex.quote(word) for word in words]
-        # Open MPI refuses root unless it is told twice; it has no other say in who runs this.
-        for family in ("OMPI", "PRTE"):
-            self.env_vars[f"{family}_ALLOW_RUN_AS_ROOT"] = self.env_vars[f"{family}_ALLOW_RUN_AS_ROOT_CONFIRM"] = 1
+        for name, value in as_root.environment().items():
+            self.env_vars[name] = value
         if self.unbound:
             self.env_vars["OMPI_MCA_hwloc_base_binding_policy"] = "none"
             self.env_vars["PRTE_MCA_hwloc_default_binding_policy"] = "none"
@@ -72,7 +69,7 @@ class launched_check(node_check):
         program = Path(self.programs.folder, self.question.program)
         if self.programs.container is None and not program.exists():
             if self.programs.environment.built_here:
-                raise NearfarError(f"{self.question.program} was not built, because no MPI was found: {INSTALL}")
+                raise NearfarError(f"{self.question.program} was not built, because no MPI was found: {INSTALL_MPI}")
             raise NearfarError(
                 f"{program} is not there: the programs of environment '{self.current_environ.name}' were built without MPI"
             )
@@ -81,7 +78,7 @@ class launched_check(node_check):
         """Raises ``NearfarError`` where there is none on the node's PATH."""
         path = os.pathsep.join([*self.programs.path, os.environ.get("PATH", "")])
         if self.runs_here and shutil.which(launcher, path=path) is None:
-            raise NearfarError(f"there is no {launcher} on PATH: {INSTALL}")
+            raise NearfarError(f"there is no {launcher} on PATH: {INSTALL_MPI}")
 
     def command(self, cells):
         return self.program_command(f"--json={self.document_file}", *self.options())
@@ -96,7 +93,7 @@ class launched_check(node_check):
         said = case_files.own_words(text, self.question.program)
         if document is None and said and not any(finding.hard for finding in findings):
             findings = [Finding("program", "INDETERMINATE", said)]
-        return document, [*findings, *self.who_died(document, text)]
+        return document, [*findings, *as_root.notes(document), *self.who_died(document, text)]
 
     def who_died(self, document, text):
         """The rank that the launcher names, where the document does not: some launchers kill rank 0 before it can tell."""

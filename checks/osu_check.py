@@ -7,6 +7,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
 
 from nearfar.base import NOT_JUDGED, Finding, NearfarError
+from nearfar.mpi import as_root
 from nearfar.mpi.osu import bindings, disturbances
 
 from .base import asks, node_check
@@ -95,5 +96,6 @@ class osu_check(node_check):
         return [
             *bindings.findings(document, self.expected),
             *disturbances.findings(document),
+            *as_root.notes(document),
             *([] if between else [note]),
         ]

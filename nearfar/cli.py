@@ -20,6 +20,7 @@ COMMANDS = {
     "bind": "launch lines that put each rank beside its GPU or NIC",
     "calibrate": "a node's capacities from measured cells",
     "compare": "two runs, or two sets of runs: what changed, and what is more than chance",
+    "cost": "what binding schemes cost a program: runs in pairs, with intervals",
     "detect": "what this node is; a first site file",
     "diagnose": "which degraded part explains what is slow",
     "history": "figures of a node over time, and across nodes",

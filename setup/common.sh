@@ -18,6 +18,14 @@ finish() { # a user's error: one line, exit 2
     exit 2
 }
 
+# Ctrl-C ends this, whatever the program that ran had made of it.
+trap 'say "interrupted; the next set-up goes on from here"; exit 130' INT
+
+refuse_path() { # ReFrame splits paths at white space, compilers stumble over quotes: $1 is what the folder is, $2 its path
+    local odd=$'[] \t\n\'"`$\\\\&;|<>(){}*?![#:]'
+    [[ $2 != *$odd* ]] || finish "$1: its path has a character that ReFrame or the compilers cannot take ($(printf '%q' "$2")): $3"
+}
+
 have() { type -P "$1" >/dev/null; }
 
 # --- what is needed -------------------------------------------------------------------------------------------------
@@ -367,6 +375,8 @@ system_key() { # everything that the answer of system_needs hangs on; bash alone
 
 set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; none where WAY is spack) are set
     LEVEL=$1
+    refuse_path 'the checkout' "$CHECKOUT" 'move it to a path of letters, digits and . _ - + @ , = ~ /'
+    refuse_path 'NEARFAR_STATE' "$STATE" 'name another folder'
     local key version stamp=$STATE/build/setup-$1.stamp to_compile='' tests=''
     [[ $LEVEL == base ]] || to_compile=--to-compile tests=--tests
     [[ ${WAY-} != spack ]] || stamp=$STATE/build/setup-spack.stamp # says nothing of CMake's CUDA

@@ -235,6 +235,8 @@ class Events(Found):
             self.world.scontrol("cancel_reboot", node)
             return f"scontrol {' '.join(words)}: not begun, cancelled", None
         mark.unlink()
+        if node in self.truth.foreign:  # behind the reason, or in its place, Slurm writes "reboot issued"
+            self.truth.foreign[node] = self.world.nodes()[node].reason or ""
         if "ASAP" in words and not versions.REBOOT_ASAP_KEEPS_DRAIN.holds(self.world.slurm.version()):
             self.truth.person(node, time.time())  # who types it puts the node into use as well
             self.truth.foreign.pop(node, None)

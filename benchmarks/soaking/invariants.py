@@ -20,6 +20,8 @@ from .world import IN_ALL, LEFT, PER_DAY, Ended, World
 
 #: An `act` that has decided a drain twice and not done it, without a word, has failed; a reservation may need one more.
 _ACTS = 2
+#: So many calls of `act` in a row that end before they have decided anything: it will never again.
+_CALLS = 12
 #: Seconds until a slurmctld that was started shows nodes as reserved.
 _SHOWN_RESERVED = 15.0
 _FLOOR = "held while it lasts"
@@ -37,6 +39,8 @@ class Invariants:
         self.world, self.truth = world, world.truth
         self._in_use: dict[str, int] = defaultdict(int)
         self._reserved: dict[str, int] = defaultdict(int)
+        #: Calls of `act` since one was through.
+        self._not_through = 0
         #: Runs that `act` has said it does not believe.
         self._refused: set[str] = set()
         self._heard = 0.0
@@ -56,6 +60,7 @@ class Invariants:
             yield f"the log cannot be read: {error}"
             return
         said = self._said(ended)
+        yield from self._through(ended, said is not None)
         yield from self._foreign(nodes)
         yield from self._caps(nodes, lines)
         yield from self._floor(nodes, lines[self._lines :], began)
@@ -78,6 +83,13 @@ class Invariants:
             yield f"act is refused: {ended.err[-400:]}"
         if "Traceback" in ended.err + ended.out:
             yield f"{' '.join(ended.words)}: a traceback: {ended.err[-1500:]}"
+
+    def _through(self, ended: Ended | None, through: bool) -> Iterator[str]:
+        if ended is None or ended.words[0] != "act" or ended.returncode < 0 or "--dry-run" in ended.words:
+            return
+        self._not_through = 0 if through else self._not_through + 1
+        if self._not_through > _CALLS:
+            yield f"{self._not_through} calls of act in a row have decided nothing: {ended.err[-400:]}"
 
     def _log(self) -> list[dict[str, Any]]:
         path = self.world.state / "log.jsonl"

@@ -1,8 +1,9 @@
 """The package's JSON schemas, and a quick yes or no by one of them.
 
 A sweep reads a million figures, and jsonschema takes a millisecond for each; to import it takes a tenth of a second, of which a
-look before a job has not many. So each node of a schema becomes a function that asks those of its parts. Where the answer is no,
-jsonschema looks again and says why (it takes 1.0 for a whole number).
+look before a job has not many. So each node of a schema becomes a function that asks those of its parts. Entries of a list are
+asked all at once, key by key: their values are of a few types and words. Where the answer is no, jsonschema looks again and says
+why (it takes 1.0 for a whole number).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +36,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
 }  # fmt: skip
-#: So many shapes of an object are kept in mind.
-_SHAPES = 1000
-#: Stands for a key that an object does not have.
-_ABSENT = object()
+#: Keywords that are asked of many values at once.
+_AT_ONCE = frozenset({"type", "enum", "pattern", "items", "properties", "required", *_SIZES})
 #: Keywords that say nothing of a value.
 _WORDS = frozenset({"$schema", "$id", "title", "description", "errorMessage", "definitions", "then", "else"})
 
@@ -63,10 +63,10 @@ class _Tests:
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self._definitions = definitions
 
-    def of(self, node: Mapping[str, Any] | bool, typed: bool = False) -> Test:
-        """The test of a node of the schema; ``typed``: the value's type is looked at by the caller."""
+    def of(self, node: Mapping[str, Any] | bool) -> Test:
+        """The test of a node of the schema."""
         node = self._followed(node)
-        tests = [] if typed or "type" not in node else [_type_in(_types(node["type"]))]
+        tests = [] if "type" not in node else [_type_in(_types(node["type"]))]
         for key in node:
             if key not in _WORDS and key not in ("type", *(["required"] if "properties" in node else [])):
                 tests.append(self._keyword(key, node))
@@ -75,7 +75,8 @@ class _Tests:
     def _keyword(self, key: str, node: Mapping[str, Any]) -> Test:
         wanted = node[key]
         if key == "properties":
-            return _of(dict, self._properties(wanted, node.get("required", ())), node)
+            objects = self._objects(wanted, node.get("required", ()))
+            return _of(dict, lambda value: objects((value,)), node)
         if key == "required":
             needed = frozenset(wanted)
             return _of(dict, lambda value: needed <= value.keys(), node)
@@ -85,11 +86,11 @@ class _Tests:
             kind, right = _SIZES[key]
             return _of(kind, lambda value: right(wanted, len(value)), node)
         if key == "pattern":
-            search = lru_cache(maxsize=4096)(re.compile(wanted).search)
-            return _of(str, lambda value: search(value) is not None, node)
+            pattern = self._pattern_of_all(wanted)
+            return _of(str, lambda value: pattern((value,)), node)
         if key in ("enum", "const"):
             values = tuple(wanted) if key == "enum" else (wanted,)
-            return lambda value: value in values
+            return values.__contains__
         if key in _LIMITS:
             within = _LIMITS[key]
             return lambda value: type(value) not in (int, float) or within(wanted, value)
@@ -111,35 +112,55 @@ class _Tests:
             tests = tuple(map(self.of, items))
             return lambda value: all(test(one) for test, one in zip(tests, value, strict=False))
         assert isinstance(items, (Mapping, bool))
-        node = self._followed(items)
-        types = _types(node["type"]) if "type" in node else None
-        if not self._says_more(node):
-            return _yes if types is None else lambda value: types.issuperset(map(type, value))
-        inside = self.of(node, typed=types is not None)
-        if types is None:
-            return lambda value: all(map(inside, value))
-        return lambda value: types.issuperset(map(type, value)) and all(map(inside, value))
+        return self._many(items)
 
-    def _properties(self, wanted: Mapping[str, Any], required: Iterable[str]) -> Test:
-        """Objects of one kind mostly have the same keys, with values of the same types: whether these are right is found out once
-        for each such shape."""
-        nodes = {name: self._followed(node) for name, node in wanted.items()}
-        typed = {name: _types(node["type"]) for name, node in nodes.items() if "type" in node}
+    def _many(self, node: Mapping[str, Any] | bool) -> Test:
+        """Whether all values of a list or tuple keep to a node."""
+        node = self._followed(node)
+        types = _types(node["type"]) if "type" in node else frozenset[type]()
+        words = all(type(word) is str for word in node.get("enum", ()))
+        if not (
+            _AT_ONCE.union(_WORDS).issuperset(node) and words and isinstance(node.get("items", {}), (Mapping, bool))
+        ):
+            each = self.of(node)
+            return lambda values: all(map(each, values))
+        tests: list[Test] = [lambda values: types.issuperset(map(type, values))] if types else []
+        if "enum" in node:
+            allowed, text = frozenset(node["enum"]), frozenset({str})
+            tests.append(lambda values: text.issuperset(map(type, values)) and allowed.issuperset(values))
+        if "pattern" in node:
+            tests.append(_only(str, types, self._pattern_of_all(node["pattern"])))
+        for key in _SIZES.keys() & node.keys():
+            kind, right = _SIZES[key]
+            tests.append(_only(kind, types, _sizes(partial(right, node[key]))))
+        if "items" in node:
+            inside = self._many(node["items"])
+            tests.append(_only(list, types, lambda values: inside(tuple(chain.from_iterable(values)))))
+        if "properties" in node or "required" in node:
+            tests.append(_only(dict, types, self._objects(node.get("properties", {}), node.get("required", ()))))
+        return _all(tests)
+
+    @staticmethod
+    def _pattern_of_all(pattern: str) -> Test:
+        search = re.compile(pattern).search
+        right = lru_cache(maxsize=4096)(lambda text: search(text) is not None)
+        return lambda values: all(map(right, values))
+
+    def _objects(self, wanted: Mapping[str, Any], required: Iterable[str]) -> Test:
+        """Whether all of some objects have the keys that they need, and right values: those with the same keys key by key."""
         needed = frozenset(required)
-        may_be, right = _may_be(needed, typed), set[tuple[object, ...]]()
-        inside = [(name, self.of(node, typed="type" in node)) for name, node in nodes.items() if self._says_more(node)]
+        tests = {name: one for name, node in wanted.items() if (one := self._many(node)) is not _yes}
 
-        def test(value: Any) -> bool:
-            shape = (*value, *map(type, value.values()))
-            if shape not in right:
-                if not may_be(value):
+        def test(values: Any) -> bool:
+            alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+            for value in values:
+                alike.setdefault(tuple(value), []).append(value)
+            for keys, these in alike.items():
+                if not needed.issubset(keys):
                     return False
-                if len(right) < _SHAPES:
-                    right.add(shape)
-            for name, one in inside:
-                part = value.get(name, _ABSENT)
-                if part is not _ABSENT and not one(part):
-                    return False
+                for key, column in zip(keys, zip(*map(dict.values, these))):
+                    if key in tests and not tests[key](column):
+                        return False
             return True
 
         return test
@@ -154,11 +175,6 @@ class _Tests:
         if isinstance(node, bool):
             return {} if node else {"enum": []}
         return self._definitions[node["$ref"].removeprefix("#/definitions/")] if "$ref" in node else node
-
-    @staticmethod
-    def _says_more(node: Mapping[str, Any]) -> bool:
-        """Whether a node asks for more than a type."""
-        return any(key not in _WORDS and key != "type" for key in node)
 
 
 def _yes(value: Any) -> bool:
@@ -192,11 +208,12 @@ def _types(wanted: str | list[str]) -> frozenset[type]:
     return frozenset(kind for name in ([wanted] if isinstance(wanted, str) else wanted) for kind in _TYPES[name])
 
 
-def _may_be(needed: frozenset[str], typed: Mapping[str, frozenset[type]]) -> Test:
-    """Whether an object has the keys that it needs, and values of the right types."""
+def _only(kind: type, types: frozenset[type], test: Test) -> Test:
+    """A test of those of many values that are of one type; ``types``: those that they may be of."""
+    if types == {kind}:
+        return test
+    return lambda values: test(tuple(value for value in values if type(value) is kind))
 
-    def test(value: Any) -> bool:
-        right = all(type(one) in typed[name] for name, one in value.items() if name in typed)
-        return right and needed <= value.keys()
 
-    return test
+def _sizes(right: Callable[[int], bool]) -> Test:
+    return lambda values: all(map(right, set(map(len, values))))

@@ -27,9 +27,10 @@ from .cost import wrong_side
 from .explanation import explain
 from .launch_scripts import FORMS, render
 from .layout import SIDES, Layout
-from .locality import cores_of, fabric_nics
+from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nearest
 from .placement import Placement, place
 from .rank_pairs import RELATIONS, pairs
+from .schemes import evidence, parse_numa_nodes, scheme_nodes
 
 __all__ = [
     "FORMS",
@@ -38,10 +39,17 @@ __all__ = [
     "Layout",
     "Placement",
     "cores_of",
+    "cpu_nodes",
+    "evidence",
     "explain",
     "fabric_nics",
+    "gpu_home",
+    "memory_of",
+    "nearest",
     "pairs",
+    "parse_numa_nodes",
     "place",
     "render",
+    "scheme_nodes",
     "wrong_side",
 ]

@@ -20,6 +20,7 @@ def explain(node: Node, layout: Layout, placements: Sequence[Placement]) -> list
         *_ratio(node, layout, placements),
         *_network(layout, placements),
         *_not_near(layout, placements),
+        *_free(placements),
         *_unproven(node, placements),
         *_threads(placements),
     ]
@@ -71,7 +72,7 @@ def _ratio(node: Node, layout: Layout, placements: Sequence[Placement]) -> list[
         ]
         width = len(placements[0].cpus)
         sentences.append(f"{', '.join(told)}: every rank gets {width}, so that all have as many.")
-    taken = {cpu for p in placements for cpu in p.cpus}
+    taken = {cpu for p in placements if not p.free for cpu in p.cpus}
     free = {n.index: sum(core[0] not in taken for core in cores_of(node, n.index)) for n in node.numa_nodes if n.cpus}
     told = [f"{count} on n{numa}" for numa, count in free.items() if count]
     if told and layout.threads_per_rank is None:
@@ -92,11 +93,21 @@ def _not_near(layout: Layout, placements: Sequence[Placement]) -> list[str]:
             )
     for (gpu, numa, path), ranks in far.items():
         who = f"{'ranks' if len(ranks) > 1 else 'rank'} {_and(ranks)}"
-        if layout.near == "gpu":
+        if layout.near == "gpu" and layout.numa_nodes is None:
             sentences.append(f"Too few cores are left beside g{gpu} for {who}: n{numa} is {path} from it.")
         else:
             sentences.append(f"That is {path} from g{gpu} for {who}.")
     return sentences
+
+
+def _free(placements: Sequence[Placement]) -> list[str]:
+    free = [str(p.rank) for p in placements if p.free]
+    if not free:
+        return []
+    whose = "Ranks" if len(free) > 1 else "Rank"
+    return [
+        f"{whose} {_and(free)}: free, on every core that is allowed, also those of other ranks; nothing binds its threads."
+    ]
 
 
 def _unproven(node: Node, placements: Sequence[Placement]) -> list[str]:
@@ -135,7 +146,7 @@ def _network(layout: Layout, placements: Sequence[Placement]) -> list[str]:
 def _threads(placements: Sequence[Placement]) -> list[str]:
     if not any(p.siblings for p in placements):
         return []
-    first = placements[0]
+    first = next(p for p in placements if p.siblings)
     example = f"CPUs {format_cpu_list(first.siblings)} beside rank {first.rank}'s {format_cpu_list(first.cpus)}"
     return [f"One hardware thread of each core; the others stay idle ({example})."]
 

@@ -27,6 +27,8 @@ def map_by(node: Node, placements: Sequence[Placement]) -> tuple[str, str]:
     widths = {len(p.cpus) for p in placements}
     by_node = {numa: [p for p in placements if p.numa_node == numa] for numa in order}
     counts = {numa: len(inside) for numa, inside in by_node.items()}
+    if any(p.free for p in placements):
+        return "", "it cannot leave one rank unbound"
     if any(p.numa_node is None or p.mpi_cpus != p.gpu_cpus for p in placements):
         return "", "it cannot spread a rank over NUMA nodes"
     if len(widths) > 1:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, plural
 from nearfar.topology import Gpu, Nic, Node, host_class, nic_class
 
 from .core_pool import Core, CorePool, CoreRequest
 from .layout import Layout
-from .locality import fabric_nics, gpu_home, memory_of, named_nic, nearest_nics, nic_home
+from .locality import cores_of, fabric_nics, gpu_home, memory_of, named_nic, nearest_nics, nic_home
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Placement:
     threads'), ``None`` when they are of several; ``memory_nodes`` the host memories to bind to. ``path`` is the path
     class of ``numa_node``'s memory and the GPU, and ``nic_path`` that of GPU and NIC: ``unknown`` where the system does
     not say, and then nothing here is proven; ``path`` is ``spread`` where no NUMA node had cores enough. ``shared``
-    tells that another rank has some of the same cores, ``nic_chosen`` that the layout named the NIC.
+    tells that another rank has some of the same cores, ``nic_chosen`` that the layout named the NIC. A ``free`` rank is bound to
+    nothing: it has every CPU and memory that is allowed, beside the other ranks, and ``threads`` of its own choice of cores.
     """
 
     rank: int
@@ -40,6 +42,8 @@ class Placement:
     nic_path: str | None = None
     shared: bool = False
     nic_chosen: bool = False
+    free: bool = False
+    threads: int | None = None
 
 
 def place(node: Node, layout: Layout) -> list[Placement]:
@@ -49,16 +53,57 @@ def place(node: Node, layout: Layout) -> list[Placement]:
     cpuset hides, fewer cores than are needed, no GPU and no NUMA nodes named.
     """
     layout.check()
-    if layout.numa_nodes is not None:
+    if layout.numa_nodes is not None and layout.gpus is None:
         ranks = [_Rank(i, None, _nic_named(node, layout)) for i in range(len(layout.numa_nodes))]
     else:
         ranks = _gpu_ranks(node, layout)
-    wishes = {rank.index: _wishes(node, layout, rank) for rank in ranks}
-    given = CorePool(node).allot([wish for each in wishes.values() for wish in each], layout.oversubscribe)
+    free = {i for i, home in enumerate(layout.numa_nodes or ()) if home is None}
+    if free and layout.threads_per_rank is None:
+        layout = replace(layout, threads_per_rank=_threads_beside_free(node, layout))
+    wishes = {rank.index: _wishes(node, layout, rank) for rank in ranks if rank.index not in free}
+    pool = CorePool(node)
+    given = pool.allot([wish for each in wishes.values() for wish in each], layout.oversubscribe)
     uses = Counter(core for cores in given.values() for core in cores)
-    chosen = layout.nic is not None
-    placements = [_placed(node, rank, [given[wish] for wish in wishes[rank.index]], uses) for rank in ranks]
-    return [replace(placement, nic_chosen=chosen) for placement in placements]
+    placements = [
+        _free(node, rank, layout.threads_per_rank)
+        if rank.index in free
+        else _placed(node, rank, [given[wish] for wish in wishes[rank.index]], uses)
+        for rank in ranks
+    ]
+    if layout.numa_nodes is not None:
+        _refuse_elsewhere(layout.numa_nodes, placements)
+    return [replace(placement, nic_chosen=layout.nic is not None) for placement in placements]
+
+
+def _threads_beside_free(node: Node, layout: Layout) -> int:
+    """Threads of each rank where some are free: as many as the narrowest home has for its ranks, and all ranks have in all."""
+    homes = Counter(_host_node(node, home) for home in layout.numa_nodes or () if home is not None)
+    cores = {n.index: len(cores_of(node, n.index)) for n in node.numa_nodes if n.cpus}
+    shares = [cores[home] // count for home, count in homes.items()]
+    return max(1, min([*shares, sum(cores.values()) // len(layout.numa_nodes or (None,))]))
+
+
+def _refuse_elsewhere(wished: Sequence[int | None], placements: Sequence[Placement]) -> None:
+    for home, placement in zip(wished, placements):
+        if home is not None and placement.numa_node != home:
+            threads = plural(len(placement.cpus), "thread")
+            raise NearfarError(
+                f"NUMA node {home} has fewer cores than the {wished.count(home)} ranks that belong on it need, {threads} each: "
+                f"take fewer, or share cores with --oversubscribe"
+            )
+
+
+def _free(node: Node, rank: _Rank, threads: int | None) -> Placement:
+    """Every CPU that is allowed, hardware threads of one core each."""
+    allowed = node.allowed_cpus
+    cpus = {cpu for numa in node.numa_nodes for cpu in numa.cpus if allowed is None or cpu in allowed}
+    every = tuple(sorted(cpus))
+    gpu, nic = rank.gpu, rank.nic
+    return Placement(
+        rank=rank.index, gpu=gpu.index if gpu else None, nic=nic.name if nic else None, cpus=every, siblings=(), mpi_cpus=every,
+        gpu_cpus=every, numa_node=None, memory_nodes=tuple(sorted({memory_of(node, home) for home in _numa_nodes(node, every)})),
+        nic_path=nic_class(node, gpu.index, nic.name) if gpu and nic else None, free=True, threads=threads,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,7 +138,8 @@ def _gpus(node: Node, layout: Layout) -> list[Gpu]:
         if not found and node.gpus:
             raise NearfarError(f"none of the {len(node.gpus)} GPUs of {node.hostname} is visible to this process")
         if not found:
-            raise NearfarError(f"{node.hostname} has no GPUs: name the NUMA node of each rank, --numa-nodes 0,0")
+            why = "".join(f" ({note})" for note in node.notes)
+            raise NearfarError(f"{node.hostname} has no GPUs{why}: name the NUMA node of each rank, --numa-nodes 0,0")
         return found
     chosen = []
     for index in layout.gpus:
@@ -110,11 +156,11 @@ def _gpus(node: Node, layout: Layout) -> list[Gpu]:
 def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[CoreRequest]:
     """One wish, or of a split rank two: the MPI thread's core first."""
     count = layout.threads_per_rank
-    if rank.gpu is None:
-        assert layout.numa_nodes is not None
-        return [
-            CoreRequest(rank.index, (_host_node(node, layout.numa_nodes[rank.index]),), count, "where a rank is wished")
-        ]
+    if layout.numa_nodes is not None:
+        home = layout.numa_nodes[rank.index]
+        assert home is not None
+        return [CoreRequest(rank.index, (_host_node(node, home),), count, "where a rank is wished")]
+    assert rank.gpu is not None
     beside_gpu = CoreRequest(rank.index, gpu_home(node, rank.gpu), count, f"which g{rank.gpu.index} hangs on")
     if layout.near == "gpu":
         return [beside_gpu]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.topology import Node
+from nearfar.topology import Node, NumaNode
 
 from .matrices import Skip, driver_of, hidden, memory_allowed
 from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, Endpoint, Flow
@@ -18,13 +18,14 @@ def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
 
 def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
     """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own and on all NUMA nodes' at once,
-    triad by one core, half and all but one of each NUMA node, and triad of the first GPU on each host memory and on the next GPU's."""
+    triad by one core, half and all but one of each NUMA node with several, and triad of the first GPU on each host memory and on the
+    next GPU's."""
     numa = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus]
     gpus = [gpu for gpu in node.gpus if gpu.visible]
     cells = []
     for memory in numa:
         cells += [_by_cores(memory.index, kernel) for kernel in KERNELS if kernel != "triad"]
-        cells += [_by_cores(memory.index, "triad", share) for share in CORE_SHARES]
+        cells += [_by_cores(memory.index, "triad", share) for share in CORE_SHARES if _cores(node, memory) > 1]
     if len(numa) > 1:
         cells += [
             Cell(tuple(_by_cores(n.index, kernel).flows[0] for n in numa)) for kernel in KERNELS if kernel != "triad"
@@ -48,6 +49,13 @@ def one_pageable(node: Node) -> list[Cell]:
     return [
         Cell((Flow(Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory), pageable=True),))
     ]
+
+
+def _cores(node: Node, numa: NumaNode) -> int:
+    """How many cores of a NUMA node this process may use, however many threads each has."""
+    allowed = set(numa.cpus) if node.allowed_cpus is None else set(numa.cpus) & set(node.allowed_cpus)
+    core_of = {cpu: core[0] for core in node.cores for cpu in core}
+    return len({core_of.get(cpu, cpu) for cpu in allowed})
 
 
 def _own(gpu: int, kernel: str) -> Flow:

@@ -9,10 +9,29 @@ from dataclasses import asdict
 from pathlib import Path
 
 from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
-from nearfar.binding import FORMS, SIDES, Layout, Placement, explain, place, render, wrong_side
+from nearfar.binding import (
+    FORMS,
+    SIDES,
+    Layout,
+    Placement,
+    evidence,
+    explain,
+    parse_numa_nodes,
+    place,
+    render,
+    wrong_side,
+)
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.site import systems
-from nearfar.topology import Node, format_cpu_list, inventory, node_from_document, parse_cpu_list, parse_hwloc_xml
+from nearfar.topology import (
+    Node,
+    as_stored,
+    format_cpu_list,
+    inventory,
+    node_from_document,
+    parse_cpu_list,
+    parse_hwloc_xml,
+)
 
 _EPILOG = """\
 examples:
@@ -21,6 +40,7 @@ examples:
   nearfar bind --for numactl --ranks-per-gpu 2 --threads-per-rank 4 ./app >wrapper.sh
   nearfar bind --near split --for openmpi ./app >run.sh
   nearfar bind --numa-nodes 0,1 --threads-per-rank 1 --for mpich ./osu_latency >run.sh
+  nearfar bind --numa-nodes 0-1-free --gpus 0-2 --for openmpi ./xhpl >run.sh
 
 Every form is a bash script. Its ranks read the binding in effect back before they become the program, and refuse to run
 (exit code 2) where it is not the one that was made here. docs/guide/bind.md has the forms and their traps.
@@ -46,7 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gpus", metavar="LIST", help="GPUs that get ranks, such as 0,2 (default: all visible ones)")
     parser.add_argument(
-        "--numa-nodes", metavar="LIST", help="instead of GPUs: the NUMA node of each rank, such as 0,0,1"
+        "--numa-nodes",
+        metavar="LIST",
+        help="the NUMA node of each rank, such as 0,0,1, or a pinning scheme such as 0-1-1 or 0-1-free (free: bound to nothing); "
+        "its GPU is the one at the same place of --gpus, none without",
     )
     parser.add_argument("--nic", metavar="NAME", help="the NIC of all ranks (default: the nearest to each rank's GPU)")
     parser.add_argument("--oversubscribe", action="store_true", help="let ranks share cores where there are too few")
@@ -59,12 +82,14 @@ def run(args: argparse.Namespace) -> int:
     layout = Layout(
         ranks_per_gpu=args.ranks_per_gpu, threads_per_rank=args.threads_per_rank, near=args.near,
         gpus=None if args.gpus is None else _numbers("--gpus", args.gpus),
-        numa_nodes=None if args.numa_nodes is None else _numbers("--numa-nodes", args.numa_nodes),
+        numa_nodes=None if args.numa_nodes is None else parse_numa_nodes(args.numa_nodes),
         nic=args.nic, oversubscribe=args.oversubscribe,
     )  # fmt: skip
     node, node_type = _node(args)
     placements = place(node, layout)
-    sentences = explain(node, layout, placements) + (wrong_side(node_type) if node_type and node.gpus else [])
+    sentences = explain(node, layout, placements)
+    if node_type is not None:
+        sentences += (wrong_side(node_type) if node.gpus else []) + evidence(node_type, placements)
     program = args.program[1:] if args.program[:1] == ["--"] else args.program
     if program and args.form is None:
         raise NearfarError(f"{program[0]}: a program belongs to a launch line; put --for FORM before it")
@@ -112,7 +137,7 @@ def _stored(path: Path) -> Node:
     try:
         if text.lstrip().startswith("{"):
             return node_from_document(json.loads(text))
-        return parse_hwloc_xml(text)
+        return as_stored(parse_hwloc_xml(text), text, str(path))
     except json.JSONDecodeError as error:
         raise NearfarError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except NearfarError as error:
@@ -152,7 +177,7 @@ def _table(placements: Sequence[Placement]) -> list[str]:
                 p.nic or "-",
                 *map(format_cpu_list, cpus),
                 ",".join(f"n{index}" for index in p.memory_nodes),
-                (p.path or "-") + (", shared" if p.shared else ""),
+                ("free" if p.free else p.path or "-") + (", shared" if p.shared else ""),
             ]
         )
     return columns(rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearfar.base import NearfarError, site_directories
 from nearfar.site import write_first_site_files
-from nearfar.topology import draw, inventory, node_to_document
+from nearfar.topology import as_stored, draw, inventory, node_to_document
 
 _EPILOG = """examples:
   nearfar detect
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     stored = None if args.xml is None else _read(args.xml)
     try:
         xml = inventory.lstopo_xml() if stored is None else stored
-        node = inventory.observe() if stored is None else inventory.observe(stored)
+        node = inventory.observe() if stored is None else as_stored(inventory.observe(stored), stored, args.xml)
     except NearfarError as error:
         if args.xml is None:
             raise

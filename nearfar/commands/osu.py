@@ -19,6 +19,7 @@ from nearfar.mpi.osu import (
     disturbances,
     figures,
     hosts,
+    installed,
     measure,
     parse,
 )
@@ -117,7 +118,7 @@ def _table(text: str) -> str:
     document = loads(text)
     metrics = figures(document)
     mpi, version = document.raw["node"].get("software", {}).get("mpi"), document.raw["program"]["version"]
-    lines = [f"{mpi or 'no MPI'}, OSU {version or 'was not run'}"]
+    lines = [f"{mpi or installed.on_path() or 'no MPI'}, OSU {version or 'was not run'}"]
     lines += columns([(metric.name, f"{metric.value:.3f}", metric.unit) for metric in metrics], right=[1])
     lines += [f"{finding.item}: {finding.reason}" for finding in disturbances.findings(document)]
     lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from nearfar import report
-from nearfar.base import NearfarError
+from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.report import batch
 from nearfar.run import run_file
 
@@ -35,15 +36,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build each page; one that cannot be built stops the command with the file that is at fault."""
+    """Build each page. Of one that cannot be built the file at fault is told, the others are built, and the exit code is that of the
+    worst."""
     if (args.together is None) == (not args.runs):
         raise NearfarError("name runs, or --together DIR; nearfar report --help has examples")
     if args.together is not None:
         gathered = batch.gather(args.together.absolute())
         print(gathered.summary() if args.summary else gathered.page)
-        return 0
-    for folder in [folder for word in args.runs for folder in run_directories(word)]:
-        run_file.adopt(folder)
-        page = report.build(folder)
-        print(report.summary(folder) if args.summary else page)
-    return 0
+        return EXIT_GOOD
+    code = EXIT_GOOD
+    for word in args.runs:
+        try:
+            folders = run_directories(word)
+        except NearfarError as error:
+            folders, code = [], _told(error, code)
+        for folder in folders:
+            try:
+                run_file.adopt(folder)
+                page = report.build(folder)
+                print(report.summary(folder) if args.summary else page)
+            except NearfarError as error:
+                code = _told(error, code)
+    return code
+
+
+def _told(error: NearfarError, code: int) -> int:
+    print(f"nearfar: {error}", file=sys.stderr)
+    return max(code, error.exit_code)

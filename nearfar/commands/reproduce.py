@@ -1,142 +1,135 @@
-"""``nearfar reproduce``: what a paper published, the model's answer and this site's from a run, row by row."""
+"""``nearfar reproduce``: what a paper published, the model's answer and this site's, row by row."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
-from nearfar.cells import Cell
-from nearfar.reproduce import STATES, Paper, RowBeside, as_json, beside, load_paper, papers
-from nearfar.verdict import NodeRun, run_directory
+from nearfar import reproduce
+from nearfar.base import EXIT_GOOD, NearfarError, node_lock, site_directories, write_atomically
+from nearfar.reproduce import Paper, ThisSite, load_paper, papers
+from nearfar.run import some_checks
+from nearfar.verdict import run_directory
+
+from .numbers import refuse_outside
+from .run_names import run_directories
 
 _EPILOG = """examples:
   nearfar reproduce --list                        the papers, and how much of each is asked
   nearfar reproduce joubert2019                   every row: published, modelled, and what asks it
-  nearfar reproduce joubert2019 --run reports/latest    this site's column from a run
+  nearfar reproduce joubert2019 --run latest      this site's column from a run
+  nearfar reproduce joubert2019 --measure         this site's column measured now; the page stands in the run
+  nearfar reproduce spafford2011 --page paper.html   one file to show around
   nearfar reproduce spafford2011 --json           one JSON object (nearfar-reproduce/1)
 
-Differences are of this site's figure where its node has the paper's GPUs, else of the model's. "input": the model was made from
-that figure, which agrees with itself. Papers are the files of site/published/.
+"input": the model was made from that figure, which agrees with itself. Papers are the files of site/published/.
+
+exit codes: 0 shown, 2 wrong use; with --measure those of nearfar validate
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Show what a paper published, the model's answer and this site's from a run, row by row. Nothing is measured."
+        "Show what a paper published, the model's answer and this site's, row by row. Without --measure nothing runs."
     )
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("paper", nargs="?", metavar="PAPER", help="a file of site/published/")
     parser.add_argument("--list", action="store_true", help="the papers with the number of their rows")
     parser.add_argument(
-        "--run", dest="folder", metavar="DIR", type=Path, help="a run directory, for this site's column"
+        "--run", dest="folder", metavar="RUN", help="a run directory, or latest, for this site's column"
     )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="run the checks that the paper's rows need on this machine, for this site's column",
+    )
+    parser.add_argument(
+        "--system", metavar="NAME", help="with --measure: a file of site/systems/ (default: this host's)"
+    )
+    parser.add_argument("--report-dir", metavar="DIR", type=Path, help="with --measure: where the run goes")
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=float, help="with --measure: how long to wait for another run on this node"
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE.html", help="write one page that needs no other file")
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a paper, or the list of them."""
-    if args.list == bool(args.paper):
-        raise NearfarError("name one paper, or --list them all")
+    _refuse(args)
     if args.list:
-        if args.folder is not None:
-            raise NearfarError("--run goes with a paper: --list measures nothing")
-        _print_list(papers(site_directories()), args.json)
+        known = papers(site_directories())
+        if args.json:
+            print(json.dumps(reproduce.terminal.listing(known), indent=1, ensure_ascii=False))
+        else:
+            print("\n".join(reproduce.terminal.list_lines(known)))
         return EXIT_GOOD
     paper = load_paper(args.paper, site_directories())
-    node = None if args.folder is None else _node(args.folder)
-    rows = beside(paper, site_directories(), node)
+    code, folder = (
+        _measure(args, paper) if args.measure else (EXIT_GOOD, None if args.folder is None else _folder(args.folder))
+    )
+    site = None if folder is None else _site(folder)
+    rows = reproduce.beside(paper, site_directories(), site)
+    page = args.page or (folder / f"reproduce-{paper.name}.html" if args.measure and folder is not None else None)
+    if page is not None:
+        again = [
+            "nearfar",
+            "reproduce",
+            paper.name,
+            *([] if folder is None else ["--run", str(folder)]),
+            "--page",
+            str(page),
+        ]
+        text = reproduce.page.render(paper, rows, site, site_directories(), shlex.join(again))
+        write_atomically(page, text.encode("utf-8", "replace"), "name another file with --page")
     if args.json:
-        found = as_json(paper, rows, None if node is None else node.name)
-        sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(reproduce.document.text(paper, rows, site))
     else:
-        _print_paper(paper, rows, node)
-    return EXIT_GOOD
+        print("\n".join(reproduce.terminal.lines(paper, rows, site)))
+        if page is not None:
+            print(f"\n{page}")
+    return code
 
 
-def _node(folder: Path) -> NodeRun:
+def _refuse(args: argparse.Namespace) -> None:
+    """Raise for arguments that do not go together."""
+    if args.list == bool(args.paper):
+        raise NearfarError("name one paper, or --list them all")
+    if args.folder is not None and args.measure:
+        raise NearfarError("--run takes a run that is there, --measure makes one: name one of the two")
+    given = {"--run": args.folder, "--measure": args.measure, "--page": args.page}
+    for option in (option for option, value in given.items() if value and args.list):
+        raise NearfarError(f"{option} goes with a paper: --list measures and shows nothing of it")
+    for option in ("system", "report_dir", "wait"):
+        if getattr(args, option) is not None and not args.measure:
+            raise NearfarError(f"--{option.replace('_', '-')} goes with --measure")
+    refuse_outside("--wait", args.wait, 0, node_lock.LONGEST, "seconds")
+
+
+def _measure(args: argparse.Namespace, paper: Paper) -> tuple[int, Path]:
+    """Run what the paper's rows need of this machine; the run's exit code and its directory."""
+    wanted = dict.fromkeys(check for row in paper.rows if row.command for check in row.checks)
+    return some_checks.run(list(wanted), args.system, args.report_dir, args.wait, ("nearfar", *sys.argv[1:]))
+
+
+def _folder(word: str) -> Path:
+    found = run_directories(word)
+    if len(found) > 1:
+        raise NearfarError(f"--run {word}: {len(found)} runs have such a name; name one, {found[-1]} is the last")
+    return found[0]
+
+
+def _site(folder: Path) -> ThisSite:
     """The measured node of a run."""
     measured = [node for node in run_directory.read(folder).nodes if not node.modelled]
     if not measured:
         raise NearfarError(f"{folder}: nothing was measured in this run; name the run of a real node")
     if len(measured) > 1:
-        names = ", ".join(node.name for node in measured[:3])
-        raise NearfarError(f"{folder}: has {len(measured)} nodes ({names} …); name the run of one")
-    return measured[0]
-
-
-def _by_state(counts: Counter[str]) -> dict[str, int]:
-    return {state: counts[state] for state in STATES}
-
-
-def _print_list(known: dict[str, Paper], as_objects: bool) -> None:
-    every = {row.id: row for paper in known.values() for row in paper.rows}
-    total = Counter(row.state for row in every.values())
-    if as_objects:
-        listed = {}
-        for name, paper in known.items():
-            counts = Counter(row.state for row in paper.rows)
-            listed[name] = {"title": paper.title, "rows": len(paper.rows), **_by_state(counts)}
-        found = {"schema": "nearfar-reproduce-list/1", "papers": listed, "rows": len(every), **_by_state(total)}
-        sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-        return
-    table: list[tuple[str, ...]] = [("paper", "rows", *STATES, "title")]
-    for name, paper in known.items():
-        counts = Counter(row.state for row in paper.rows)
-        table.append((name, str(len(paper.rows)), *(str(counts[state]) for state in STATES), paper.title))
-    table.append(("each row once", str(len(every)), *(str(total[state]) for state in STATES), ""))
-    print("\n".join(columns(table, right=[1, 2, 3, 4])))
-
-
-def _print_paper(paper: Paper, rows: Sequence[RowBeside], node: NodeRun | None) -> None:
-    print(f"{paper.name}: {paper.title}")
-    if node is not None:
-        print(f"this site: {node.name}")
-        if not any(figure.compared for each in rows for figure in each.figures):
-            print("its GPUs are not the paper's: its figures stand beside, and are not compared")
-    for each in rows:
-        row = each.row
-        print(f"\n{row.id}. {row.place}: {row.what}")
-        if row.values and not each.figures:
-            print(f"   published: {', '.join(f'{value:g}' for value in row.values)} {row.unit}")
-        if each.figures:
-            print("\n".join(f"   {line}" for line in columns(_figures(each, node is not None), right=[1, 2, 3, 4])))
-        for words in (f"cannot be: {row.impossible}" if row.impossible else "", _asked(each)):
-            if words:
-                print(f"   {words}")
-
-
-def _figures(each: RowBeside, measured: bool) -> list[tuple[str, ...]]:
-    table: list[tuple[str, ...]] = [("GB/s", "published", "modelled", "this site", "difference", "the model")]
-    for figure in each.figures:
-        difference = "–" if figure.difference is None else _percent(figure.difference)
-        numbers = [_number(figure.published), _number(figure.modelled), _number(figure.measured)]
-        table.append((_short(figure.cell), *numbers, difference, figure.basis))
-    return table if measured else [(*line[:3], *line[4:]) for line in table]
-
-
-def _percent(part: float) -> str:
-    text = f"{part * 100:+.1f} %".replace("-", "−")
-    return "0.0 %" if text[1:] == "0.0 %" else text
-
-
-def _short(cell: Cell) -> str:
-    text = str(cell)
-    return text if len(text) <= 44 else f"{text[:41]}…"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _asked(each: RowBeside) -> str:
-    row = each.row
-    if not row.command:
-        return f"not asked: {row.not_asked}"
-    return f"asked by: {row.command}{f' (not: {row.lacks})' if row.lacks else ''}"
+        names = ", ".join(node.name for node in measured[:3]) + (" …" if len(measured) > 3 else "")
+        raise NearfarError(f"{folder}: has {len(measured)} nodes ({names}); name the run of one")
+    return ThisSite(measured[0])

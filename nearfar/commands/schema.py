@@ -1,4 +1,4 @@
-"""``nearfar schema``: the JSON schemas of nearfar's files."""
+"""``nearfar schema``: the JSON schemas of nearfar's files, and of what its commands print with ``--json``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,17 @@ SCHEMAS = {
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",
+    "act": "act-1",
+    "status": "slurm-status-1",
+    "log": "slurm-log-1",
+    "doctor": "doctor-1",
+    "reproduce": "reproduce-1",
+    "cost": "cost-1",
 }
 
 _EPILOG = """examples:
   nearfar schema system > system.schema.json
+  nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: act, log, doctor
   # and in an editor that speaks YAML's language server, at the top of site/systems/NAME.yaml:
   # yaml-language-server: $schema=system.schema.json
 """
@@ -31,9 +38,9 @@ _EPILOG = """examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Print a JSON schema, so that an editor checks and completes a site's files."
+    parser.description = "Print a JSON schema: of a site's file, for editors, or of what a command prints with --json."
     parser.epilog = _EPILOG
-    parser.add_argument("name", choices=sorted(SCHEMAS), help="which file's schema")
+    parser.add_argument("name", choices=sorted(SCHEMAS), help="which file's, or which command's")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -73,8 +73,12 @@ def run(args: argparse.Namespace) -> int:
         command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
-        for case in validation.plan(request)[1]:
+        system, cases = validation.plan(request)
+        for case in cases:
             print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
+        for entry in validation.unasked(request, system):
+            words = f"{entry['check']} would not be asked: {entry['reason']}; {entry['remedy']}"
+            print(f"nearfar: {words}", file=sys.stderr)
         return 0
     if args.build_only:
         for folder in validation.build(request):

@@ -15,9 +15,9 @@ from .metric import TAIL, Metric
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
     """The document's figures, in its order, then those that are made of them (``nearfar.measurement.derived``).
 
-    Path classes are those of ``expected``, the node that the site's file describes; the document's own node stands in
-    where there is none. Of a cell measured at several sizes the largest counts. Subjects that are not cells have no
-    metric here.
+    Path classes, and what host memory carries at most, are those of ``expected``, the node that the site's file describes; the
+    document's own node stands in where there is none. Of a cell measured at several sizes the largest counts. Subjects that are
+    not cells have no metric here.
     """
     node = expected or document.node
     found: list[Metric] = []
@@ -82,26 +82,33 @@ def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Met
             basis=result.basis,
         )
 
+    ceilings = {f.flow: _memory_peak(f.flow, node) if f.flow.kind == "stream" else f.ceiling for f in result.flows}
     if cell.lone:
-        return [metric(result.flows[0].rate, None, result.flows[0].ceiling)]
-    figures = [metric(f.rate, f.flow, f.ceiling) for f in result.flows]
+        return [metric(result.flows[0].rate, None, ceilings[result.flows[0].flow])]
+    figures = [metric(f.rate, f.flow, ceilings[f.flow]) for f in result.flows]
     if result.total is not None:
-        known = {f.flow: f.ceiling for f in result.flows if f.ceiling is not None}
+        known = {flow: ceiling for flow, ceiling in ceilings.items() if ceiling is not None}
         ceiling = _together(known, node) if len(known) == len(result.flows) else None
         figures.append(metric(result.total, None, ceiling, total=True))
     return figures
 
 
+def _memory_peak(flow: Flow, node: Node) -> float | None:
+    """What the memory that cores stream through carries at most: programs cannot know it, as only root may read of the DIMMs."""
+    numa = node.numa_node(flow.destination.index)
+    return None if numa is None else numa.peak
+
+
 def _together(ceilings: Mapping[Flow, float], node: Node) -> float:
     """What flows can carry together: the sum of what each can; through an NVLink switch all that leave a GPU, or enter it,
-    share the lanes that one of them has alone."""
+    share the lanes that one of them has alone; cores that stream share the memory of a NUMA node."""
     switched = set(behind_nvswitch(node))
     ways = []
     for end in (0, -1):
         lanes: dict[object, float] = {}
         for flow, ceiling in ceilings.items():
             shared = flow.kind == "peer" and not flow.staged and flow.gpus[end] in switched
-            key = flow.gpus[end] if shared else flow
+            key = flow.gpus[end] if shared else flow.destination if flow.kind == "stream" else flow
             lanes[key] = max(lanes.get(key, 0.0), ceiling)
         ways.append(sum(lanes.values()))
     return min(ways)

@@ -10,8 +10,8 @@ RUN, HEALTH, FLEET = "nearfar-run.prom", "nearfar-health.prom", "nearfar-fleet.p
 #: So many findings of one node have a series of their own; their numbers are always there.
 MOST_FINDINGS = 20
 
-_NODE = ("node",)
-_FIGURE = ("node", "check", "quantity", "path_class", "direction", "subject", "figure")
+_NODE = ("system", "node")
+_FIGURE = (*_NODE, "check", "quantity", "path_class", "direction", "subject", "figure")
 #: Figures and what they are held against: the word in the name, and what it says.
 _SIDES = {
     "": "Measured: ",
@@ -41,7 +41,7 @@ def _run() -> Iterator[PrometheusMetric]:
     def one(name: str, words: str, *labels: str) -> PrometheusMetric:
         return PrometheusMetric(f"nearfar_{name}", words, (*_NODE, *labels), RUN)
 
-    yield one("run_info", "The node's last run. Always 1.", "system", "level", "hostname", "version", "driver", "gpu")
+    yield one("run_info", "The node's last run. Always 1.", "level", "hostname", "version", "driver", "gpu")
     yield one("run_start_timestamp_seconds", "When the node's last run began, in seconds since 1970.")
     yield one("run_duration_seconds", "How long the node's last run took.")
     yield one("run_interrupted", "1: the node's last run was ended before it was through.")
@@ -70,7 +70,7 @@ def _health() -> Iterator[PrometheusMetric]:
     def one(name: str, words: str, *labels: str) -> PrometheusMetric:
         return PrometheusMetric(f"nearfar_health_{name}", words, (*_NODE, *labels), HEALTH)
 
-    yield one("info", "The node's last look. Always 1.", "system", "partition", "hostname", "version")
+    yield one("info", "The node's last look. Always 1.", "partition", "hostname", "version")
     yield one("timestamp_seconds", "When the node was looked at last, in seconds since 1970.")
     yield one("duration_seconds", "How long the last look took.")
     yield one("verdict", "The verdict of the last look: 1 for the one that it is, else 0.", "verdict")
@@ -103,8 +103,15 @@ def _fleet() -> Iterator[PrometheusMetric]:
     yield one("fleet_open_findings", "Findings of a node that stand, by check.", "node", "check", "hard")
     yield one("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
     yield one("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
+    words = "On how many nodes each of them is; what is without the parts' numbers."
+    yield one("fleet_shared_fault_nodes", words, "check", "what", "hard")
     yield one("drains", "Drains that count against a cap.", "cap")
     yield one("drains_limit", "The most nodes that a cap allows.", "cap")
+    yield one("partition_nodes", "The nodes of a partition.", "partition")
+    yield one("partition_usable_nodes", "Those that are neither down nor drained, by whomever.", "partition")
+    yield one("partition_usable_least_nodes", "The nodes that have to stay usable.", "partition")
+    yield one("partition_drains", "Drains in a partition that count against a cap.", "partition", "cap")
+    yield one("partition_drains_limit", "The most nodes of a partition that a cap allows.", "partition", "cap")
     yield one("drains_held", "Nodes whose drain is held, by what holds it.", "by")
     yield one("drains_stopped", "1: drains are stopped until a person allows them.")
     yield one("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")

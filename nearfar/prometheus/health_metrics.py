@@ -17,29 +17,29 @@ from .exposition import MetricsPage
 
 def page(finding: Mapping[str, Any]) -> MetricsPage:
     """The metrics of a look, as ``nearfar-health/1`` has it."""
-    made, node = MetricsPage(), str(finding["node"])
+    made, whose = MetricsPage(), {"system": finding["system"], "node": str(finding["node"])}
     made.add(
-        "nearfar_health_info", 1, node=node, system=finding["system"], partition=finding["partition"],
+        "nearfar_health_info", 1, **whose, partition=finding["partition"],
         hostname=finding["hostname"], version=__version__,
     )  # fmt: skip
-    made.add("nearfar_health_timestamp_seconds", utc_time(finding["time"]).timestamp(), node=node)
-    made.add("nearfar_health_duration_seconds", finding["seconds"], node=node)
-    made.one_of("nearfar_health_verdict", VERDICTS, finding["verdict"], node=node)
+    made.add("nearfar_health_timestamp_seconds", utc_time(finding["time"]).timestamp(), **whose)
+    made.add("nearfar_health_duration_seconds", finding["seconds"], **whose)
+    made.one_of("nearfar_health_verdict", VERDICTS, finding["verdict"], **whose)
     found = finding["findings"]
     for (verdict, hard), count in Counter((one["verdict"], _word(one["hard"])) for one in found).items():
-        made.add("nearfar_health_findings", count, node=node, verdict=verdict, hard=hard)
+        made.add("nearfar_health_findings", count, **whose, verdict=verdict, hard=hard)
     for one in sorted(found, key=lambda one: (VERDICTS.index(one["verdict"]), not one["hard"]))[:MOST_FINDINGS]:
         labels = {"what": one["what"], "verdict": one["verdict"], "hard": _word(one["hard"])}
-        made.add("nearfar_health_finding", 1, node=node, **labels)
-    made.add("nearfar_health_notes", len(finding.get("notes", ())), node=node)
-    made.add("nearfar_health_unread", len(finding.get("unread", ())), node=node)
+        made.add("nearfar_health_finding", 1, **whose, **labels)
+    made.add("nearfar_health_notes", len(finding.get("notes", ())), **whose)
+    made.add("nearfar_health_unread", len(finding.get("unread", ())), **whose)
     for name, source in finding.get("sources", {}).items():
-        made.add("nearfar_health_source_duration_seconds", source["seconds"], node=node, source=name)
+        made.add("nearfar_health_source_duration_seconds", source["seconds"], **whose, source=name)
     last = finding.get("last")
     if last:
         with suppress(ValueError):
             ended = utc_time(last["ended"]).timestamp()
-            made.add("nearfar_health_last_run_end_timestamp_seconds", ended, node=node)
+            made.add("nearfar_health_last_run_end_timestamp_seconds", ended, **whose)
     return made
 
 

@@ -27,6 +27,8 @@ _FAMILIES = {
 _USUAL = ("GB/s", "us")
 #: What a sweep leaves beside a run (``nearfar-node-result/1``).
 _RESULT = "result.json"
+#: The labels that all metrics of a node have.
+_Whose = dict[str, Any]
 
 
 def page(folder: Path, whole: bool = False, node: str | None = None, level: str | None = None) -> MetricsPage:
@@ -44,13 +46,14 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
     for each in nodes:
         given = (node or handed_over.get("node")) if len(nodes) == 1 else None
         name = str(given or short_host_name(each.name))
-        _add_run(made, run, each, name, level or handed_over.get("pack"))
+        whose = {"system": each.system, "node": name}
+        _add_run(made, run, each, whose, level or handed_over.get("pack"))
         for check in each.checks:
-            made.add("nearfar_check_verdict", 1, node=name, check=check.name, verdict=check.word)
+            made.add("nearfar_check_verdict", 1, **whose, check=check.name, verdict=check.word)
             if check.verdict is not None:
-                _add_check(made, check.verdict, name, whole)
+                _add_check(made, check.verdict, whose, whole)
         for (check_name, what, verdict, hard), _ in zip(_worst_first(each), range(MOST_FINDINGS)):
-            made.add("nearfar_finding", 1, node=name, check=check_name, what=what, verdict=verdict, hard=_word(hard))
+            made.add("nearfar_finding", 1, **whose, check=check_name, what=what, verdict=verdict, hard=_word(hard))
     return made
 
 
@@ -59,22 +62,22 @@ def write(folder: Path, to: Path, node: str | None = None, level: str | None = N
     return page(folder, node=node, level=level).write(to, RUN)
 
 
-def _add_run(made: MetricsPage, run: RunDirectory, node: NodeRun, name: str, level: str | None) -> None:
+def _add_run(made: MetricsPage, run: RunDirectory, node: NodeRun, whose: _Whose, level: str | None) -> None:
     verdicts = [check.verdict for check in node.checks if check.verdict is not None]
     software = {key: value for verdict in verdicts for key, value in verdict.software.items()}
     made.add(
-        "nearfar_run_info", 1, node=name, system=node.system, level=level, hostname=node.name, version=__version__,
+        "nearfar_run_info", 1, **whose, level=level, hostname=node.name, version=__version__,
         driver=software.get("driver"), gpu=_gpu(verdicts),
     )  # fmt: skip
     with suppress(KeyError, ValueError):
         started = utc_time(str(run.raw["started"])).timestamp()
-        made.add("nearfar_run_start_timestamp_seconds", started, node=name)
+        made.add("nearfar_run_start_timestamp_seconds", started, **whose)
     seconds = run.raw.get("seconds")
-    made.add("nearfar_run_duration_seconds", seconds if isinstance(seconds, (int, float)) else None, node=name)
-    made.add("nearfar_run_interrupted", float(bool(run.raw.get("interrupted"))), node=name)
+    made.add("nearfar_run_duration_seconds", seconds if isinstance(seconds, (int, float)) else None, **whose)
+    made.add("nearfar_run_interrupted", float(bool(run.raw.get("interrupted"))), **whose)
     unfinished = any(not case.get("modelled") for case in run.missing_cases)
     word = run_directory.worst([node.word, *(["INDETERMINATE"] if unfinished else [])])
-    made.one_of("nearfar_run_verdict", ORDER, word, node=name)
+    made.one_of("nearfar_run_verdict", ORDER, word, **whose)
 
 
 def _gpu(verdicts: Sequence[Verdict]) -> str | None:
@@ -83,14 +86,14 @@ def _gpu(verdicts: Sequence[Verdict]) -> str | None:
     return next((gpu.name for each in measured for gpu in each.gpus if gpu.name), None)
 
 
-def _add_check(made: MetricsPage, verdict: Verdict, node: str, whole: bool) -> None:
+def _add_check(made: MetricsPage, verdict: Verdict, whose: _Whose, whole: bool) -> None:
     for word, count in Counter(metric.verdict for metric in verdict.metrics).items():
-        made.add("nearfar_figures", count, node=node, check=verdict.check, verdict=word)
+        made.add("nearfar_figures", count, **whose, check=verdict.check, verdict=word)
     found = Counter((f.verdict, _word(f.hard)) for f in verdict.findings if f.verdict in ORDER[:3])
     for (word, hard), count in found.items():
-        made.add("nearfar_findings", count, node=node, check=verdict.check, verdict=word, hard=hard)
+        made.add("nearfar_findings", count, **whose, check=verdict.check, verdict=word, hard=hard)
     for metric in verdict.metrics if whole else _worst_of_groups(verdict.metrics):
-        _add_figure(made, metric, node, verdict.check, whole)
+        _add_figure(made, metric, whose, verdict.check, whole)
 
 
 def _worst_of_groups(metrics: Sequence[JudgedMetric]) -> Iterator[JudgedMetric]:
@@ -114,12 +117,12 @@ def _goodness(metric: JudgedMetric) -> tuple[int, bool, float]:
     return ORDER.index(metric.verdict), False, good / expected if expected else 0.0
 
 
-def _add_figure(made: MetricsPage, metric: JudgedMetric, node: str, check: str, whole: bool) -> None:
+def _add_figure(made: MetricsPage, metric: JudgedMetric, whose: _Whose, check: str, whole: bool) -> None:
     if metric.unit not in _FAMILIES:
         return
     family, scale = _FAMILIES[metric.unit]
     labels: dict[str, Any] = {
-        "node": node, "check": check, "quantity": metric.quantity, "path_class": metric.path_class, "direction": metric.question,
+        **whose, "check": check, "quantity": metric.quantity, "path_class": metric.path_class, "direction": metric.question,
         "subject": (str(metric.flow) if metric.flow else metric.subject) if whole else None,
         "figure": metric.name if whole else None,
     }  # fmt: skip

@@ -10,16 +10,19 @@ Needs: base, topology, cells, measurement, mpi, mpi.osu.
 
 from __future__ import annotations
 
+from . import binding_check
 from .catalogue import askable, asked_at, check_names, check_rank, made_by, named, questions, reframe_file, title
-from .question import ACCEPT, NIGHTLY, QUICK, Question
+from .question import ACCEPT, LEVELS, NIGHTLY, QUICK, Question
 
 __all__ = [
     "ACCEPT",
+    "LEVELS",
     "NIGHTLY",
     "QUICK",
     "Question",
     "askable",
     "asked_at",
+    "binding_check",
     "check_names",
     "check_rank",
     "made_by",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nearfar.cells import Skip
 from nearfar.mpi import load_balance
+from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.topology import Node
 
 from . import synthetic_documents
@@ -31,5 +32,6 @@ QUESTION = Question(
     quantities=lambda subject: load_balance.QUANTITIES,
     figures=lambda document, node: load_balance.figures(document),
     findings=load_balance.findings,
+    remedy=INSTALL_MPI,
     synthetic=lambda node, features: synthetic_documents.of_saxpy(node),
 )

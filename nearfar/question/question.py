@@ -12,8 +12,6 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
 
-from .quantities import of_cell
-
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
 LEVELS = (QUICK, NIGHTLY, ACCEPT)
@@ -29,6 +27,13 @@ def no_note(node: Node) -> str:
 def no_findings(document: Document | None) -> list[Finding]:
     """The figures say it all."""
     return []
+
+
+def of_cell(subject: Any) -> Sequence[str]:
+    """A rate of each cell, of STREAM or of a copy; of other subjects any quantity answers."""
+    if not isinstance(subject, Cell):
+        return ()
+    return ("stream",) if subject.flows[0].kernel else ("copy",)
 
 
 def smaller_sizes(document: Document | None) -> list[Finding]:
@@ -100,6 +105,13 @@ class Question:
     def fits(self, system: str, partition: str, features: Iterable[str]) -> bool:
         """Whether ReFrame would run it on a partition, by ``systems`` (names and features; ReFrame's rules)."""
         return any(_fits(spec, system, partition, set(features)) for spec in self.systems)
+
+    def lacks(self, system: str, partition: str, features: Collection[str], could: Collection[str]) -> tuple[str, ...]:
+        """The features among ``could`` that keep it from being asked of a partition; none where it is asked, or lacks more."""
+        every = {*features, *could}
+        if self.fits(system, partition, features) or not self.fits(system, partition, every):
+            return ()
+        return tuple(each for each in could if not self.fits(system, partition, every - {each}))
 
     def references_of(self, metric: AnyMetric) -> str:
         """The check whose references judge a figure."""

@@ -3,8 +3,7 @@
 from nearfar import cells
 
 from . import synthetic_documents
-from .quantities import of_cell
-from .question import ACCEPT, Question
+from .question import ACCEPT, Question, of_cell
 
 QUESTION = Question(
     name="size_sweep_check",

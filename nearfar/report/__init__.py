@@ -17,11 +17,12 @@ from nearfar.report.sections import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
-from .headline import title
+from .headline import check_line, title
 from .page import rendered
 
 __all__ = [
     "build",
+    "check_line",
     "rendered",
     "summary",
     "title",

@@ -28,6 +28,7 @@ def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, A
         "figures": coverage.of_run(run)._asdict(),
         "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
         "missing_cases": run.missing_cases,
+        "not_asked": run.not_asked,
         "programs": list(run.programs),
     }
 

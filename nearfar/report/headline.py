@@ -30,6 +30,7 @@ from nearfar.report.sections import (
     many_gpus,
     mpi,
     nothing,
+    numa_pairs,
     peers,
     size_curves,
 )
@@ -69,6 +70,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or contention.line(check.document)
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
+        or numa_pairs.line(found)
         or latencies.line(found, expected_of)
         or size_curves.line(found)
         or peers.line(found, expected_of)
@@ -126,24 +128,40 @@ def _host_device(copies: list[Figure]) -> str:
 
 
 def _host_memory(streams: list[Figure]) -> str:
+    by_all = [f for f in streams if f.cell and all(flow.cores is None for flow in f.cell.flows)]
+    kernels = _present((f.cell.flows[0].direction for f in by_all if f.cell), ("triad", "copy", "scale", "add"))[:1]
+    said = [_by_all_cores(kernel, by_all) for kernel in kernels]
+    for share, words in (("one", "by one core"), ("half", "by half of the cores"), ("butone", "by all cores but one")):
+        mine = [f for f in streams if f.cell and f.cell.lone and f.cell.flows[0].cores == share]
+        said += [f"{words} {_with_part_of_peak(mine)}"] if mine else []
+    return "; ".join(said) or "no figures"
+
+
+def _by_all_cores(kernel: str, streams: list[Figure]) -> str:
     parts = []
-    kernels = _present((f.cell.flows[0].direction for f in streams if f.cell), ("triad", "copy", "scale", "add"))[:1]
-    for kernel in kernels:
-        mine = [f for f in streams if f.cell and f.cell.flows[0].direction == kernel]
-        for path_class in _present(f.path_class for f in mine if f.cell and f.cell.lone):
-            values = [
-                f.value for f in mine if f.cell and f.cell.lone and f.path_class == path_class and f.value is not None
-            ]
-            parts.append(f"{class_words(path_class)} {span(values)}")
-        together = [f.value for f in mine if f.is_total and f.value is not None]
-        if together:
-            parts.append(f"all NUMA nodes at once {span(together)}")
-        expected = expected_of([f for f in mine if f.cell and f.cell.lone])
-        totals = [f for f in mine if f.is_total and f.reference]
-        if totals and expected == NO_REFERENCE:
-            expected = f"all at once {expected_of(totals)}; the others {NO_REFERENCE}"
-        return f"STREAM {kernel}: {', '.join(parts)} GB/s ({expected})"
-    return "no figures"
+    mine = [f for f in streams if f.cell and f.cell.flows[0].direction == kernel]
+    for path_class in _present(f.path_class for f in mine if f.cell and f.cell.lone):
+        alone = [f for f in mine if f.cell and f.cell.lone and f.path_class == path_class]
+        parts.append(f"{class_words(path_class)} {_with_part_of_peak(alone)}")
+    together = [f for f in mine if f.is_total and f.value is not None]
+    if together:
+        parts.append(f"all NUMA nodes at once {_with_part_of_peak(together)}")
+    expected = expected_of([f for f in mine if f.cell and f.cell.lone])
+    totals = [f for f in mine if f.is_total and f.reference]
+    if totals and expected == NO_REFERENCE:
+        expected = f"all at once {expected_of(totals)}; the others {NO_REFERENCE}"
+    return f"STREAM {kernel}: {', '.join(parts)} ({expected})"
+
+
+def _with_part_of_peak(found: list[Figure]) -> str:
+    """``214–219 GB/s``, and where each one's peak is known ``214–219 GB/s, 70–71 % of the peak``."""
+    figures = [figure for figure in found if figure.value is not None]
+    parts = [100 * figure.part_of_peak for figure in figures if figure.part_of_peak is not None]
+    words = f"{span(figure.value for figure in figures if figure.value is not None)} GB/s"
+    if not parts or len(parts) < len(figures):
+        return words
+    least, most = f"{min(parts):.0f}", f"{max(parts):.0f}"
+    return f"{words}, {least if least == most else f'{least}–{most}'} % of the peak"
 
 
 def _topology(check: CheckRecord, node: NodeRun) -> str:
@@ -193,6 +211,16 @@ def missing_words(case: dict[str, object]) -> str:
     where = f" on {case['node']}" if case.get("node") else ""
     why = f": {case['reason']}" if case.get("reason") else f" ({case.get('name')})"
     return f"{title(str(case.get('check')))}{where} should have run and did not{why}"
+
+
+def not_asked(run: RunDirectory) -> list[str]:
+    """A sentence for each thing that is missing: the checks that were not asked for it, and what brings it."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for entry in run.not_asked:
+        groups.setdefault((str(entry.get("reason")), str(entry.get("remedy") or "")), []).append(
+            str(entry.get("title"))
+        )
+    return [f"{', '.join(titles)}: {why}{f'; {remedy}' if remedy else ''}" for (why, remedy), titles in groups.items()]
 
 
 def anchor_prefix(node_number: int, check: CheckRecord) -> str:

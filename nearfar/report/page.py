@@ -18,7 +18,7 @@ from nearfar.report.sections import Explained, balance, provenance
 from nearfar.verdict import RunDirectory
 
 from .causes import VerdictReason
-from .headline import lead, missing_words, modelled_notice, reasons, title
+from .headline import lead, missing_words, modelled_notice, not_asked, reasons, title
 from .page_contents import section
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -54,6 +54,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "href": href,
         "lead": lead(run, found),
         "notice": modelled_notice(run),
+        "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
         "shown": coverage.shown_run(run),
         "remedy": coverage.remedy(run),

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import ORDER, shown_verdict
-from nearfar.report.charts import Matrix, evidence, host_device_matrices, load_place, ratio_matrices, stream_matrices
+from nearfar.report.charts import (
+    Matrix,
+    core_share_matrices,
+    evidence,
+    host_device_matrices,
+    load_place,
+    ratio_matrices,
+    stream_matrices,
+)
 from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
@@ -28,6 +36,7 @@ from nearfar.report.sections import (
     memory_matrices,
     mpi_tables,
     nothing,
+    numa_pair_tables,
     others,
     peer_matrices,
     provenance,
@@ -138,12 +147,14 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=worst_first(found),
         matrices=times + (
-            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + memory_matrices(found, why, gpus)
+            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + core_share_matrices(found, why)
+            + memory_matrices(found, why, gpus)
             + peer_matrices(found, why, gpus)
             if plain else []
         ),
         ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
-        sweeps=size_curves_of(found, check.document), mpi=mpi_tables(found, check.document), balances=balances(check.document),
+        sweeps=size_curves_of(found, check.document), balances=balances(check.document),
+        mpi=mpi_tables(found, check.document) + numa_pair_tables(found),
         contention=contention_tables(check.document),
         findings=[
             {**vars(f), "anchor": finding_anchor(prefix, i, f)}

@@ -10,7 +10,7 @@ from nearfar.report.sections import Answer
 from nearfar.verdict import RunDirectory
 
 from .causes import ReasonGroup
-from .headline import check_line, modelled_notice, reasons, short_name
+from .headline import check_line, modelled_notice, not_asked, reasons, short_name
 
 MOST_LINES = 10
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
@@ -33,6 +33,7 @@ def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, A
     notice = modelled_notice(run)
     tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
     found = [g for g in reasons(run, explained) if not (g.cause.node and g.cause.node.modelled)]
+    tail[:0] = [f"not asked  {_plain(words)}" for words in not_asked(run)]
     tail[:0] = _answers(run, explained or {}, several, {g.cause.text for g in found})
     interrupted = ", interrupted" if run.raw.get("interrupted") else ""
     nothing = coverage.nothing(run)

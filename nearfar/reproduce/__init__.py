@@ -1,12 +1,18 @@
 """Published experiments: what papers contain (``site/published/``), and each row beside the model and a run of this site.
 
-Needs: base, cells, model.prediction, verdict.
+Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as text, JSON document and page. Nothing here
+measures or judges.
+
+Needs: base, topology, cells, model.prediction, binding, verdict, report, report.charts, report.figures, report.node_drawing,
+report.sections.
 """
 
 from __future__ import annotations
 
+from . import document, page, terminal
 from .paper_files import STATES, Paper, PaperRow, load_paper, papers
-from .rows_beside import FigureBeside, RowBeside, as_json, beside, same_kind
+from .rows_beside import FigureBeside, RowBeside, beside
+from .this_site import ThisSite
 
 __all__ = [
     "STATES",
@@ -14,9 +20,11 @@ __all__ = [
     "Paper",
     "PaperRow",
     "RowBeside",
-    "as_json",
+    "ThisSite",
     "beside",
+    "document",
     "load_paper",
+    "page",
     "papers",
-    "same_kind",
+    "terminal",
 ]

@@ -10,6 +10,8 @@ from typing import Any
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
 
+from .published_figures import GREATEST, LEAST, OF_VALUES, PublishedFigure, figures
+
 #: How much of a row a command asks.
 STATES = ("runs", "in part", "not asked")
 
@@ -18,8 +20,9 @@ STATES = ("runs", "in part", "not asked")
 class PaperRow:
     """One figure, table, claim or recommendation of a paper (``schema("published-1")``).
 
-    ``values`` are the published figures in ``unit``, of as many ``cells`` in their order where there are as many. ``command`` asks it,
-    ``lacks`` says what of it that leaves out; without a command ``not_asked`` says why.
+    ``figures`` are the published figures in ``unit``, with what measures each. ``command`` asks the row, ``lacks`` says what of it
+    that leaves out; without a command ``not_asked`` says why. ``tolerance``, in percent, is what the source says of its own spread;
+    ``remark`` what a reader of the source has to know.
     """
 
     id: int
@@ -28,15 +31,37 @@ class PaperRow:
     kind: str
     what: str
     papers: tuple[str, ...]
-    values: tuple[float, ...] = ()
+    figures: tuple[PublishedFigure, ...] = ()
     unit: str = ""
+    tolerance: float | None = None
+    tolerance_source: str = ""
     impossible: str = ""
+    remark: str = ""
     node_type: str = ""
     check: str = ""
-    cells: tuple[Cell, ...] = ()
     command: str = ""
     lacks: str = ""
     not_asked: str = ""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The published figures, in their order."""
+        return tuple(figure.value for figure in self.figures if figure.value is not None)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell that the row speaks of, each once."""
+        asked = [part for figure in self.figures for part in (figure.asked, figure.against)]
+        return tuple(dict.fromkeys(cell for part in asked for cell in part.cells))
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that measure it: its counterpart, then those that its command names."""
+        words = self.command.split()
+        named = (
+            words[words.index("--check") + 1 :] if words[:2] == ["nearfar", "validate"] and "--check" in words else []
+        )
+        return tuple(dict.fromkeys([*([self.check] if self.check else []), *named]))
 
     @property
     def state(self) -> str:
@@ -94,12 +119,11 @@ def _rows(file: SiteFile, titles: Mapping[str, str]) -> Iterator[PaperRow]:
         fault = _fault(entry, titles)
         if fault is not None:
             raise file.error(f"row {entry['id']}: {fault}", "rows", place)
-        plain = {key: value for key, value in entry.items() if key not in ("also", "values", "cells")}
+        plain = {key: value for key, value in entry.items() if key not in ("also", "values", *OF_VALUES)}
         yield PaperRow(
             paper=file.path.stem,
             papers=(file.path.stem, *entry.get("also", ())),
-            values=tuple(map(float, entry.get("values", ()))),
-            cells=tuple(map(parse, entry.get("cells", ()))),
+            figures=figures(entry),
             **plain,
         )
 
@@ -115,7 +139,28 @@ def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
     unknown = [name for name in entry.get("also", ()) if name not in titles]
     if unknown:
         return f"also: '{unknown[0]}' is no paper{did_you_mean(unknown[0], list(titles))}"
-    for text in entry.get("cells", ()):
+    return _fault_of_figures(entry)
+
+
+def _fault_of_figures(entry: Mapping[str, Any]) -> str | None:
+    """What is wrong with what measures a row's figures."""
+    if "cells" in entry and "metrics" in entry:
+        return "both cells and metrics: keep the one that measures it"
+    if "against" in entry and "cells" not in entry and "metrics" not in entry:
+        return "against: … speaks of cells or metrics, and there are none"
+    count = len(entry.get("values") or entry.get("cells") or ())
+    for key in OF_VALUES:
+        if key in entry and len(entry[key]) != count:
+            many = "values" if "values" in entry else "cells"
+            return f"{key}: {len(entry[key])} entries for {count} {many}; give one each (null: nothing measures it)"
+    if "against" in entry and entry.get("unit") != "percent":
+        return f"against: … makes percent of the figures, and their unit is '{entry.get('unit', '')}'"
+    for text in entry.get("metrics", ()):
+        which = str(text).rpartition(" ")[0]
+        if text is not None and which not in ("", LEAST, GREATEST):
+            return f"metrics: '{text}': a pattern of names, after '{LEAST}' or '{GREATEST}' or nothing"
+    cells = [*entry.get("cells", ()), *(entry.get("against", ()) if "cells" in entry else ())]
+    for text in (each for one in cells if one is not None for each in ([one] if isinstance(one, str) else one)):
         try:
             parse(text)
         except CellError as error:

@@ -2,64 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nearfar.base import NearfarError
 from nearfar.cells import Cell
 from nearfar.model.prediction import NodeType, Prediction, load_node_type, predict
-from nearfar.verdict import JudgedMetric, NodeRun, cell_of
+from nearfar.report import check_line
 
 from .paper_files import Paper, PaperRow
+from .published_figures import Asked, PublishedFigure
+from .this_site import SiteFigure, ThisSite
+from .unmeasured_answers import by_model, here
 
-#: Units of which the model and the checks have figures of cells.
-_OF_CELLS = "GB/s"
+#: Bases of predictions from the most to the least certain; a figure made of several has the least certain of them.
+_BASES = ("input", "assumed", "predicted", "at best", "nominal")
 
 
 @dataclass(frozen=True)
 class FigureBeside:
-    """One published figure of a cell beside the model's and the site's, GB/s; ``basis`` is the prediction's."""
+    """A published figure beside the model's and the site's, in the row's unit. ``basis`` is the prediction's; ``compared``: the site's
+    node is of the paper's kind."""
 
-    cell: Cell
-    published: float
+    published: PublishedFigure
     modelled: float | None
     basis: str
-    measured: float | None
+    site: SiteFigure
     compared: bool
+
+    @property
+    def measured(self) -> float | None:
+        """This site's value."""
+        return self.site.value
 
     @property
     def difference(self) -> float | None:
         """Measured, else modelled, over published, less 1; None of an input of the model, and of another kind of node."""
+        published = self.published.value
+        if not published:
+            return None
         if self.measured is not None:
-            return self.measured / self.published - 1 if self.compared else None
-        return None if self.modelled is None or self.basis == "input" else self.modelled / self.published - 1
+            return self.measured / published - 1 if self.compared else None
+        return None if self.modelled is None or self.basis in ("input", "of inputs") else self.modelled / published - 1
 
 
 @dataclass(frozen=True)
 class RowBeside:
-    """A row with its figures; none where its figures are of no cell."""
+    """A row with its figures. ``model_says``: what ``nearfar predict`` of its command answers; ``said``: what the run's checks of it say in
+    a line each, (check, verdict, line); ``site_says``: what other commands of it say of this site's node; ``site_because``: why this
+    site has nothing of it, empty where it has, or where no run was named."""
 
     row: PaperRow
     figures: tuple[FigureBeside, ...]
+    model_says: str = ""
+    said: tuple[tuple[str, str, str], ...] = ()
+    site_says: str = ""
+    site_because: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether this site has any figure of it."""
+        return any(figure.measured is not None for figure in self.figures)
 
 
-def beside(paper: Paper, directories: Sequence[Path], run: NodeRun | None = None) -> list[RowBeside]:
+def beside(paper: Paper, directories: Sequence[Path], site: ThisSite | None = None) -> list[RowBeside]:
     """Every row of a paper with what the model says, and what a node of a run measured."""
-    return [RowBeside(row, tuple(_figures(row, directories, run))) for row in paper.rows]
+    names = dict.fromkeys(row.node_type for row in paper.rows if row.node_type)
+    types = {name: load_node_type(name, directories) for name in names}
+    return [_row(row, types.get(row.node_type), site, by_model(row, directories)) for row in paper.rows]
 
 
-def _figures(row: PaperRow, directories: Sequence[Path], run: NodeRun | None) -> Iterator[FigureBeside]:
-    if row.unit != _OF_CELLS or len(row.values) != len(row.cells) or not row.node_type:
-        return
-    node_type = load_node_type(row.node_type, directories)
-    alike = run is not None and same_kind(run, node_type)
-    for cell, published in zip(row.cells, row.values):
-        found = _prediction(cell, node_type)
-        measured = None if run is None else _measured(cell, row.check, run)
-        basis = "" if found is None else found.basis
-        yield FigureBeside(cell, published, None if found is None else found.total, basis, measured, alike)
+def _row(row: PaperRow, node_type: NodeType | None, site: ThisSite | None, model_says: str) -> RowBeside:
+    alike = site is not None and site.is_of_kind(node_type)
+    figures = []
+    for figure in row.figures:
+        modelled, basis = (None, "") if node_type is None else _modelled(figure, node_type)
+        answer = SiteFigure() if site is None else site.answer(figure, row, node_type)
+        figures.append(FigureBeside(figure, modelled, basis, answer, alike))
+    if site is None:
+        return RowBeside(row, tuple(figures), model_says)
+    said = tuple((record.name, record.word, check_line(record, site.run)) for record in site.records(row))
+    site_says = here(row, site.node)
+    because = _because(row, figures, said)
+    if not (because or said or site_says or model_says):
+        because = f"{' '.join(row.command.split()[:2])} measures nothing"
+    return RowBeside(row, tuple(figures), model_says, said, site_says, because)
+
+
+def _because(row: PaperRow, figures: Sequence[FigureBeside], said: Sequence[tuple[str, str, str]]) -> str:
+    """Why this site has nothing of a row; empty where it has something."""
+    if not row.command:
+        return row.not_asked
+    if any(figure.measured is not None for figure in figures):
+        return ""
+    reasons = list(dict.fromkeys(figure.site.because for figure in figures if figure.site.because))
+    if reasons:
+        return "; ".join(reasons)
+    ran = {check for check, _, _ in said}
+    not_run = [check for check in row.checks if check not in ran]
+    return f"this run did not ask {' and '.join(not_run)}" if not_run else ""
+
+
+def _modelled(figure: PublishedFigure, node_type: NodeType) -> tuple[float | None, str]:
+    """The model's value in the figure's unit, and how certain it is."""
+    if not figure.asked.cells:
+        return None, ""
+    one = _total(figure.asked, node_type)
+    if one is None or not figure.against:
+        return (None, "") if one is None else one
+    other = _total(figure.against, node_type)
+    if other is None or not other[0]:
+        return None, ""
+    basis = max(one[1], other[1], key=_BASES.index)
+    return (1 - one[0] / other[0]) * 100, "of inputs" if basis == "input" else basis
+
+
+def _total(asked: Asked, node_type: NodeType) -> tuple[float, str] | None:
+    found = [_prediction(cell, node_type) for cell in asked.cells]
+    known = [(each.total, each.basis) for each in found if each is not None and each.total is not None]
+    if not known or len(known) < len(found):
+        return None
+    return sum(total for total, _ in known), max((basis for _, basis in known), key=_BASES.index)
 
 
 def _prediction(cell: Cell, node_type: NodeType) -> Prediction | None:
@@ -67,61 +131,3 @@ def _prediction(cell: Cell, node_type: NodeType) -> Prediction | None:
         return predict(cell, node_type)
     except NearfarError:
         return None
-
-
-def same_kind(run: NodeRun, node_type: NodeType) -> bool:
-    """Whether a run's node has the GPUs of a node type, by model and number."""
-    if run.node is None:
-        return False
-    return sorted(str(gpu.name) for gpu in run.node.gpus) == sorted(str(gpu.name) for gpu in node_type.node.gpus)
-
-
-def _measured(cell: Cell, check: str, run: NodeRun) -> float | None:
-    for record in run.checks:
-        if record.verdict is not None and (record.name == check or not check):
-            for metric in record.verdict.metrics:
-                if _whole(metric) and cell_of(metric.subject) == cell:
-                    return metric.value
-    return None
-
-
-def _whole(metric: JudgedMetric) -> bool:
-    """Whether a figure is a cell's own: of a lone flow, or of all together."""
-    return not metric.derived and metric.flow is None
-
-
-def as_json(paper: Paper, rows: Sequence[RowBeside], node: str | None) -> dict[str, Any]:
-    """``nearfar-reproduce/1``."""
-    return {
-        "schema": "nearfar-reproduce/1",
-        "paper": paper.name,
-        "title": paper.title,
-        "node": node,
-        "rows": [_row_json(each) for each in rows],
-    }
-
-
-def _row_json(one: RowBeside) -> dict[str, Any]:
-    row = one.row
-    optional = ("unit", "impossible", "node_type", "check", "command", "lacks", "not_asked")
-    return {
-        "id": row.id,
-        "papers": list(row.papers),
-        "place": row.place,
-        "kind": row.kind,
-        "what": row.what,
-        "state": row.state,
-        "values": list(row.values),
-        **{key: value for key in optional if (value := getattr(row, key))},
-        "figures": [
-            {
-                "cell": str(figure.cell),
-                "published": figure.published,
-                "modelled": figure.modelled,
-                "basis": figure.basis or None,
-                "measured": figure.measured,
-                "difference": figure.difference,
-            }
-            for figure in one.figures
-        ],
-    }

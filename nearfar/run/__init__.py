@@ -7,10 +7,12 @@ Needs: base, question, verdict, verdict.references, site, site.lint, history, re
 
 from __future__ import annotations
 
-from . import expected_cases, run_file, validation
+from . import expected_cases, not_asked, run_file, some_checks, validation
 
 __all__ = [
     "expected_cases",
+    "not_asked",
     "run_file",
+    "some_checks",
     "validation",
 ]

@@ -85,6 +85,7 @@ def account(
         "expected_cases": [case.entry() for case in cases],
         "ran_cases": [_entry(case) for case in ran if any(case.check == each.check for each in cases)],
         "missing_cases": missing,
+        "not_asked": list(about.get("not_asked", ())),
         "verdict": verdict,
         "exit_code": EXIT_CODES[verdict],
         "interrupted": interrupted,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nearfar import history
 from nearfar.base import (
@@ -24,7 +25,7 @@ from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, reframe
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
-from . import expected_cases, spack
+from . import expected_cases, not_asked, spack
 from .expected_cases import ExpectedCase
 from .progress import RunProgress
 from .run_file import EXIT_CODES, account
@@ -52,14 +53,26 @@ class Request:
     wait: float | None = None
 
 
-def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
-    """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
+def chosen_system(request: Request) -> System:
+    """The system of a request: the one that it names, else the one that claims this host, else this machine as it is."""
+    _into_environment(request)
+    site = systems.site()
+    return site.systems[site.here]
+
+
+def _into_environment(request: Request) -> None:
+    """What the site's files are rendered by, here and in ReFrame."""
     if request.system is not None:
         os.environ["NEARFAR_SYSTEM"] = request.system
     if request.way is not None:
         os.environ["NEARFAR_WITH"] = request.way
     if request.wait is not None:
         os.environ[node_lock.WAIT] = f"{request.wait:g}"
+
+
+def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
+    """The system, and the cases that should run on it. Raises ``NearfarError`` for a name that nothing has."""
+    _into_environment(request)
     node_lock.wait()
     ready = os.environ.get("NEARFAR_PROGRAMS")
     if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
@@ -101,14 +114,35 @@ def _checks(request: Request) -> Sequence[Question]:
     return askable() if request.checks else [question for question in askable() if ACCEPT in question.levels]
 
 
+def unasked(request: Request, system: System) -> list[dict[str, Any]]:
+    """What this machine could have been asked but for a program (``not_asked.entries``); nothing where checks were named."""
+    return [] if request.checks or request.quick else not_asked.entries(_checks(request), system)
+
+
 def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
     _install(system, cases)
+    if another := _of_another(request, system, cases):
+        print(f"nearfar: {another}", file=sys.stderr, flush=True)
     with contextlib.ExitStack() as stack:
         if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
             stack.enter_context(node_lock.held(node_lock.wait()))
         return _measured(request, system, cases)
+
+
+def _of_another(request: Request, system: System, cases: Sequence[ExpectedCase]) -> str:
+    """What is said where ``--system`` names a system whose file claims other machines than this one; else nothing."""
+    here = any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases)
+    if request.system is None or not here or not (system.hosts or system.product):
+        return ""
+    name = socket.gethostname()
+    if systems.claims(name, systems.dmi_product(), {system.name: system}) is not None:
+        return ""
+    return (
+        f"{name} is no machine of the system '{system.name}' by {system.file}: it is judged by that system's references, and "
+        f"not kept in its history"
+    )
 
 
 def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -> tuple[int, Path]:
@@ -186,10 +220,12 @@ def _finish(
         "command": list(request.command),
         "hostname": socket.gethostname(),
         "interrupted": interrupted,
+        "not_asked": unasked(request, system),
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, said, must_judge)
-    _remember(folder)
+    if not _of_another(request, system, cases):
+        _remember(folder)
     _report(folder, request, interrupted)
     return EXIT_CODES[verdict]
 

@@ -13,6 +13,8 @@ from typing import Any
 
 #: The programming environment that every partition has unless its file says otherwise: what the system offers.
 SYSTEM = "system"
+#: That of a modelled partition: nothing is run there, and ReFrame shows the word behind each case's name.
+MODELLED = "modelled"
 #: The feature of an environment whose programs Spack builds, and the name of the one that ``--with spack`` brings.
 SPACK = "spack"
 #: What ``--with`` takes.
@@ -109,5 +111,6 @@ def chosen(names: Sequence[str], known: Mapping[str, Environment], way: str) -> 
 
 
 def shipped() -> dict[str, Environment]:
-    """The environments that exist without a site's word: what the system offers, and the pack's Spack environment."""
-    return {SYSTEM: Environment(SYSTEM), SPACK: Environment(SPACK, features=(SPACK,))}
+    """The environments that exist without a site's word: what the system offers, a modelled partition's, and the pack's Spack
+    environment."""
+    return {name: Environment(name) for name in (SYSTEM, MODELLED)} | {SPACK: Environment(SPACK, features=(SPACK,))}

@@ -159,8 +159,20 @@ source: {_text(f"observed on {node.hostname}, {day_text()}")}
 xml: {name}.xml
 {"".join(sections)}
 # What flows share, where it is known, as in the published node types: g0.h2d, n0.memory, p0-p1 …
-capacities: {{}}
-"""
+{_capacities(node)}"""
+
+
+def _capacities(node: Node) -> str:
+    """The peaks of host memory where the machine knows them; else how to declare them."""
+    lines = "".join(
+        f"  n{numa.index}.memory: {{value: null, peak: {numa.peak:g}, reason: nobody measured it}}\n"
+        for numa in node.host_numa_nodes
+        if numa.peak is not None
+    )
+    if lines:
+        return f"# peak: GB/s that the DIMMs carry; STREAM is shown as a part of it.\ncapacities:\n{lines}"
+    example = "{value: null, peak: 307.2, reason: nobody measured it}"
+    return f"#   n0.memory: {example}    # peak: GB/s, transfers a second of its DIMMs × 8 bytes × channels\ncapacities: {{}}\n"
 
 
 def _unreviewed(name: str, node: Node) -> str:

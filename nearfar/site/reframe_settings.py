@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, SiteFile, site_files, state_directory
+from nearfar.base import CHECKOUT, NearfarError, SiteFile, site_files, state_directory
+from nearfar.question import LEVELS, QUICK
 
 from .environments import Environment
 from .systems import Partition, Site, System
@@ -47,11 +48,18 @@ def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
              "poll_rate_min": _POLLS_LOCAL, "poll_rate_decay": 0.0},
         ],
         "logging": [_logging(run_directory)],
+        "modes": [_mode(level) for level in LEVELS],
     }  # fmt: skip
 
 
 def _general(run_directory: Path) -> dict[str, Any]:
     return {"report_file": str(run_directory / "reframe-report.json"), "check_search_path": ["checks/"]}
+
+
+def _mode(level: str) -> dict[str, Any]:
+    """``reframe --mode=LEVEL``: the checks of a level (``-r`` is said by hand)."""
+    folder = CHECKOUT / "checks" / (QUICK if level == QUICK else "")
+    return {"name": level, "options": [f"--checkpath={folder}", f"--tag=^{level}$"]}
 
 
 def _system(system: System, here: bool, run_directory: Path, models: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ that happen to be alive. ``local`` exists only where no file claims the host; it
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,7 @@ from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.topology import Node
 
 from . import environments
-from .environments import SPACK, SYSTEM, WAYS, Environment
+from .environments import MODELLED, SPACK, SYSTEM, WAYS, Environment
 from .expectations import filled, merge, overlaid
 
 DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
@@ -57,6 +56,8 @@ class Partition:
     environs: tuple[str, ...] = (SYSTEM,)
     expect: Mapping[str, Any] = field(default_factory=dict)
     references: str | None = None
+    #: The site's own programs, which ``binding_check`` runs under binding schemes.
+    programs: tuple[Mapping[str, Any], ...] = ()
     #: ``own`` or ``shared``; None: as the node shows itself.
     host: str | None = None
     #: For how many days references may be stale after a change of software.
@@ -112,6 +113,8 @@ class System:
     environments: Mapping[str, Environment] = field(default_factory=environments.shipped)
     #: The program of environment modules: ReFrame's ``modules_system``.
     modules_system: str = "lmod"
+    #: Of a machine that no file describes: the features that a program would bring, each with why it lacks it.
+    lacks: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:
@@ -189,13 +192,16 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         "expect",
         "references",
         "host",
+        "programs",
     }
+    features = tuple(entry.get("features", ()))
     return Partition(
         name=entry["name"], description=entry.get("description", system.get("description", "")),
         scheduler=entry.get("scheduler", "local"), launcher=entry.get("launcher", "local"), node_type=entry.get("node_type"),
-        features=tuple(entry.get("features", ())), environs=tuple(entry.get("environs", (SYSTEM,))),
+        features=features, environs=tuple(entry.get("environs", (MODELLED if "modelled" in features else SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
-        host=entry.get("host", system.get("host")), stale_days=system.get("stale_days", STALE_DAYS),
+        host=entry.get("host", system.get("host")),
+        programs=tuple(entry.get("programs", ())), stale_days=system.get("stale_days", STALE_DAYS),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 
@@ -250,12 +256,14 @@ def dmi_product() -> str | None:
         return None
 
 
-def local_system(gpus: bool, systems: Mapping[str, System], mpi: bool = False, ranks: bool = False) -> System:
+def local_system(gpus: bool, systems: Mapping[str, System], lacks: Mapping[str, str] | None = None) -> System:
     """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition.
 
-    ``mpi``: OSU and an MPI were found on it; ``ranks``: an MPI that the pack's own programs can be built with.
+    ``lacks``: which of ``mpi`` (OSU and an MPI) and ``ranks`` (an MPI that the pack's own programs can be built with) it has not, and
+    why (None: of neither is anything known).
     """
-    features = tuple(name for name, there in (("gpu", gpus), ("mpi", mpi), ("ranks", ranks)) if there)
+    missing = dict.fromkeys(("mpi", "ranks"), "") if lacks is None else lacks
+    features = (*(("gpu",) if gpus else ()), *(name for name in ("mpi", "ranks") if name not in missing))
     partitions = {"default": Partition("default", "this machine", features=features, references="local")}
     stand_in = systems.get(STAND_IN)
     if not gpus and stand_in is not None:
@@ -263,9 +271,10 @@ def local_system(gpus: bool, systems: Mapping[str, System], mpi: bool = False, r
         if model is not None:
             partitions[STAND_IN] = Partition(
                 name=STAND_IN, description=f"{stand_in.description} (modelled)", node_type=model.node_type,
-                features=model.features, expect=model.expect, references=model.references,
+                features=model.features, environs=model.environs, expect=model.expect, references=model.references,
             )  # fmt: skip
-    return System(name="local", partitions=partitions, description="this machine, which no system file claims")
+    words = "this machine, which no system file claims"
+    return System(name="local", partitions=partitions, description=words, lacks=lacks or {})
 
 
 @dataclass(frozen=True)
@@ -292,7 +301,7 @@ def site() -> Site:
         wanted = "local" if claimed is None else claimed.name
     elif wanted != "local" and wanted not in systems:
         raise NearfarError(
-            f"NEARFAR_SYSTEM: no system file called '{wanted}'{did_you_mean(wanted, ['local', *systems])}"
+            f"no system file called '{wanted}', which --system or NEARFAR_SYSTEM names{did_you_mean(wanted, ['local', *systems])}"
         )
     if wanted == "local":
         from nearfar.mpi.osu import installed
@@ -300,8 +309,7 @@ def site() -> Site:
 
         # Spack's environment brings OSU and an MPI, wherever the PATH leads.
         brought = os.environ.get("NEARFAR_WITH") == SPACK
-        ranks = brought or all(map(shutil.which, ("mpicxx", "mpirun")))
-        systems["local"] = local_system(bool(gpu_pci_devices()), systems, brought or installed.is_here(), ranks)
+        systems["local"] = local_system(bool(gpu_pci_devices()), systems, {} if brought else installed.lacking())
     inside = os.environ.get(JOB_PARTITION)
     if inside:
         systems[wanted] = within_job(systems[wanted], inside)

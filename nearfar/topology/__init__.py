@@ -8,6 +8,7 @@ Needs: base.
 
 from .bitmaps import format_cpu_list, parse_cpu_list
 from .comparison import Difference, compare
+from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, with_peaks_of
 from .hwloc_xml import parse_hwloc_xml
 from .node_json import node_from_document, node_to_document
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
@@ -22,6 +23,8 @@ from .path_classes import (
     shared_uplinks,
 )
 from .pci import bus_order, generation, is_gpu, normal_bus_id
+from .smbios import MemoryDevice, memory_devices
+from .stored_xml import as_stored
 from .text import draw
 
 __all__ = [
@@ -31,18 +34,24 @@ __all__ = [
     "Difference",
     "Gpu",
     "Link",
+    "MemoryDevice",
     "Nic",
     "Node",
     "NumaNode",
     "Package",
+    "UnknownPeakError",
+    "as_stored",
     "behind_nvswitch",
     "bus_order",
+    "channels_in_words",
     "compare",
     "draw",
     "format_cpu_list",
     "generation",
     "host_class",
     "is_gpu",
+    "memory_devices",
+    "memory_peaks",
     "nic_class",
     "node_from_document",
     "node_to_document",
@@ -51,4 +60,5 @@ __all__ = [
     "parse_hwloc_xml",
     "peer_class",
     "shared_uplinks",
+    "with_peaks_of",
 ]

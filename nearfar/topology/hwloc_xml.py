@@ -18,6 +18,8 @@ from .hwloc_nvlink import nvlinks_from_distances
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
 from .pci import bus_order, is_gpu, normal_bus_id
 
+#: A node whose XML names no host.
+UNNAMED = "unknown"
 _NVIDIA = "10de"
 #: ``class [vendor:device] [subvendor:subdevice] revision``, in format 3 with the programming interface behind it.
 _PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]")
@@ -102,7 +104,7 @@ class _XmlReader:
         gpus = self._coherent_links(gpus, numa_nodes)
         allowed_cpus, allowed_nodes = self._allowed("cpuset"), self._allowed("nodeset")
         return Node(
-            hostname=hostname or self.infos.get("HostName") or "unknown",
+            hostname=hostname or self.infos.get("HostName") or UNNAMED,
             packages=tuple(sorted(self.packages, key=lambda p: p.index)),
             numa_nodes=numa_nodes,
             gpus=gpus,

@@ -25,7 +25,7 @@ def node_to_document(node: Node) -> dict[str, Any]:
         **({} if node.virtual_machine is None else {"virtual_machine": node.virtual_machine}),
         "packages": [{"index": p.index, "cpus": format_cpu_list(p.cpus)} for p in node.packages],
         **({"cores": [format_cpu_list(core) for core in node.cores]} if node.cores else {}),
-        "numa_nodes": [{**vars(n), "cpus": format_cpu_list(n.cpus)} for n in node.numa_nodes],
+        "numa_nodes": [_numa_node_to_document(n) for n in node.numa_nodes],
         "gpus": [_device_to_document(gpu) for gpu in node.gpus],
         "nics": [_device_to_document(nic) for nic in node.nics],
         "peers": [{"gpus": list(pair), "link": link} for pair, link in sorted(node.peers.items())],
@@ -63,6 +63,11 @@ def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
     return {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
 
 
+def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
+    whole = {**vars(numa), "cpus": format_cpu_list(numa.cpus)}
+    return {key: value for key, value in whole.items() if key != "peak" or value is not None}
+
+
 def _numa_node(row: _NodeReader) -> NumaNode:
     kind = row.text("kind") or "host"
     if kind not in ("host", "gpu"):
@@ -74,6 +79,7 @@ def _numa_node(row: _NodeReader) -> NumaNode:
         memory=row.integer("memory") or 0,
         kind=kind,
         gpu=row.integer("gpu"),
+        peak=row.real("peak"),
     )
 
 

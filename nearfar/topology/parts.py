@@ -19,7 +19,7 @@ class NumaNode:
 
     ``memory`` is in bytes (0: a node without memory). ``cpus`` are the node's own CPUs (empty: a node without CPUs).
     ``kind`` is ``host`` or ``gpu`` (GPU memory shown as a NUMA node, which is never host memory); ``gpu`` is that GPU's
-    index where it is known.
+    index where it is known. ``peak`` is what its memory carries at most, reads and writes together, in GB/s (``None``: not known).
     """
 
     index: int
@@ -28,6 +28,7 @@ class NumaNode:
     memory: int
     kind: str = "host"
     gpu: int | None = None
+    peak: float | None = None
 
 
 @dataclass(frozen=True)

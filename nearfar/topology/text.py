@@ -79,7 +79,8 @@ def _numa_line(node: Node, numa: NumaNode) -> str:
         return f"n{numa.index}  {memory} of " + ("a GPU" if numa.gpu is None else f"g{numa.gpu}") + ", not host memory"
     allowed = node.allowed_numa_nodes is None or numa.index in node.allowed_numa_nodes
     cpus = f"CPUs {format_cpu_list(numa.cpus)}" if numa.cpus else "no CPUs"
-    return f"n{numa.index}  {cpus}  {memory}" + ("" if allowed else "  not allowed here")
+    peak = f", at most {numa.peak:.1f} GB/s" if numa.peak is not None else ""
+    return f"n{numa.index}  {cpus}  {memory}{peak}" + ("" if allowed else "  not allowed here")
 
 
 def _devices(node: Node, numa: int | None, package: int | None) -> list[str]:

@@ -27,11 +27,15 @@ def unsound(metric: AnyMetric, node: Node | None) -> str | None:
     if wrong is not None:
         return f"{amount(metric)}: {wrong}"
     if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
-        what = "memory" if metric.path_class == LOCAL_CLASS else "link"
+        what = "memory" if metric.path_class == LOCAL_CLASS or _of_host_memory(metric) else "link"
         carries = f"above what its {what} can carry, {with_unit(metric.ceiling, metric.unit)}"
         return f"{amount(metric)}, {carries}: not all was moved, or the {what} is another"
     impossible = plausibility.fault(metric, node)
     return None if impossible is None else f"{amount(metric)}, {impossible}"
+
+
+def _of_host_memory(metric: AnyMetric) -> bool:
+    return not isinstance(metric, SubjectMetric) and all(flow.kind == "stream" for flow in metric.cell.flows)
 
 
 def _verdict(

@@ -88,7 +88,7 @@ def judge(
 
     judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
     judged = looks.settle(metrics, judged, later, earlier, subject.time, judge_one)
-    judged = steadiness.apply(metrics, judged, document, host)
+    judged = steadiness.outliers(metrics, steadiness.apply(metrics, judged, document, host), host)
     seen = [each for each in (document, *(look.document for look in later)) if each is not None]
     judged = disturbances.apply(judged, seen, host)
     if acceptance:

@@ -92,6 +92,11 @@ class RunDirectory:
         """The cases that should have run and did not, each with its ``reason`` where one is known."""
         return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)]
 
+    @property
+    def not_asked(self) -> list[dict[str, Any]]:
+        """The checks that were not asked for lack of a program: ``check``, ``title``, ``reason``, ``remedy``."""
+        return [entry for entry in self.raw.get("not_asked", []) if isinstance(entry, dict)]
+
 
 def read(folder: Path) -> RunDirectory:
     """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""

@@ -1,6 +1,6 @@
 """Paths that reach what they should, and not always: on an own host below a limit, on a shared one beside alike paths. Pure.
 
-The limits and where they come from: docs/method/disturbances.md.
+The limits and where they come from: docs/method/disturbances.md; of single transfers docs/method/measuring.md, Tails.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ LOW = 0.03
 LOW_VISITS, LOW_SHARE = 2, 1 / 3
 #: Visits of one round lie within so many seconds.
 ROUND = 0.5
+#: The slowest of many transfers over the median one; published outliers are 16, on H200s of a shared host it was 1.04 to 1.10.
+OUTLIER = 8.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,18 @@ def apply(
     paths = [path for metric, entry in pairs if (path := _path(entry, describe(metric), visits)) is not None]
     unsteady = _on_own(paths) if host == "own" else _beside_alike(paths)
     return [_degraded(entry, unsteady.get(entry.name)) for entry in judged]
+
+
+def outliers(metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], host: str) -> list[JudgedMetric]:
+    """The figures, with DEGRADED for a single transfer that took many times as long as the others, where no reference judges it: no
+    median and no rate sees it. On an ``own`` host; on a ``shared`` one it may be a neighbour's, and is only told (``tail_check``)."""
+    return [_outlier(metric, entry) if host == "own" else entry for metric, entry in zip(metrics, judged, strict=True)]
+
+
+def _outlier(metric: AnyMetric, entry: JudgedMetric) -> JudgedMetric:
+    words = f"{metric.value:.1f} times as long; {OUTLIER:g} times and more is an outlier"
+    slow = metric.derived == "tail_worst" and metric.value >= OUTLIER and entry.verdict == NOT_JUDGED
+    return _degraded(entry, f"{describe(metric)}: {words}" if slow else None)
 
 
 def _degraded(entry: JudgedMetric, words: str | None) -> JudgedMetric:

@@ -7,6 +7,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/trouble.h"
+#include "mpi/contention_hosts.h"
+#include "mpi/contention_pairs.h"
 #include "mpi/copy_mover.h"
 #include "mpi/stream_mover.h"
 #include "node/cpus.h"
@@ -22,29 +24,6 @@ constexpr double first_lead = 0.01;
 constexpr int most_repeats = 6;
 constexpr int clock_readings = 50;
 constexpr int clock_tag = 7;
-
-std::vector<HostRanks> hosts_of(const std::vector<RankPlace>& places) {
-    std::vector<HostRanks> hosts;
-    for (const RankPlace& place : places) {
-        const auto known =
-            std::find_if(hosts.begin(), hosts.end(), [&](const HostRanks& host) { return host.name == place.host; });
-        if (known == hosts.end())
-            hosts.push_back({place.host, {place.rank}});
-        else
-            known->ranks.push_back(place.rank);
-    }
-    return hosts;
-}
-
-// A launcher that binds leaves each rank other CPUs than its neighbour's.
-void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine) {
-    for (const RankPlace& place : places)
-        if (place.host == mine.host && place.cpus != mine.cpus)
-            throw WrongUse("the launcher bound the ranks (CPUs " + mine.cpus + " here, " + place.cpus + " for rank " +
-                           std::to_string(place.rank) +
-                           "), and this program binds them itself: mpirun --bind-to none (Open MPI), -bind-to none (MPICH), "
-                           "srun --cpu-bind=none");
-}
 
 }  // namespace
 
@@ -67,7 +46,7 @@ void Contention::plan() {
     const ContentionAsk& ask = options_.ask;
     int movers = 0;
     const std::vector<Message> wished = world_.all_tell([&]() -> Message {
-        require_unbound(world_.places(), world_.mine());
+        if (ask.between.empty()) require_unbound(world_.places(), world_.mine());
         movers = ask.with == With::nothing ? 0 : ask.tasks > 0 ? ask.tasks : usual_movers(node_, ask.with);
         for (int mover = 0; mover < movers; ++mover) run_.cells.push_back(mover_cell(node_, ask, mover));
         return {"movers", {std::to_string(movers)}};
@@ -77,9 +56,40 @@ void Contention::plan() {
         if (agreed != std::to_string(movers))
             throw WrongUse("it would move data by " + std::to_string(movers) + " ranks, rank 0's host by " + agreed +
                            ": say --tasks");
+        if (!ask.between.empty()) arrangements_of_pairs(hosts, ask.between);  // what it throws says more of these ranks
         run_.roles = roles_of(hosts, ask.layouts.front(), movers);
         role_ = run_.roles[static_cast<std::size_t>(world_.rank())];
     });
+    run_.traffics = options_.traffics;
+    run_.within = hosts.size() == 1;
+    run_.with = ask.with;
+    for (const HostRanks& host : hosts) leaders_.push_back(host.ranks.front());
+    offsets_.resize(hosts.size());
+    std::string nowhere;
+    if (ask.between.empty())
+        nowhere = arrange(hosts, movers);
+    else
+        arrange_pairs(hosts);
+    state_.run = run_;
+    state_.oversubscribed = ask.oversubscribe;
+    for (const HostRanks& host : hosts) state_.hosts.push_back(host.name);
+    state_.offsets = offsets_;
+    if (!nowhere.empty()) state_.skipped.push_back({"split", "unsupported", nowhere});
+}
+
+// Each pair between its NUMA nodes.
+void Contention::arrange_pairs(const std::vector<HostRanks>& hosts) {
+    const std::vector<NumaPair>& between = options_.ask.between;
+    run_.between = true;
+    world_.all_do([&] {
+        run_.arrangements = arrangements_of_pairs(hosts, between);
+        cpus_[Layout::apart].mpi = {cpus_of_pairs(node_, between)[static_cast<std::size_t>(world_.rank())]};
+    });
+}
+
+// Movers and pairs on the CPUs of their layouts. What is returned is why threads are not split, where they were to be.
+std::string Contention::arrange(const std::vector<HostRanks>& hosts, int movers) {
+    const ContentionAsk& ask = options_.ask;
     std::vector<Layout> layouts = ask.layouts;
     std::string nowhere;
     world_.all_do([&] {
@@ -100,16 +110,7 @@ void Contention::plan() {
         cpus_.erase(Layout::split);
     }
     run_.arrangements = arrangements_of(run_.roles, layouts, movers);
-    run_.traffics = options_.traffics;
-    run_.within = hosts.size() == 1;
-    run_.with = ask.with;
-    for (const HostRanks& host : hosts) leaders_.push_back(host.ranks.front());
-    offsets_.resize(hosts.size());
-    state_.run = run_;
-    state_.oversubscribed = ask.oversubscribe;
-    for (const HostRanks& host : hosts) state_.hosts.push_back(host.name);
-    state_.offsets = offsets_;
-    if (!nowhere.empty()) state_.skipped.push_back({"split", "unsupported", nowhere});
+    return nowhere;
 }
 
 // This rank's own CPUs in a layout.
@@ -141,12 +142,13 @@ void Contention::set_up() {
             if (!role_.communicator) continue;
             told_.mpi_cpus[layout] = cpu_list(bound);
             links_[layout] = std::make_unique<MessageLink>(*role_.communicator, largest, options_.window);
+            told_.mpi_memory[layout] = links_[layout]->memory_nodes();
         }
     });
     tell_ranks();
     compare_clocks();
     for (const PhaseKind& kind : phases_of(run_.arrangements, run_.traffics.size()))
-        if (kind.arrangement + cpus_.size() >= run_.arrangements.size() && kind.beside != Beside::polling) {
+        if ((run_.between || kind.arrangement + cpus_.size() >= run_.arrangements.size()) && kind.beside != Beside::polling) {
             begin("warm-up of " + words_of(kind));
             take_part(kind, warm_up_seconds);
         }
@@ -204,7 +206,7 @@ std::string Contention::words_of(const PhaseKind& kind) const {
 std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length) {
     const Arrangement& arranged = run_.arrangements[kind.arrangement];
     const bool moves = kind.beside != Beside::nothing && role_.mover && *role_.mover < arranged.movers;
-    const bool talks = kind.traffic >= 0 && role_.communicator && role_.communicator->on_host < arranged.pairs;
+    const bool talks = kind.traffic >= 0 && role_.communicator && arranged.has_pair(role_.communicator->on_host);
     const Traffic* const traffic = talks ? &run_.traffics[static_cast<std::size_t>(kind.traffic)] : nullptr;
     MessageLink* const link = talks ? links_.at(arranged.layout).get() : nullptr;
     std::unique_ptr<MovingPhase> moving;

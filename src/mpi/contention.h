@@ -68,6 +68,8 @@ private:
     std::unique_ptr<DataMover> mover_;
     std::map<Layout, std::unique_ptr<MessageLink>> links_;  // memory of its own, near its CPUs
 
+    void arrange_pairs(const std::vector<HostRanks>& hosts);
+    std::string arrange(const std::vector<HostRanks>& hosts, int movers);
     void place(const std::vector<HostRanks>& hosts, Layout layout);
     const std::vector<std::vector<int>>& moving_cpus() const { return cpus_.begin()->second.moving; }
     std::vector<int> bind_main(Layout layout) const;

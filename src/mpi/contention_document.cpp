@@ -31,6 +31,15 @@ const char* layout_name(Layout layout) {
     return layout == Layout::together ? "together" : "split";
 }
 
+// Nothing where the kernel did not say.
+void write_memory(Json& json, const char* name, const RankTold& told, Layout layout) {
+    const auto memory = told.mpi_memory.find(layout);
+    if (memory == told.mpi_memory.end() || memory->second.empty()) return;
+    json.key(name).begin_array();
+    for (const int node : memory->second) json.value(node);
+    json.end_array();
+}
+
 void write_task(Json& json, const ContentionState& state, const ContentionResult& result, const TaskFigures& task) {
     const char* const unit = result.unit.c_str();
     json.begin_object().field("flow", task.name).key("rate");
@@ -51,6 +60,8 @@ void write_task(Json& json, const ContentionState& state, const ContentionResult
     if (task.ranks.size() == 2) {
         json.field("cpus", first.mpi_cpus.at(result.layout));
         json.field("partner_cpus", told_by(state, task.ranks[1]).mpi_cpus.at(result.layout));
+        write_memory(json, "memory_nodes", first, result.layout);
+        write_memory(json, "partner_memory_nodes", told_by(state, task.ranks[1]), result.layout);
     } else {
         json.field("cpus", first.flow_cpus[task.flow]).key("memory_nodes").begin_array();
         for (const int node : first.memory_nodes[task.flow]) json.value(node);

@@ -2,6 +2,7 @@
 
 #include "cell/sizes.h"
 #include "core/error.h"
+#include "mpi/contention_pairs.h"
 
 namespace nearfar {
 namespace {
@@ -13,6 +14,7 @@ const HelpText text{
     "movers that only keep their cores busy. With ranks on several hosts, pairs are between hosts.\n\n",
     "\nexamples:\n"
     "  mpirun --bind-to none -n 2 nearfar-contention --mpi-only            two cores: latency and bandwidth of MPI\n"
+    "  mpirun -n 4 nearfar-contention --between 0-0,0-1                     within NUMA node 0, and between 0 and 1\n"
     "  mpirun --bind-to none -n 3 nearfar-contention --with stream --tasks 1   beside STREAM on one core\n"
     "  mpirun --bind-to none -n 12 nearfar-contention --json               four GPUs, a pair for each\n"
     "  mpirun --bind-to none -n 8 nearfar-contention --layout split        four GPUs, threads split\n"
@@ -40,6 +42,9 @@ Options table(ContentionOptions& options) {
     ContentionAsk& ask = options.ask;
     return with_common(
         {switch_option("--mpi-only", "pairs alone: nobody moves data", options.mpi_only),
+         {"--between", "A-B,C-D",
+          "pairs alone, two ranks for each: bound to cores of NUMA nodes A and B before MPI starts, one pair at a time",
+          [&ask](const std::string& list) { ask.between = parse_numa_pairs(list); }},
          choice_option<With>("--with", "what moves data: GPUs (default), or STREAM by one core where there is none", ask.with,
                              {{"gpu", With::gpu}, {"stream", With::stream}}),
          {"--layout", "together|split|together,split",
@@ -71,9 +76,11 @@ ContentionOptions parse_contention_options(int argc, char** argv) {
     options.traffics = traffics_of(parse_sizes("8B,1MiB"));
     options.words.assign(argv, argv + argc);
     read_options(options.words, table(options), refuse_word);
-    if (!options.mpi_only) return options;
+    const bool placed = !options.ask.between.empty();
+    if (!options.mpi_only && !placed) return options;
     if (options.ask.layouts.front() != Layout::apart || options.ask.with == With::stream || options.ask.tasks > 0)
-        throw WrongUse("--mpi-only has no movers: not beside --layout, --with stream or --tasks");
+        throw WrongUse(std::string(placed ? "--between" : "--mpi-only") +
+                       " has no movers: not beside --layout, --with stream or --tasks");
     options.ask.with = With::nothing;
     return options;
 }

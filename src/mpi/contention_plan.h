@@ -18,6 +18,12 @@ enum class Layout {
 
 enum class With { nothing, gpu, stream };  // what moves beside MPI
 
+// The NUMA nodes of the two ranks of a pair.
+struct NumaPair {
+    int first;
+    int second;
+};
+
 struct ContentionAsk {
     std::vector<Layout> layouts{Layout::apart};  // several: apart is not among them
     With with = With::gpu;
@@ -25,7 +31,8 @@ struct ContentionAsk {
     bool to_gpu = true;  // which directions a GPU's mover has
     bool to_host = true;
     bool oversubscribe = false;
-    std::string nic;  // the NIC that split moves to; empty: the only ones there are
+    std::string nic;                // the NIC that split moves to; empty: the only ones there are
+    std::vector<NumaPair> between;  // pairs alone, two ranks for each of these; empty: where place_threads has them
 };
 
 // The ranks of one host, ascending.
@@ -51,10 +58,13 @@ struct RankRole {
 
 // So many of each host's movers and pairs take part; the others sleep.
 struct Arrangement {
-    std::string word;  // "per_task", "all_cores", "pairs", "together", "split", "mpi_only"
+    std::string word;  // "per_task", "all_cores", "pairs", "together", "split", "mpi_only"; between NUMA nodes "n0-n1"
     Layout layout;
     int movers;
     int pairs;
+    int first_pair = 0;
+
+    bool has_pair(int on_host) const { return on_host >= first_pair && on_host < first_pair + pairs; }
 };
 
 // The roles of all ranks. `movers` on each host. Pairs are within a host, or between two hosts where there are several. Throws

@@ -57,7 +57,7 @@ bool any(const Rounds& rounds, const PhaseKind& kind, const std::function<bool(c
 std::vector<Task> pairs_in(const ContentionRun& run, const Arrangement& arrangement) {
     std::vector<Task> tasks;
     for (const RankRole& role : run.roles) {
-        if (!role.communicator || !role.communicator->initiates || role.communicator->on_host >= arrangement.pairs) continue;
+        if (!role.communicator || !role.communicator->initiates || !arrangement.has_pair(role.communicator->on_host)) continue;
         const int partner = role.communicator->partner;
         tasks.push_back({"r" + std::to_string(role.rank) + ":r" + std::to_string(partner), {role.rank, partner}});
     }
@@ -76,6 +76,7 @@ std::vector<Task> flows_in(const ContentionRun& run, const Arrangement& arrangem
 }
 
 std::string subject_of(const ContentionRun& run, const Arrangement& arrangement, const Traffic& traffic) {
+    if (run.between) return arrangement.word + "/" + traffic.text();
     const int count = arrangement.movers == 0 ? arrangement.pairs : arrangement.movers;
     return std::string(run.within ? "within." : "across.") + arrangement.word + "." + std::to_string(count) + "." +
            traffic.text();

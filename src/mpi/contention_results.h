@@ -82,6 +82,7 @@ struct ContentionRun {
     std::vector<Cell> cells;          // of each host's movers, by number
     std::vector<std::size_t> chunks;  // of the first mover's flows
     bool within = true;               // pairs are within one host
+    bool between = false;             // each arrangement is a pair between two NUMA nodes
     With with = With::gpu;
 };
 

@@ -39,8 +39,13 @@ RankSeen seen_in(const Message& message) {
 // A message of its own for the MPI thread in each layout and for each flow.
 Message message_of(const RankTold& told) {
     Message message{"placed", {}};
-    for (const auto& [layout, cpus] : told.mpi_cpus)
-        message.fields.push_back(Message{"mpi", {std::to_string(static_cast<int>(layout)), cpus}}.line());
+    for (const auto& [layout, cpus] : told.mpi_cpus) {
+        Message mpi{"mpi", {std::to_string(static_cast<int>(layout)), cpus}};
+        const auto memory = told.mpi_memory.find(layout);
+        if (memory != told.mpi_memory.end())
+            for (const int node : memory->second) mpi.fields.push_back(std::to_string(node));
+        message.fields.push_back(mpi.line());
+    }
     for (std::size_t i = 0; i < told.flow_cpus.size(); ++i) {
         Message flow{"flow", {told.flow_cpus[i], std::to_string(told.chunks[i])}};
         for (const int node : told.memory_nodes[i]) flow.fields.push_back(std::to_string(node));
@@ -54,7 +59,10 @@ RankTold told_in(const Message& message) {
     for (const std::string& line : message.fields) {
         const Message part = parse_message(line);
         if (part.word == "mpi") {
-            told.mpi_cpus[static_cast<Layout>(part.count(0))] = part.field(1);
+            const auto layout = static_cast<Layout>(part.count(0));
+            told.mpi_cpus[layout] = part.field(1);
+            for (std::size_t i = 2; i < part.fields.size(); ++i)
+                told.mpi_memory[layout].push_back(static_cast<int>(part.count(i)));
             continue;
         }
         told.flow_cpus.push_back(part.field(0));

@@ -18,6 +18,7 @@ struct RankTold {
     std::vector<std::string> flow_cpus;          // of its mover
     std::vector<std::vector<int>> memory_nodes;  // of each of its mover's flows
     std::vector<std::size_t> chunks;
+    std::map<Layout, std::vector<int>> mpi_memory;  // of its messages; none where the kernel does not say
 };
 
 // Read back, each is the same. What is no such message throws std::invalid_argument.

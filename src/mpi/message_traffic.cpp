@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "cell/sizes.h"
 #include "core/clock.h"
@@ -37,9 +38,7 @@ MessageData::MessageData(const CommunicatorSide& side, bool of_initiator, std::u
     : seed_((static_cast<std::uint64_t>(side.pair) * 2 + (of_initiator ? 1 : 0)) << 48 | static_cast<std::uint64_t>(window)
                                                                                              << 28) {}
 
-void MessageData::fill(std::vector<std::uint64_t>& words, std::size_t count) const {
-    fill_pattern(words.data(), seed_, 0, count);
-}
+void MessageData::fill(std::uint64_t* words, std::size_t count) const { fill_pattern(words, seed_, 0, count); }
 
 char MessageData::first_byte(std::size_t position) const {
     const std::uint64_t word = pattern(seed_, position / sizeof word);
@@ -60,15 +59,22 @@ bool MessageData::is_wrong(const char* message, std::size_t bytes, std::size_t p
 std::size_t message_position(std::size_t turn, std::size_t message) { return (turn % 2 * (stream_window + 1) + message) * 64; }
 
 MessageLink::MessageLink(const CommunicatorSide& side, std::size_t largest_message, double longest)
-    : side_(side), out_(words_for(largest_message), 1),
-      in_(std::max(largest_message * messages_at_once(largest_message), stream_memory), 1),
+    : side_(side), out_(words_for(largest_message) * sizeof(std::uint64_t)),
+      in_(std::max(largest_message * messages_at_once(largest_message), stream_memory)),
       times_(std::min(most_logged, static_cast<std::size_t>(longest * fastest_round_trips) + 1), 0.0F) {
     log_.times.reserve(std::min(most_logged, static_cast<std::size_t>((longest + 1) * fastest_turns)));
 }
 
+std::vector<int> MessageLink::memory_nodes() const {
+    const std::vector<int> in = in_.memory_nodes();
+    std::set<int> found(in.begin(), in.end());
+    for (const int node : out_.memory_nodes()) found.insert(node);
+    return {found.begin(), found.end()};
+}
+
 void MessageLink::prepare(const Traffic& traffic) {
     ++windows_;
-    MessageData(side_, side_.initiates, windows_).fill(out_, words_for(traffic.bytes));
+    MessageData(side_, side_.initiates, windows_).fill(reinterpret_cast<std::uint64_t*>(out_.data()), words_for(traffic.bytes));
     const MessageData expected(side_, !side_.initiates, windows_);
     for (std::size_t turn = 0; turn < lasts_.size(); ++turn)
         lasts_[turn] = inverted(expected.first_byte(message_position(turn, 0)));
@@ -79,9 +85,7 @@ MessagesSeen MessageLink::run(const Traffic& traffic, const AgreedWindow& window
     return traffic.kind == Traffic::Kind::ping_pong ? ping_pong(traffic, window) : stream(traffic, window);
 }
 
-char* MessageLink::message(std::size_t turn, std::size_t number) {
-    return reinterpret_cast<char*>(out_.data()) + message_position(turn, number);
-}
+char* MessageLink::message(std::size_t turn, std::size_t number) { return out_.data() + message_position(turn, number); }
 
 // Of the turn's messages, each after the other in memory.
 bool MessageLink::arrived_wrong(std::size_t bytes, std::size_t turn, std::size_t count) const {
@@ -99,9 +103,9 @@ MessagesSeen MessageLink::ping_pong(const Traffic& traffic, const AgreedWindow& 
         for (bool last = false; !last; ++turn) {
             MPI_Recv(in_.data(), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(message(turn, 0), bytes, MPI_CHAR, side_.partner, message_tag, MPI_COMM_WORLD);
-            last = in_[0] == lasts_[turn % 2];
+            last = *in_.data() == lasts_[turn % 2];
         }
-        in_[0] = inverted(in_[0]);
+        *in_.data() = inverted(*in_.data());
         seen.wrong = arrived_wrong(traffic.bytes, turn - 1, 1);
         return seen;
     }
@@ -139,9 +143,9 @@ MessagesSeen MessageLink::stream(const Traffic& traffic, const AgreedWindow& win
                           &requests[i]);
             MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE);
             MPI_Send(&answer, 1, MPI_CHAR, side_.partner, answer_tag, MPI_COMM_WORLD);
-            last = in_[0] == lasts_[turn % 2];
+            last = *in_.data() == lasts_[turn % 2];
         }
-        in_[0] = inverted(in_[0]);
+        *in_.data() = inverted(*in_.data());
         seen.wrong = arrived_wrong(traffic.bytes, turn - 1, count);
         return seen;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/window.h"
+#include "memory/fresh_memory.h"
 #include "mpi/agreed_window.h"
 #include "mpi/contention_figures.h"
 #include "mpi/contention_plan.h"
@@ -36,7 +37,7 @@ public:
     MessageData(const CommunicatorSide& side, bool of_initiator, std::uint32_t window);
 
     // Fills as many 8-byte words, from position 0.
-    void fill(std::vector<std::uint64_t>& words, std::size_t count) const;
+    void fill(std::uint64_t* words, std::size_t count) const;
     // The first byte of the message that begins at a position, a multiple of 8.
     char first_byte(std::size_t position) const;
     // Whether any byte of it is wrong.
@@ -58,6 +59,8 @@ public:
     // The thread that constructs it touches the buffers: bind it first. `longest`: of the windows, seconds.
     MessageLink(const CommunicatorSide& side, std::size_t largest_message, double longest);
 
+    // Where the pages of its buffers are, in effect; empty where the kernel does not say.
+    std::vector<int> memory_nodes() const;
     // Fills what will be sent; for what is to be done before the window is agreed on.
     void prepare(const Traffic& traffic);
     // Exchanges messages while the window lasts; both sides call it with the same traffic. Allocates nothing before the last message.
@@ -65,8 +68,8 @@ public:
 
 private:
     CommunicatorSide side_;
-    std::vector<std::uint64_t> out_;
-    std::vector<char> in_;
+    FreshMemory out_;
+    FreshMemory in_;
     std::vector<float> times_;  // ping-pong, of one window
     CompletionLog log_;         // stream, of one window
     std::uint32_t windows_ = 0;

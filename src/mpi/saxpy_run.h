@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/saxpy.h"
-#include "kernels/saxpy_figures.h"
-#include "kernels/saxpy_options.h"
 #include "mpi/mpi_world.h"
 #include "node/node.h"
 #include "node/rank_binding.h"
+#include "saxpy/saxpy.h"
+#include "saxpy/saxpy_figures.h"
+#include "saxpy/saxpy_options.h"
 
 namespace nearfar {
 

@@ -7,9 +7,11 @@
 #include "core/interrupt.h"
 #include "mpi/contention.h"
 #include "mpi/contention_document.h"
+#include "mpi/contention_pairs.h"
 #include "mpi/copy_mover.h"
 #include "mpi/mpi_launch.h"
 #include "mpi/mpi_world.h"
+#include "node/cpus.h"
 #include "node/nvml.h"
 #include "output/document.h"
 #include "supervisor/account.h"
@@ -85,6 +87,7 @@ int measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun&
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
     try {
+        if (!options.ask.between.empty()) unbind_thread();  // the node's cores are looked at, not this rank's
         world.all_do([&] { node = read_node(options.gpus); });
         if (teller != nullptr) report.emplace(*teller, options, run, node, world, state);
         Contention contention(
@@ -135,6 +138,7 @@ int main(int argc, char** argv) {
         const MpiThreads threads = options.ask.layouts.front() == Layout::apart ? MpiThreads::main_alone : MpiThreads::any;
         const ProgramRun program{name, options.words, utc_now(), "", mover_cuda_version(), false, {}};
         const auto run = [&](Teller* teller) {
+            bind_before_mpi(options.ask.between, launched_rank().value_or(0));
             return run_mpi_program(name, argc, argv, threads,
                                    [&](MpiWorld& world) { return measure(world, options, program, teller); });
         };

@@ -6,12 +6,12 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "kernels/saxpy_rank.h"
-#include "kernels/saxpy_table.h"
 #include "mpi/mpi_launch.h"
 #include "mpi/saxpy_run.h"
 #include "node/cpus.h"
 #include "output/document.h"
+#include "saxpy/saxpy_rank.h"
+#include "saxpy/saxpy_table.h"
 #include "supervisor/supervisor.h"
 
 using namespace nearfar;

@@ -35,7 +35,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_gone(pid: int) -> bool:
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 20
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not alive(pid)

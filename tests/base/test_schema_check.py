@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from nearfar.base import SiteFile, conforms, validator
 from tests.conftest import CHECKOUT
+from tests.data.runs import golden
 
 SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1"}
 FILES = [path for kind in SCHEMAS for path in sorted((CHECKOUT / "site" / kind).glob("*.yaml"))]
@@ -48,6 +50,17 @@ def test_never_yes_where_jsonschema_says_no(kind: str, name: str) -> None:
     answers = [(quick(one), whole.is_valid(one)) for one in changed(data)]
     assert (True, False) not in answers
     assert answers.count((False, False)) > 50 and (True, True) in answers
+
+
+def test_never_yes_of_a_verdict_where_jsonschema_says_no(tmp_path: Path) -> None:
+    path = golden.write(tmp_path / "run", checks=("peer_check",)) / "vm" / "peer_check" / "verdict.json"
+    data = json.loads(path.read_text())
+    one, two = data["metrics"][:2]
+    data["metrics"] = [one, {**two, "unknown": 1}, {**one, "interval": None}]
+    quick, whole = conforms("verdict-2"), validator("verdict-2")
+    answers = [(quick(each), whole.is_valid(each)) for each in changed(data)]
+    assert (True, False) not in answers
+    assert answers.count((False, False)) > 500 and answers.count((True, True)) > 50
 
 
 def test_a_look_at_a_node_does_without_the_judge_and_without_jsonschema() -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.binding import Layout, place
-from nearfar.topology import Gpu
+from nearfar.binding import Layout, Placement, place
+from nearfar.topology import Gpu, Node
 from tests.support.launching import (
+    ROOT,
     as_mpirun,
     clean_environment,
     crossed,
@@ -54,6 +55,41 @@ def test_mpich_follows_the_user_binding(tmp_path: Path) -> None:
     rows = told(run(["bash", write(tmp_path, "mpich", node, ranks), *tell(tmp_path)]))
     assert [row["cpus"] for row in rows] == [one_cpu(p.cpus[0]) for p in ranks]
     assert [row["CUDA_VISIBLE_DEVICES"] for row in rows] == ["0", "1"]
+
+
+def free_beside(which: int) -> tuple[Node, list[Placement]]:
+    """Rank 0 on one CPU, rank 1 free; ``which`` of the two CPUs."""
+    node, first, second = this_node()
+    home = node.gpus[0].numa_node
+    ranks = place(node, Layout(threads_per_rank=1, numa_nodes=(home, None), gpus=(0, 1)))
+    cpus = ((first, second)[which],)
+    return node, [replace(ranks[0], cpus=cpus, mpi_cpus=cpus, gpu_cpus=cpus), ranks[1]]
+
+
+@pytest.mark.parametrize("form", ["openmpi", "mpich", "numactl", "taskset"])
+def test_a_free_rank_is_bound_to_nothing(tmp_path: Path, form: str) -> None:
+    program = needs("mpiexec.mpich" if form == "mpich" else "mpirun.openmpi")
+    if form == "numactl":
+        needs("numactl")
+    node, ranks = free_beside(1)
+    script = ["bash", str(write(tmp_path, form, node, ranks)), *tell(tmp_path)]
+    wrapped = [program, "-n", "2", "--bind-to", "none", *script] if form in ("numactl", "taskset") else script
+    path = as_mpirun(tmp_path, program) if form == "openmpi" else {}
+    bound, free = told(run(wrapped, **path))
+    assert bound["cpus"] == one_cpu(ranks[0].cpus[0])
+    assert free["cpus"] == hex(sum(1 << cpu for cpu in ranks[1].cpus))
+    assert (bound["OMP_PROC_BIND"], free["OMP_PROC_BIND"], free["OMP_PLACES"]) == ("close", "false", None)
+    assert free["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Open MPI refuses root alone")
+def test_as_root_the_line_works_as_it_is_and_says_why(tmp_path: Path) -> None:
+    node, ranks = crossed()
+    script = ["bash", str(write(tmp_path, "openmpi", node, ranks)), *tell(tmp_path)]
+    plain = {k: v for k, v in clean_environment(as_mpirun(tmp_path, "mpirun.openmpi")).items() if k not in ROOT}
+    done = subprocess.run(script, env=plain, capture_output=True, text=True, timeout=60)
+    assert len(told(done)) == 2
+    assert "mpirun gets --allow-run-as-root" in done.stderr
 
 
 def test_a_map_by_form_where_there_is_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.binding import Layout
+from nearfar.binding import Layout, place
 from tests.support.launching import ROOT, as_mpirun, crossed, of_another_node, one_cpu, open_mpi_5, tell, told, write
 from tests.support.private_slurm import PrivateSlurm, missing
 
@@ -92,6 +92,16 @@ def test_host_ranks(slurm: PrivateSlurm, tmp_path: Path) -> None:
     node, ranks = crossed(Layout(threads_per_rank=1, numa_nodes=(crossed()[1][0].memory_nodes[0],) * 2))
     rows = told_by(*interactive(slurm, write(tmp_path, "slurm", node, ranks), *tell(tmp_path)))
     assert sorted(str(row["cpus"]) for row in rows) == sorted(one_cpu(p.cpus[0]) for p in ranks)
+
+
+def test_a_free_rank_beside_a_bound_one(slurm: PrivateSlurm, tmp_path: Path) -> None:
+    node, crossing = crossed()
+    home = crossing[0].memory_nodes[0]
+    ranks = place(node, Layout(threads_per_rank=1, numa_nodes=(home, None)))
+    free = ranks[1]
+    rows = told_by(*interactive(slurm, write(tmp_path, "slurm", node, ranks), *tell(tmp_path)))
+    every = hex(sum(1 << cpu for cpu in free.cpus))
+    assert sorted(str(row["cpus"]) for row in rows) == sorted([one_cpu(ranks[0].cpus[0]), every])
 
 
 def test_ranks_that_share_cores(slurm: PrivateSlurm, tmp_path: Path) -> None:

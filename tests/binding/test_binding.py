@@ -181,7 +181,11 @@ def test_host_ranks_in_every_relation() -> None:
         ("keeneland", Layout(near="split", threads_per_rank=1), "at least 2 threads"),
         ("keeneland", Layout(ranks_per_gpu=0), "0 ranks per GPU"),
         ("keeneland", Layout(threads_per_rank=0), "0 threads per rank"),
-        ("keeneland", Layout(numa_nodes=(0,), near="nic"), "ranks on given NUMA nodes have no GPU"),
+        ("keeneland", Layout(numa_nodes=(0,), near="nic"), "ranks on given NUMA nodes are near those"),
+        ("keeneland", Layout(numa_nodes=(0,), ranks_per_gpu=2), "ranks on given NUMA nodes have no GPU"),
+        ("keeneland", Layout(numa_nodes=(0, 1, 1), gpus=(0, 1)), "3 NUMA nodes for 2 ranks"),
+        ("keeneland", Layout(numa_nodes=(0, 0, 1), threads_per_rank=4), "NUMA node 0 has fewer cores than the 2 ranks"),
+        ("keeneland", Layout(numa_nodes=(0, None, 7)), "n7 is not there"),
         ("keeneland", Layout(numa_nodes=()), "no rank"),
         ("keeneland", Layout(numa_nodes=(7,)), "n7 is not there"),
         (
@@ -221,7 +225,7 @@ LAYOUTS = st.builds(
 ) | st.builds(
     Layout,
     threads_per_rank=st.none() | st.integers(1, 12),
-    numa_nodes=st.lists(st.integers(0, 3), min_size=1, max_size=6).map(tuple),
+    numa_nodes=st.lists(st.none() | st.integers(0, 3), min_size=1, max_size=6).map(tuple),
     oversubscribe=st.booleans(),
 )
 
@@ -239,6 +243,9 @@ def test_any_layout_is_placed_by_the_rules_or_refused(node: Node, layout: Layout
     memories = {
         n.index for n in node.host_numa_nodes if node.allowed_numa_nodes is None or n.index in node.allowed_numa_nodes
     }
+    for form in FORMS:
+        render(form, node, ranks, explain(node, layout, ranks))
+    ranks = [p for p in ranks if not p.free]
     for p in ranks:
         assert p.cpus and set(p.cpus) <= usable, "one allowed hardware thread of each core"
         assert p.memory_nodes and set(p.memory_nodes) <= memories
@@ -249,6 +256,4 @@ def test_any_layout_is_placed_by_the_rules_or_refused(node: Node, layout: Layout
             assert p.path in ("near", "sole", "unknown"), "who shares cores stays beside its GPU"
     taken = Counter(cpu for p in ranks for cpu in p.cpus)
     assert {p.rank for p in ranks if any(taken[cpu] > 1 for cpu in p.cpus)} == {p.rank for p in ranks if p.shared}
-    assert layout.oversubscribe or max(taken.values()) == 1
-    for form in FORMS:
-        render(form, node, ranks, explain(node, layout, ranks))
+    assert layout.oversubscribe or max(taken.values(), default=1) == 1

@@ -101,4 +101,4 @@ def test_threads_are_asked_together_and_split_on_two_packages(tmp_path: Path) ->
 def test_no_mpi_is_indeterminate_and_says_what_to_install(tmp_path: Path) -> None:
     found, said = asked(tmp_path, "contention_check", partition("p", "good"), program=False)
     assert found["p"]["verdict"] == "INDETERMINATE", said
-    assert "nearfar-contention was not built, because no MPI was found: install one" in found["p"]["reasons"][0]
+    assert "nearfar-contention was not built, because no MPI was found: install an MPI" in found["p"]["reasons"][0]

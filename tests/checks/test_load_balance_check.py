@@ -81,4 +81,4 @@ def test_one_gpu_is_a_note(outcome: tuple[dict[str, dict[str, Any]], str]) -> No
 def test_no_mpi_is_indeterminate_and_says_what_to_install(tmp_path: Path) -> None:
     found, said = asked(tmp_path, partition("p", "good"), program=False)
     assert found["p"]["verdict"] == "INDETERMINATE", said
-    assert "nearfar-saxpy was not built, because no MPI was found: install one" in found["p"]["reasons"][0]
+    assert "nearfar-saxpy was not built, because no MPI was found: install an MPI" in found["p"]["reasons"][0]

@@ -93,6 +93,7 @@ def test_a_stored_node_as_xml_and_as_json(tmp_path: Path, capsys: pytest.Capture
         (["--node", "keeneland", "--gpus", ""], "--gpus : expected numbers and ranges"),
         (["--node", "keeneland", "--numa-nodes", "0,,1"], "--numa-nodes 0,,1: expected numbers"),
         (["--node", "keeneland", "--ranks-per-gpu", "5"], "12 cores to give, and 15 ranks need 15"),
+        (["--node", "keeneland", "--ranks-per-gpu", "100000"], "100000 ranks per GPU: at most 1024 are placed"),
         (
             ["--node", "keeneland", "./app", "--for", "slurm"],
             "./app: a program belongs to a launch line; put --for FORM",

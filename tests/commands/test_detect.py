@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -100,6 +101,21 @@ def test_a_machine_without_gpus_and_without_a_product_is_claimed_by_name(tmp_pat
     assert systems["mine"].partitions["default"].features == ()
 
 
+def test_the_peak_of_host_memory_is_written_where_the_machine_knows_it(tmp_path: Path) -> None:
+    xml = construct_topologies.keeneland().xml()
+    write(tmp_path, xml)
+    text = (tmp_path / "nodes" / "mine.yaml").read_text(encoding="utf-8")
+    assert (
+        "#   n0.memory: {value: null, peak:" in text
+        and load_node_type("mine", [tmp_path]).node.numa_nodes[0].peak is None
+    )
+    numa = tuple(replace(each, peak=32.0 + each.index) for each in parse_hwloc_xml(xml).numa_nodes)
+    write(tmp_path, xml, "known", numa_nodes=numa)
+    found = load_node_type("known", [tmp_path])
+    assert [each.peak for each in found.node.numa_nodes] == [32.0, 33.0]
+    assert found.capacities["n1.memory"].value is None and found.capacities["n1.memory"].best == 33.0
+
+
 def test_what_a_cpuset_allowed_is_no_part_of_the_node_type(tmp_path: Path) -> None:
     write(tmp_path, construct_topologies.restricted().xml())
     assert load_node_type("mine", [tmp_path]).node.allowed_cpus is None
@@ -147,6 +163,22 @@ def test_bad_xml_files_are_one_line(
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+def test_a_capture_without_host_name_and_pci_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is called like its file, and said to be no capture of a node's devices."""
+    root = ElementTree.fromstring(construct_topologies.virtual_machine().xml())
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.get("type") in ("PCIDev", "Bridge") or child.get("name") == "HostName":
+                parent.remove(child)
+    file = tmp_path / "node7.xml"
+    file.write_text(ElementTree.tostring(root, encoding="unicode"))
+    assert main(["detect", "--xml", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("node7") and "the file holds no PCI devices" in said
+    assert main(["bind", "--xml", str(file)]) == 2
+    assert "node7 has no GPUs (the file holds no PCI devices" in capsys.readouterr().err
 
 
 def test_site_dir_goes_with_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

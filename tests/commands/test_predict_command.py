@@ -101,6 +101,7 @@ def test_the_same_seed_gives_the_same_document(capsys):
         (["--node", "summit", "n0:g0", "--degrade", "g0.h2d=half"], "expected PART=FACTOR"),
         (["--node", "summit", "n0:g0", "--noise", "0.1"], "add --json"),
         (["--node", "summit", "--noise", "-1", "--json"], "standard deviation"),
+        (["--node", "summit", "--noise", "1e308", "--json"], "a number from 0 to 1"),
         (["--node", "summit", "--cells", "/nowhere/cells"], "/nowhere/cells: cannot read cells"),
     ],
 )

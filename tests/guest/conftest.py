@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from . import wrappers
+from . import schemes, wrappers
 from .guest import Guest, NoGuest, NumaNode
 
 LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
 STREAM = "nearfar-stream --json --budget 10 c0:n1/triad"
 #: Started on CPU 2 alone, as a launcher binds a rank.
 RANK_PLACES = "taskset 0x4 rank_places_test"
+#: Two ranks on every pair of NUMA nodes, as they are bound before MPI starts.
+NUMA_PAIRS = "taskset 0x4 numa_pairs_test"
 #: Sixteen huge pages of 2 MiB on node 1 alone.
 HUGE = "echo 16 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages; placement_test"
 #: Control groups, for the commands after it.
@@ -39,7 +41,7 @@ def boot(
     """Run the commands in a guest of two packages, with ``more`` files; skips, with the reason, where no guest can be had."""
     files = {
         f"bin/{name}": build_folder / "bin" / name
-        for name in ("placement_test", "rank_places_test", "nearfar-stream", "nearfar-copy")
+        for name in ("placement_test", "rank_places_test", "numa_pairs_test", "nearfar-stream", "nearfar-copy")
     }
     lstopo = [path for path in map(Path, ("/usr/bin/lstopo-no-graphics", "/usr/bin/lstopo")) if path.exists()]
     if not lstopo:
@@ -64,6 +66,7 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         "placement_test",
         "taskset 0x4 placement_test",
         RANK_PLACES,
+        NUMA_PAIRS,
         "nearfar-stream --list",
         "nearfar-copy --list",
         STREAM,
@@ -73,14 +76,18 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         IN_MEMSET,
         HUGE,
         *wrappers.COMMANDS,
+        schemes.COMMAND,
     ]
     folder = tmp_path_factory.mktemp("two_nodes")
-    return boot(build_folder, folder, nodes, commands, wrappers.files(folder))
+    return boot(build_folder, folder, nodes, commands, {**wrappers.files(folder), **schemes.files(schemes.TWO, folder)})
 
 
 @pytest.fixture(scope="session")
 def four_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """Four NUMA nodes: 0 and 1 as usual, 2 without memory, 3 without CPUs."""
     nodes = [NumaNode("0", 192), NumaNode("1", 192), NumaNode("2-3", 0), NumaNode("", 192)]
-    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list"]
-    return boot(build_folder, tmp_path_factory.mktemp("four_nodes"), nodes, commands)
+    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list", schemes.COMMAND]
+    folder = tmp_path_factory.mktemp("four_nodes")
+    return boot(
+        build_folder, folder, nodes, commands, {**wrappers.files(folder), **schemes.files(schemes.FOUR, folder)}
+    )

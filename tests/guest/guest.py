@@ -94,7 +94,7 @@ class Guest:
         busybox = shutil.which("busybox")
         if not busybox:
             raise NoGuest("busybox is not installed")
-        applets = ["sh", "mount", "mkdir", "ls", "cat", "grep", "poweroff", "taskset", "dd", "env", "timeout"]
+        applets = ["sh", "mount", "mkdir", "ls", "cat", "grep", "poweroff", "taskset", "dd", "env", "timeout", "cp"]
         script = "\n".join(
             f"echo '=== {number}'; {command} 2>&1; echo \"=== {number} ended $?\""
             for number, command in enumerate(commands)

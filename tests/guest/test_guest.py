@@ -10,7 +10,7 @@ import pytest
 
 from nearfar import cells, topology
 
-from .conftest import HUGE, IN_CPUSET, IN_MEMSET, IN_SMALL_GROUP, LSTOPO, RANK_PLACES, STREAM, Outcomes
+from .conftest import HUGE, IN_CPUSET, IN_MEMSET, IN_SMALL_GROUP, LSTOPO, NUMA_PAIRS, RANK_PLACES, STREAM, Outcomes
 
 pytestmark = pytest.mark.guest
 
@@ -89,6 +89,16 @@ def test_a_rank_leaves_its_launchers_cpu_for_its_gpus_node_or_the_wrong_one(two_
         "home 0, wrong: cpus 2-3, memory of node 1",
         "home 1, gpu: cpus 2-3, memory of node 1",
         "home 1, wrong: cpus 0-1, memory of node 0",
+    ):
+        assert line in said, said
+
+
+def test_two_ranks_of_every_pair_of_numa_nodes_are_bound_with_their_messages(two_nodes: Outcomes) -> None:
+    said = placement(two_nodes, NUMA_PAIRS)
+    for line in (
+        "n0-n0: rank 0 on cpus 0, messages on node 0; rank 1 on cpus 1, messages on node 0",
+        "n0-n1: rank 0 on cpus 0, messages on node 0; rank 1 on cpus 2, messages on node 1",
+        "n1-n1: rank 0 on cpus 2, messages on node 1; rank 1 on cpus 3, messages on node 1",
     ):
         assert line in said, said
 

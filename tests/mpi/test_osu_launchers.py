@@ -22,7 +22,6 @@ from nearfar.topology import inventory
 from tests.conftest import CHECKOUT
 
 CASE = "osu_latency/H-H/same_numa_node"
-VARIABLES = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
@@ -52,9 +51,10 @@ def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def measured(mpi: tuple[str, Path], monkeypatch: pytest.MonkeyPatch, folder: Path, bend: str = "") -> dict[str, Any]:
-    for name, value in {**VARIABLES, "NEARFAR_OSU": str(mpi[1]), "FAKE_OSU": bend}.items():
+    for name, value in {"NEARFAR_OSU": str(mpi[1]), "FAKE_OSU": bend}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.delenv("NEARFAR_MPIRUN", raising=False)
+    for name in ("NEARFAR_MPIRUN", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
     return measure(inventory.observe(), [parse(CASE)], Options(runs=1, limit=60.0), ["nearfar", "osu"])
 
@@ -127,7 +127,7 @@ def test_between_two_hosts_through_a_nic(
     ssh.write_text(FAKE_SSH)
     ssh.chmod(0o755)
     for name, value in {
-        **VARIABLES, "NEARFAR_OSU": str(mpi[1]), "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(ssh),
+        "NEARFAR_OSU": str(mpi[1]), "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(ssh),
         "OMPI_MCA_plm_rsh_agent": str(ssh), "UCX_TLS": "tcp,self",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)

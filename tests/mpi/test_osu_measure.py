@@ -200,13 +200,13 @@ def test_bindings_are_held_against_the_expected_node(run: Any) -> None:
 def test_no_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("NEARFAR_OSU", raising=False)
-    assert not installed.is_here()
+    assert "mpi" in installed.lacking()
     raw = measure(KEENELAND, [parse(LATENCY)], Options(), ["nearfar", "osu"])
     (skipped,) = measurement.loads(json.dumps(raw)).skipped
     assert (skipped.code, "spack install osu-micro-benchmarks" in skipped.reason) == ("missing_library", True)
     monkeypatch.setenv("NEARFAR_OSU", str(tmp_path))
     with pytest.raises(NearfarError, match="holds no osu_latency; spack install"):
-        installed.is_here()
+        installed.lacking()
 
 
 def test_one_benchmark_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

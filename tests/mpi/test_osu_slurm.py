@@ -14,7 +14,7 @@ import pytest
 from nearfar.base.files import CHECKOUT
 from nearfar.binding.locality import fabric_nics
 from nearfar.topology import inventory
-from tests.mpi.test_osu_launchers import VARIABLES, built
+from tests.mpi.test_osu_launchers import built
 from tests.support.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
@@ -40,7 +40,7 @@ def test_a_job_of_two_nodes(slurm: PrivateSlurm, tmp_path: Path, launcher: str) 
         pytest.skip("no network interface, or not on the one NUMA node")
     between = f"osu_latency/H-H/sole/{nics[0].name}"
     # The two nodes are one machine, and shared memory would not go through the interface.
-    variables = {**VARIABLES, "UCX_TLS": "tcp,self", "PYTHONPATH": str(CHECKOUT)}
+    variables = {"UCX_TLS": "tcp,self", "PYTHONPATH": str(CHECKOUT)}
     variables["NEARFAR_OSU"] = str(built("mpich" if launcher == "srun" else launcher, tmp_path))
     if launcher == "srun":
         variables.update(NEARFAR_MPIRUN="srun", SLURM_MPI_TYPE="pmi2")

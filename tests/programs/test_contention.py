@@ -58,6 +58,38 @@ def test_communicators_alone_have_figures_of_their_own_name(program: Path, tmp_p
     assert not any("osu" in result["quantity"] for result in document["results"])
 
 
+def test_a_pair_on_a_numa_node_is_bound_and_has_its_messages_there(program: Path, tmp_path: Path) -> None:
+    document = measured(program, 2, tmp_path, "--between", "0-0")
+    if document["skipped"]:
+        pytest.skip(document["skipped"][0]["reason"])
+    assert document["exit_code"] == 0
+    latency = by_subject(document, "mpi.pingpong.latency")["n0-n0/pingpong_8B"]
+    (pair,) = latency["flows"]
+    assert pair["cpus"].isdigit() and pair["partner_cpus"].isdigit() and pair["cpus"] != pair["partner_cpus"]
+    assert [rank["cpus"] for rank in document["mpi"]["ranks"]] == [pair["cpus"], pair["partner_cpus"]], (
+        "before MPI began"
+    )
+    assert pair.get("memory_nodes", [0]) == pair.get("partner_memory_nodes", [0]) == [0]
+    assert by_subject(document, "mpi.stream.bandwidth")["n0-n0/stream_1MiB"]["total"]["median"] > 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "between", "told"),
+    [
+        (1, "0-0", "one rank has nobody to talk to"),
+        (3, "0-0", "start 2 ranks, not 3"),
+        (2, "0-999", "has no cores on NUMA node 999"),
+        (2, "0", "expected the NUMA nodes of two ranks"),
+    ],
+)
+def test_pairs_that_cannot_be_are_one_line(program: Path, ranks: int, between: str, told: str) -> None:
+    ran = mpirun(program, ranks, "--between", between)
+    assert ran.returncode != 0
+    assert [line for line in ran.stderr.splitlines() if line.startswith("nearfar-contention: ") and told in line], (
+        ran.stderr
+    )
+
+
 def test_the_bindings_in_effect_stand_beside_each_task(program: Path, tmp_path: Path) -> None:
     document = measured(program, 2, tmp_path, "--mpi-only")
     pair = document["results"][0]["flows"][0]

@@ -18,6 +18,7 @@ ORDER = [
     "gpu",
     "copy",
     "kernels",
+    "saxpy",
     "mpi",
     "programs",
 ]

@@ -28,7 +28,7 @@ def test_a_run_by_hand(
     monkeypatch.setattr(validation, "headline", lambda folder: "ten lines")
     assert cli.main(["validate"]) == 1 and not list(textfiles.iterdir())
     assert cli.main(["validate", "--metrics", str(textfiles)]) == 1
-    assert 'nearfar_run_verdict{node="n1",verdict="FAIL"} 1' in (textfiles / "nearfar-run.prom").read_text()
+    assert 'nearfar_run_verdict{system="vm",node="n1",verdict="FAIL"} 1' in (textfiles / "nearfar-run.prom").read_text()
     capsys.readouterr()
     monkeypatch.setenv("NEARFAR_METRICS", str(tmp_path / "none"))
     assert cli.main(["validate"]) == 1
@@ -46,7 +46,7 @@ def test_a_job_of_a_sweep(tmp_path: Path, textfiles: Path, monkeypatch: pytest.M
         "what a pair measured is no node's"
     )
     assert cli.main([*command, "gpu-001"]) == 0
-    assert 'node="gpu-001",system="vm",level="nightly"' in (textfiles / "nearfar-run.prom").read_text()
+    assert 'system="vm",node="gpu-001",level="nightly"' in (textfiles / "nearfar-run.prom").read_text()
 
 
 def test_jobs_are_told_the_directory(tmp_path: Path) -> None:

@@ -81,6 +81,29 @@ def test_every_metric_and_label_of_an_expression_exists(where: str, expression: 
         assert {label.strip() for label in grouped.split(",")} <= labels
 
 
+def test_every_panel_is_of_the_chosen_system_and_those_of_the_second_row_of_the_chosen_nodes() -> None:
+    second = next(panel["gridPos"]["y"] for panel in DASHBOARD["panels"] if panel["title"] == "Node: $node")
+    for panel in DASHBOARD["panels"]:
+        chosen = {"system", "node"} if panel["gridPos"]["y"] > second else {"system"}
+        for target in panel.get("targets", ()):
+            for selector in selectors(target["expr"]):
+                by = {m.name for m in selector.matchers.matchers if m.value == f"${m.name}"}
+                assert by == chosen, panel["title"]
+
+
+def test_a_dashboard_of_a_thousand_nodes_begins_with_one() -> None:
+    [node] = [each for each in DASHBOARD["templating"]["list"] if each["name"] == "node"]
+    assert not node["includeAll"] and node["current"] == {} and 'system=~"$system"' in node["definition"]
+
+
+def test_a_click_on_a_node_chooses_it() -> None:
+    tables = [panel for panel in DASHBOARD["panels"] if "/d/nearfar" in json.dumps(panel)]
+    assert len(tables) == 4 and DASHBOARD["uid"] == "nearfar"
+    for panel in tables:
+        [target] = panel["targets"]
+        assert "node" in {label for s in selectors(target["expr"]) for label in METRICS[s.name].labels}
+
+
 def test_the_variables_of_the_dashboard() -> None:
     variables = {each["name"]: each for each in DASHBOARD["templating"]["list"]}
     assert list(variables) == ["datasource", "system", "node"]

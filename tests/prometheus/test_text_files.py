@@ -37,7 +37,7 @@ def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
 def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["metrics", str(made_runs.run(tmp_path / "run"))]) == 0
     found = samples(capsys.readouterr().out)
-    node = {"node": "n1"}
+    node = {"system": "vm", "node": "n1"}
     assert found["nearfar_run_start_timestamp_seconds"] == [(node, 1795165200.0)]
     assert found["nearfar_run_duration_seconds"] == [(node, 61.5)]
     verdicts = {labels["verdict"]: value for labels, value in found["nearfar_run_verdict"]}

@@ -12,7 +12,7 @@ from nearfar.base import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.question import synthetic_documents
-from nearfar.question.quantities import of_cell
+from nearfar.question.question import of_cell
 from nearfar.report.figures import figures
 from nearfar.report.sections import gpu_memory
 from nearfar.topology import Gpu, Node, NumaNode, Package

@@ -11,7 +11,8 @@ from nearfar.cells import parse
 from nearfar.measurement import Document, Tail
 from nearfar.question import synthetic_documents
 from nearfar.topology import Gpu, Node, NumaNode, Package
-from nearfar.verdict import CaseInfo
+from nearfar.verdict import CaseInfo, JudgedMetric, references
+from nearfar.verdict.references import Reference
 
 CPUS = tuple(range(8))
 NODE = Node(
@@ -59,9 +60,51 @@ def test_what_was_not_verified_is_not_said_to_have_arrived() -> None:
     assert CHECK.findings(None) == []
 
 
-def test_slow_transfers_are_described_and_judge_nobody_without_a_reference() -> None:
-    document = document_of({"n0:g0": USUAL, "n0:g1": replace(SLOW, worst=300.0 * 500)})
+def judged(worst: float, host: str, row: tuple[float, float | None, float] | None = None) -> JudgedMetric:
+    """The judged ``tail_worst`` of a path whose slowest transfer took so many times the median; ``row``: a tuned row's value, upper bound
+    and DEGRADED bound."""
+    document = document_of({"n0:g0": USUAL, "n0:g1": replace(SLOW, worst=300.0 * worst)})
     subject = CaseInfo("tail_check", "s", "gpu", "system", "cn01", "2026-11-22T09:00:00Z")
     figures = measurement.metrics(document, NODE)
-    judged = verdict.judge(document, {}, subject=subject, metrics=figures, findings=CHECK.findings(document))
-    assert judged.verdict == "PASS" and {metric.verdict for metric in judged.metrics} == {"not judged"}
+    known = {}
+    if row is not None:
+        value, upper, above = row
+        known = {"sole_tail_worst.n0_g1": Reference(value, None, upper, "1", "tuned", "n = 3", degraded_above=above)}
+    made = verdict.judge(
+        document,
+        references.on_host(known, figures, host),
+        subject=subject,
+        metrics=figures,
+        findings=CHECK.findings(document),
+        host=host,
+    )
+    assert "16.2" not in str(worst) or any("16.2 times" in finding.reason for finding in made.findings)
+    return next(metric for metric in made.metrics if metric.name == "sole_tail_worst.n0_g1")
+
+
+@pytest.mark.parametrize(
+    ("worst", "word"), [(1.1, "not judged"), (3.0, "not judged"), (8.0, "DEGRADED"), (16.2, "DEGRADED")]
+)
+def test_an_outlier_is_seen_without_a_reference_on_an_own_host(worst: float, word: str) -> None:
+    found = judged(worst, "own")
+    assert found.verdict == word
+    assert word == "not judged" or f"{worst:.1f} times as long" in str(found.reason)
+    assert judged(worst, "shared").verdict == "not judged"
+
+
+@pytest.mark.parametrize(
+    ("worst", "own", "shared"),
+    [(1.2, "PASS", "PASS"), (4.0, "DEGRADED", "DEGRADED"), (16.2, "FAIL", "DEGRADED"), (400.0, "FAIL", "DEGRADED")],
+)
+def test_a_row_of_the_worst_fails_no_shared_host(worst: float, own: str, shared: str) -> None:
+    row = (1.05, 11.0, 2.1)
+    assert judged(worst, "own", row).verdict == own
+    assert judged(worst, "shared", row).verdict == shared
+    assert judged(worst, "shared", (1.05, None, 2.1)).verdict == shared
+
+
+def test_other_figures_keep_their_fail_bound_on_a_shared_host() -> None:
+    figures = measurement.metrics(synthetic_documents.of_cells([parse("n0:g0")], NODE, lambda _: ("copy",)), NODE)
+    (figure,) = figures
+    row = Reference(55.5, -0.02, None, "GB/s", "tuned", "n = 3")
+    assert references.on_host({figure.name: row, "other": None}, figures, "shared") == {figure.name: row, "other": None}

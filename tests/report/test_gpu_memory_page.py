@@ -54,3 +54,9 @@ def test_a_gpu_that_was_not_measured_has_its_place_and_no_map_without_kernels() 
     assert matrix.column_names == ("triad",)
     assert [row[0].reason for row in matrix.places] == ["this run did not ask for it", "in use"]
     assert memory_matrices([], CellGaps(), [0, 1]) == []
+
+
+def test_the_page_has_triad_by_number_of_cores(tmp_path: Path) -> None:
+    page = Page(report.build(gpu_memory.write(tmp_path)))
+    for words in ("STREAM triad by number of cores", "one core", "half of them", "all but one"):
+        assert words in page.text, words

@@ -455,6 +455,10 @@ def test_the_command_rebuilds_runs_by_name_pattern_and_latest(
     assert "no run directory of that name" in capsys.readouterr().err
     assert cli.main(["report", str(tmp_path / "reports" / "local" / "stray")]) == 2
     assert "stray/run.json: not there" in capsys.readouterr().err
+    stray = str(tmp_path / "reports" / "local" / "stray")
+    assert cli.main(["report", "nothing", stray, str(runs[0])]) == 2, "the others are built"
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [str(runs[0] / "index.html")] and len(said.err.splitlines()) == 2
 
 
 def test_colour_only_where_it_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from nearfar import cli
 from tests.data.runs import h200, modelled
+from tests.reproduce import made_runs
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,7 @@ def test_this_sites_column_is_what_the_run_measured(measured: Path, capsys: pyte
     # Four GPUs: the paper's fifth is not there. Other GPUs than the paper's are not compared with it.
     assert figures["n0:g4"]["measured"] is None and figures["n0:g0"]["difference"] is None
     assert cli.main(["reproduce", "joubert2019", "--run", str(measured)]) == 0
-    assert "its GPUs are not the paper's" in capsys.readouterr().out
+    assert "it is of another kind than the paper's nodes" in capsys.readouterr().out
 
 
 def test_runs_that_have_no_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,3 +39,12 @@ def test_runs_that_have_no_column(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "nothing was measured in this run" in capsys.readouterr().err
     assert cli.main(["reproduce", "--list", "--run", str(run)]) == 2
     assert "--run goes with a paper" in capsys.readouterr().err
+
+
+def test_a_run_of_several_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = made_runs.write(tmp_path / "run", "keeneland")
+    shutil.copytree(run / "kid107", run / "kid108")
+    verdict = run / "kid108/host_device_check/verdict.json"
+    verdict.write_text(verdict.read_text().replace('"kid107"', '"kid108"'))
+    assert cli.main(["reproduce", "joubert2019", "--run", str(run)]) == 2
+    assert "has 2 nodes (kid107, kid108); name the run of one" in capsys.readouterr().err

@@ -201,6 +201,18 @@ def more_nights(file: Path, count: int) -> None:
         run.write_parquet(file.with_name(file.name.replace(".parquet", f"{night}.parquet")))
 
 
+def test_a_machine_of_another_system_is_judged_and_not_kept(checkout: Path) -> None:
+    history = checkout.parent / "state/reports/history"
+    assert "is no machine" not in validate_plain(checkout, "good").stderr
+    kept = listing(history)
+    assert kept
+    file = checkout / "site/systems/fake.yaml"
+    file.write_text(file.read_text().replace("system: fake\n", 'system: fake\nhosts: ["elsewhere[01-10]"]\n'))
+    done = validate(checkout, "--system", "fake", "--check", "host_device_check")
+    assert f"is no machine of the system 'fake' by {file}" in done.stderr
+    assert run_json(checkout)["verdict"] == "PASS" and listing(history) == kept
+
+
 def test_a_history_that_cannot_be_read_costs_a_line(checkout: Path, tmp_path: Path) -> None:
     (tmp_path / "rows-1").write_text("no directory")
     done = validate_plain(checkout, "good", NEARFAR_HISTORY=str(tmp_path))
@@ -332,8 +344,8 @@ def test_interrupted(checkout: Path, number: signal.Signals) -> None:
         time.sleep(0.02)
     began = time.monotonic()
     running.send_signal(number)
-    _, said = running.communicate(timeout=20)
-    assert time.monotonic() - began < 8
+    _, said = running.communicate(timeout=60)
+    assert time.monotonic() - began < 50, "the fake hangs for longer"
     assert running.returncode == 130
     assert "interrupted" in said and "Traceback" not in said
     (written,) = state.glob("reports/fake/*/run.json")

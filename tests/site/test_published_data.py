@@ -74,7 +74,8 @@ def figures_of(name: str) -> Iterator[tuple[str, dict[str, Any], float, str]]:
             if entry["value"] is not None:
                 yield f"{section}: {key}", entry, entry["value"], entry.get("kind", "measured")
             if "peak" in entry:
-                yield f"{section}: {key}: peak", entry, entry["peak"], "peak"
+                place = entry.get("peak_place", entry.get("place"))
+                yield f"{section}: {key}: peak", {**entry, "place": place}, entry["peak"], "peak"
     for key, entry in data.get("stream", {}).items():
         if entry["source"] not in OWN:
             for kernel in ("copy", "scale", "add", "triad"):
@@ -88,9 +89,46 @@ def figures_of(name: str) -> Iterator[tuple[str, dict[str, Any], float, str]]:
 def test_every_number_of_a_node_type_is_in_its_source(known: dict[tuple[str, str], set[float]], name: str) -> None:
     wrong = []
     for where, entry, number, kind in figures_of(name):
-        if "place" not in entry or not stands(known, number, entry["place"], kind):
+        kinds = (kind, "derived") if kind == "peak" else (kind,)
+        if "place" not in entry or not stands(known, number, entry["place"], *kinds):
             wrong.append(f"{where}: {number} ({kind}) is not at {entry.get('place', 'any place')}")
     assert not wrong, "\n".join(wrong)
+
+
+def figures_of_model(data: dict[str, Any]) -> Iterator[tuple[str, float, Any, tuple[str, ...]]]:
+    """(where, number, place, kinds) of every published number of a GPU model's file; of ranges that we measured none."""
+    expect = data["expect"]
+    link = expect.get("link", {})
+    for where, number in (*((f"link {key}", link.get(key)) for key in ("gen", "width")), *expect.items()):
+        if isinstance(number, int):
+            yield f"expect: {where}", number, data.get("place"), ("peak", "derived")
+    if "memory" in data:
+        yield "memory", data["memory"]["bandwidth"], data["memory"].get("place"), ("peak",)
+    for entry in data.get("healthy", []):
+        if not entry["source"].startswith(("measured with nearfar", "measured beside nearfar")):
+            for row, ends in entry["figures"].items():
+                yield from ((f"healthy: {row}", end, entry.get("place"), ("measured",)) for end in ends)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (SITE / "gpus").glob("*.yaml")))
+def test_every_number_of_a_gpu_model_is_in_its_source(known: dict[tuple[str, str], set[float]], name: str) -> None:
+    found = list(figures_of_model(SiteFile(SITE / "gpus" / f"{name}.yaml").data))
+    wrong = [each for each in found if each[2] is None or not stands(known, each[1], each[2], *each[3])]
+    assert found and not wrong, "\n".join(f"{where}: {number} is not at {place}" for where, number, place, _ in wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("h200-sxm", ("4800", "4801")), ("rtx-4090", ("26.38", "26.93")), ("a100-sxm", ("nvlinks: 12", "nvlinks: 18")),
+     ("v100-sxm", ("joubert2019, GPU stream", "joubert2019, table IV")), ("a10", ("gen: 4", "gen: 5"))],
+)  # fmt: skip
+def test_a_slip_in_a_gpu_model_is_found(
+    known: dict[tuple[str, str], set[float]], name: str, change: tuple[str, str]
+) -> None:
+    text = (SITE / "gpus" / f"{name}.yaml").read_text()
+    assert change[0] in text
+    found = figures_of_model(yaml.safe_load(text.replace(*change)))
+    assert any(place is None or not stands(known, number, place, *kinds) for _, number, place, kinds in found)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -123,7 +161,7 @@ def test_every_reference_is_in_its_source(known: dict[tuple[str, str], set[float
 
 def test_what_is_derived_can_be_computed_again() -> None:
     hows = {"mean": mean, "half": lambda of: of[0] / 2, "ratio": lambda of: of[0] / of[1]}
-    measured = {number for _, _, e in entries() if e["kind"] == "measured" for number in numbers(e["values"])}
+    measured = {number for _, _, e in entries() if e["kind"] != "derived" for number in numbers(e["values"])}
     derived = {number for _, _, e in entries() if e["kind"] == "derived" for number in numbers(e["values"])}
     for paper, place, entry in entries():
         assert entry["kind"] in KINDS, (paper, place, entry)

@@ -196,7 +196,7 @@ def test_local_gets_a_stand_in_only_without_gpus() -> None:
     assert [(p.name, p.modelled) for p in without.partitions.values()] == [("default", False), ("keeneland", True)]
     assert set(systems.local_system(True, loaded).partitions) == {"default"}
     assert systems.local_system(True, loaded).partitions["default"].features == ("gpu",)
-    assert systems.local_system(True, loaded, ranks=True).partitions["default"].features == ("gpu", "ranks")
+    assert systems.local_system(True, loaded, {"mpi": "no OSU"}).partitions["default"].features == ("gpu", "ranks")
 
 
 def test_nearfar_system_overrides_the_host(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,21 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
     assert keeneland["partitions"][0]["devices"] == [{"type": "gpu", "model": "Tesla M2070", "num_devices": 3}]
 
 
-@pytest.mark.parametrize("name", ["system-1", "references-1", "node-type-1", "gpu-1", "measurement-2", "verdict-2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "system-1",
+        "references-1",
+        "node-type-1",
+        "gpu-1",
+        "measurement-2",
+        "verdict-2",
+        "act-1",
+        "slurm-status-1",
+        "slurm-log-1",
+        "doctor-1",
+    ],
+)
 def test_schemas_are_schemas(name: str) -> None:
     import jsonschema
 

@@ -34,7 +34,17 @@ partitions:
 
 
 #: What the log keeps of what was seen.
-NOTED = ("evidence", "closed", "drained_by_others", "resumed_by_others", "died", "up_again")
+NOTED = (
+    "evidence",
+    "closed",
+    "drained_by_others",
+    "resumed_by_others",
+    "back_in_use",
+    "died",
+    "up_again",
+    "held",
+    "held_over",
+)
 
 
 class Site:

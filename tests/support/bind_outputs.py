@@ -1,6 +1,6 @@
 """What ``nearfar bind`` says of modelled and constructed nodes, kept in ``tests/data/bind/``.
 
-Run ``python -m tests.bind_outputs`` after a change that is meant to change them, and read the difference.
+Run ``python -m tests.support.bind_outputs`` after a change that is meant to change them, and read the difference.
 """
 
 from __future__ import annotations
@@ -40,6 +40,19 @@ CASES = {
     "cpuless-memory": _constructed("cpuless-memory"),
     "mig": _constructed("mig"),
     "across-packages": ["--node", "jaguarpf", "--numa-nodes", "0,1", "--threads-per-rank", "1"],
+    "keeneland-0-1-free": ["--node", "keeneland", "--numa-nodes", "0-1-free", "--gpus", "0-2"],
+    "keeneland-0-0-1": ["--node", "keeneland", "--numa-nodes", "0-0-1", "--gpus", "0-2"],
+    "keeneland-0-1-free.slurm": [
+        "--node",
+        "keeneland",
+        "--numa-nodes",
+        "0-1-free",
+        "--gpus",
+        "0-2",
+        "--for",
+        "slurm",
+        "./xhpl",
+    ],
     **{
         f"keeneland.{form}": ["--node", "keeneland", "--for", form, "./app", "--input", "a b"]
         for form in ("slurm", "openmpi", "mpich", "numactl", "taskset", "openmp")

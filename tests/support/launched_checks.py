@@ -10,7 +10,13 @@ from typing import Any
 from nearfar.base.files import CHECKOUT
 from tests.checks.test_checks import reframe
 
-FAKE_MPIRUN = '#!/bin/sh\nexport FAKE_RANKS="$2"\nshift 2\nexec "$@"\n'
+FAKE_MPIRUN = """#!/bin/sh
+if [ "$1" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi
+while [ "$1" != -n ]; do shift; done
+export FAKE_RANKS="$2"
+shift 2
+exec "$@"
+"""
 
 
 def partition(name: str, case: str, more: str = "") -> str:

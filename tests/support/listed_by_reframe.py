@@ -28,6 +28,8 @@ def answered(check: Any, asked: list[Any], node: Node) -> Any:
     """The document of the check's program."""
     if any(isinstance(each, MpiCase) for each in asked):
         return synthetic_documents.of_mpi(asked, node)
+    if check.name == "mpi_check":
+        return synthetic_documents.of_pairs(asked, node)
     if check.question.program == "nearfar-contention":
         return synthetic_documents.of_contention(asked, node)
     if check.question.program == "nearfar-saxpy":

@@ -280,6 +280,7 @@ class PrivateSlurm:
             "SlurmdTimeout": "60",
             **self.settings,
         }
+        os.chown(folder / "state", pwd.getpwnam(settings["SlurmUser"]).pw_uid, -1)
         partition = f"PartitionName=all Nodes={','.join(self.names)} Default=YES MaxTime=INFINITE State=UP"
         for name, patience in (("slurm.conf", {}), ("commands.conf", {"MessageTimeout": "2"})):
             lines = [f"{key}={value}" for key, value in {**settings, **patience}.items()]

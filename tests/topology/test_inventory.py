@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from pathlib import Path
 from typing import Any
 
@@ -222,12 +221,6 @@ def test_gpus_from_sysfs_alone(tmp_path: Path) -> None:
     assert gpus[0].link == Link("pcie", 1, 16, 4, 16)
     assert gpus[1].link == Link("pcie", 1, 8, 4, 8)  # the slot allows less than the GPU
     assert inventory.gpu_pci_devices(tmp_path / "nothing") == ()
-
-
-def test_the_scan_of_this_machine_is_quick() -> None:
-    started = time.monotonic()
-    inventory.gpu_pci_devices()
-    assert time.monotonic() - started < 0.5
 
 
 def test_the_kernel_fills_what_hwloc_left_open(tmp_path: Path) -> None:

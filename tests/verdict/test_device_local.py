@@ -9,7 +9,7 @@ import pytest
 from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import Cell, parse
-from nearfar.question.quantities import of_cell
+from nearfar.question.question import of_cell
 from nearfar.question.synthetic_documents import flow_line_rate
 from nearfar.site.lint.misspelt_rows import misspelt
 from nearfar.site.must_exist import cells as must_exist

@@ -1,13 +1,14 @@
 """``nearfar slurm …``: the pack under Slurm.
 
 Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
-slurm.status, slurm.sweep, slurm.telling, commands.
+slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
@@ -38,6 +39,14 @@ docs/guide/day-one.md: from nothing to a fleet that is left to act.
 """
 
 
+class _Choices(dict[str, "_Command"]):
+    """All that can be called, of which help, completion and errors name those alone that ``COMMANDS`` has."""
+
+    def __iter__(self) -> Iterator[str]:
+        """The names that are shown."""
+        return iter(name for name in super().__iter__() if name in COMMANDS)
+
+
 class _Command(argparse.ArgumentParser):
     """One of them; its module is imported when it is chosen: the health check has no time for the others'."""
 
@@ -60,6 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in EARLIER:
         commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands.choices = _Choices(commands.choices or {})
 
 
 def run(args: argparse.Namespace) -> int:

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         seen, done = view.look(options, slurm), None
     else:
+        act_arguments.on_behalf(options.state)
         told = act_and_tell(options, slurm, metrics_option.of(args))
         seen, done, problems = told.seen, told.done, told.problems
     for line in (*seen.refused, *seen.clocks, *problems):

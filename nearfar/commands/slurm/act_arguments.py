@@ -8,8 +8,9 @@ from pathlib import Path
 
 from nearfar.base import NearfarError
 from nearfar.site import FlapRule
+from nearfar.slurm import trust
 from nearfar.slurm.act import STATE, ActOptions, read_policy
-from nearfar.slurm.controller import Slurm
+from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.install import InstallOptions, manifest
 
 #: Where `nearfar slurm install` writes down what it has installed, unless it is told another directory.
@@ -25,6 +26,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     these.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
     these.add_argument("--health", metavar="DIR", type=Path, help="the directory of the nodes' health findings")
     these.add_argument("--state", metavar="DIR", type=Path, help=f"act's lock and log (otherwise: {STATE})")
+
+
+def add_nodes(parser: argparse.ArgumentParser, what: str, optional: bool = False) -> None:
+    """``NODES``, as a list."""
+    parser.add_argument("nodes", metavar="NODES", nargs="?" if optional else None, help=f"{what}, as n2 or n[1-4,7]")
+
+
+def nodes(args: argparse.Namespace) -> list[str]:
+    """The nodes that the user has named; none where none had to be. Raises ``NearfarError`` for what is no list of nodes."""
+    return [] if args.nodes is None else node_names.listed(args.nodes, "NODES")
 
 
 def add_because(parser: argparse.ArgumentParser, what: str) -> None:
@@ -66,6 +77,12 @@ def _refuse_another_log(named: Path | None, installed: Path) -> None:
     """A log that begins now knows of no drain and of nothing that was cleared."""
     if named is not None and named.absolute() != installed and not named.is_dir():
         raise NearfarError(f"--state {named}: no such directory; act of this machine keeps its log in {installed}")
+
+
+def on_behalf(place: Path) -> Path:
+    """The directory of the log itself: root goes on as the user that it belongs to, so that the log stays that user's."""
+    trust.on_behalf.of_owner(place)
+    return place
 
 
 def state(args: argparse.Namespace) -> Path:

@@ -30,6 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write it down, and say what had stopped them."""
     because = act_arguments.because(args)
-    stopped = clear.allow_drains(act_arguments.state(args), because)
+    stopped = clear.allow_drains(act_arguments.on_behalf(act_arguments.state(args)), because)
     print(f"drains are allowed again; they were stopped because: {stopped}")
     return EXIT_GOOD

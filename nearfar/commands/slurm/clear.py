@@ -6,7 +6,6 @@ import argparse
 
 from nearfar.base import EXIT_GOOD
 from nearfar.slurm.act import clear
-from nearfar.slurm.controller import node_names
 
 from . import act_arguments
 
@@ -24,15 +23,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = "Write down that nodes have been seen to: what was found of them until now is closed."
     parser.epilog = _EPILOG
-    parser.add_argument("nodes", metavar="NODES", help="drained or not, as n2 or n[1-4,7]")
+    act_arguments.add_nodes(parser, "drained or not")
     act_arguments.add_because(parser, "what was done")
     act_arguments.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write it down, and say what follows."""
-    names, because = node_names.listed(args.nodes, "NODES"), act_arguments.because(args)
+    names, because = act_arguments.nodes(args), act_arguments.because(args)
     options, slurm = act_arguments.options(args), act_arguments.slurm()
+    act_arguments.on_behalf(options.state)
     for node, follows in clear.clear(options, names, because, slurm):
-        print(f"{node}: written down; {follows}", flush=True)
+        print(f"{node:<12} {'written down':<13} {follows}", flush=True)
     return EXIT_GOOD

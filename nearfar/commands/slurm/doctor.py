@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     known = manifest.read(str(args.folder), args.root.absolute())
     if not known.parts:
         raise CouldNotJudge(
-            f"{known.path}: not there: nothing is installed here that this version knows of; nearfar slurm install … --apply "
-            "(files of an earlier version: with --force)"
+            f"{known.path}: not there: nothing is installed here that this version knows of; nearfar slurm install "
+            "--partition=P --results=DIR --user=NAME --apply (files of an earlier version: with --force)"
         )
     site = InstalledSite(known, time.time())
     found = []

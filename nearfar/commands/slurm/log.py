@@ -20,9 +20,10 @@ _EPILOG = """examples:
   nearfar slurm log n2 --since 2026-11-01
   nearfar slurm log --since all --json       nearfar-slurm-log/1: docs/reference/slurm-status.md
 
-One line each: time (UTC), node, what, who, why. FLAPS marks a node that was drained again after it had been in use, as often and as
-soon as the site's file says (flaps; without one: twice within a day), by whomever. What others do is seen by act's next call: Slurm
-keeps no record of who resumed a node. It needs no rights, and writes nothing.
+One line each: time (UTC), node, what, who, why. "held" are nodes that are not drained for what was found, and why.
+FLAPS marks a node that was drained again after it had been in use, by whomever, as often and as soon as the site's file says (flaps;
+without one: twice within a day). What others do is seen by act's next call: Slurm keeps no record of who resumed a node. It needs no
+rights, and writes nothing.
 exit codes: 0 it was read; 2 wrong use, no such directory, or a node that neither the log nor Slurm knows; 3 the log cannot be read
 """
 _SINCE = "7d"
@@ -31,10 +32,10 @@ _SINCE = "7d"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, stops of drains."
+        "What was done about nodes and seen of them: drains, clears, reboots, resumes, retests, what is held."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("nodes", metavar="NODES", nargs="?", help="of these alone, as n2 or n[1-4,7]")
+    act_arguments.add_nodes(parser, "of these alone", optional=True)
     parser.add_argument(
         "--since", metavar="TIME", default=_SINCE, help=f"24h, 7d, a date, a time (UTC), or all (default: {_SINCE})"
     )
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the log, and print what is asked for."""
     now = time.time()
-    first, names = since(args.since, now), [] if args.nodes is None else node_names.listed(args.nodes, "NODES")
+    first, names = since(args.since, now), act_arguments.nodes(args)
     state = act_arguments.state(args)
     if not state.is_dir():
         raise NearfarError(f"{state}: no such directory: act has not run here; name its directory: --state DIR")

@@ -6,7 +6,6 @@ import argparse
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
 from nearfar.slurm.act import release
-from nearfar.slurm.controller import node_names
 
 from . import act_arguments
 
@@ -25,16 +24,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = "Put nodes that act has drained into use again, on your word and without measuring."
     parser.epilog = _EPILOG
-    parser.add_argument("nodes", metavar="NODES", help="as n2 or n[1-4,7]")
+    act_arguments.add_nodes(parser, "drained by act")
     act_arguments.add_because(parser, "why they are well, or needed all the same")
     act_arguments.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Resume them, and say of each what became of it."""
-    names, because = node_names.listed(args.nodes, "NODES"), act_arguments.because(args)
-    code = EXIT_GOOD
-    for one in release.release(act_arguments.options(args), names, because, act_arguments.slurm()):
-        print(f"{one.node:<12} {'released' if one.in_use else 'not released':<13} {one.words}", flush=True)
+    names, because = act_arguments.nodes(args), act_arguments.because(args)
+    options, slurm, code = act_arguments.options(args), act_arguments.slurm(), EXIT_GOOD
+    act_arguments.on_behalf(options.state)
+    for one in release.release(options, names, because, slurm):
+        word = "released" if one.released else "in use" if one.in_use else "not released"
+        print(f"{one.node:<12} {word:<13} {one.words}", flush=True)
         code = code if one.in_use else EXIT_COULD_NOT_JUDGE
     return code

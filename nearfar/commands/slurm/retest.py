@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = "Measure drained nodes again inside a reservation; release those that pass."
     parser.epilog = _EPILOG
-    parser.add_argument("nodes", metavar="NODES", help="nodes that act has drained, as n2 or n[1-4,7]")
+    act_arguments.add_nodes(parser, "nodes that act has drained")
     renamed.add(parser, "--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     parser.add_argument(
@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, release or drain again, and say which."""
     request = retest.RetestOptions(args.nodes, args.level, args.partition, args.accept_delivered, args.beside)
     options = act_arguments.options(args)
+    act_arguments.on_behalf(options.state)
     outcome = retest.run(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")

@@ -24,6 +24,7 @@ from nearfar.slurm.sweep import (
     pair_rounds,
     plan,
 )
+from nearfar.slurm.trust import on_behalf
 
 from . import renamed
 
@@ -138,6 +139,7 @@ def run(args: argparse.Namespace) -> int:
             "--mpi-pairs: not with --idle: a pair would keep two nodes from others; leave one of them out"
         )
     results = plan.results_directory(args.results)
+    on_behalf.of_owner(results)
     controller = plan.controller()
     if args.dry_run and args.resume is None:
         return _dry_run(_new(args, controller, results))

@@ -17,9 +17,9 @@ from .samples import Pool
 #: Critical ratios of ``modes.split`` by the number of values: ``benchmarks/critical_gaps.py`` makes them.
 TABLE = Path(__file__).with_name("critical_gaps.json")
 #: Two populations are told apart from so much on between their middles, by the kind of row.
-APART = {"lone": 0.02, "windowed": 0.04, "stream": 0.04, "latency": 0.04}
-#: Values that differ by more than this factor are not of one kind.
-TORN = 2.0
+APART = {"lone": 0.02, "windowed": 0.04, "stream": 0.04, "latency": 0.04, "worst": 1.0}
+#: Values that differ by more than this factor are not of one kind; the worst of many transfers is what a moment made it.
+TORN, TORN_WORST = 2.0, 16.0
 
 
 def apart(pool: Pool, most_bad: float) -> tuple[frozenset[str], str | None]:
@@ -75,9 +75,9 @@ def _torn(pool: Pool) -> str | None:
 
     Of few nodes, for which a split is no statistic, none may be ``TORN`` from another: nobody knows which is right.
     """
-    nodes = pool.nodes
+    nodes, factor = pool.nodes, TORN_WORST if pool.kind == "worst" else TORN
     low, high = min(nodes.values()), max(nodes.values())
-    if len(nodes) < modes.LEAST and high > TORN * low:
+    if len(nodes) < modes.LEAST and high > factor * low:
         parted = (low * high) ** 0.5
         groups = []
         for own in ({n: v for n, v in nodes.items() if v < parted}, {n: v for n, v in nodes.items() if v >= parted}):
@@ -86,7 +86,7 @@ def _torn(pool: Pool) -> str | None:
     for node in nodes:
         own_values = sorted(value for each in pool.figures if each.node == node for value in each.values)
         below, above = own_values[(len(own_values) - 1) // 2], own_values[len(own_values) // 2]
-        if above > TORN * below:
+        if above > factor * below:
             ends = f"{_amount(below, pool.unit)} and {_amount(above, pool.unit)}"
             return f"two groups of figures: half of those of {node} lie below, half above {ends}"
     return None

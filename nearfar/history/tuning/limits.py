@@ -15,10 +15,13 @@ from . import groups, spread, tail
 from .samples import SLACK, NodeFigure, Pool
 
 #: A FAIL limit further from the value lets a fault pass that the kind of row is there for: a lost NVLink lane of 18 (5.6 %), one of
-#: eight memory channels (12.5 %).
-USEFUL = {"lone": 0.05, "windowed": 0.10, "stream": 0.11, "latency": 0.25}
+#: eight memory channels (12.5 %), a transfer that takes sixteen times as long as others.
+USEFUL = {"lone": 0.05, "windowed": 0.10, "stream": 0.11, "latency": 0.25, "worst": 11.0}
 #: Beyond this part of the value something is certainly broken, however much healthy figures differ: half of a link among others.
 BROKEN = {False: 0.4, True: 0.8}
+#: The worst of many transfers over the median one: from the first on it is never as expected, below the second no fault by itself,
+#: beyond the third certainly broken.
+OUTLIER, LEAST_FAIL, BROKEN_WORST = 8.0, 12.0, 16.0
 #: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them.
 MOST_UNRELIABLE = 0.2
 #: More bad hosts are no exception, but another population.
@@ -150,9 +153,11 @@ def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLim
     worst = max(sign * (each.median / value - 1) for each in healthy) + found.run
     part = max(slack, k * found.deviation, worst)
     inner = max(slack, _factor(found, healthy, chances.degraded, _TRUSTED) * found.deviation)
+    if pool.kind == "worst":
+        part, inner = max(part, LEAST_FAIL / value - 1), min(inner, max(0.0, OUTLIER / value - 1))
     settled = max(slack, tail.settled(chances.fail, found.least_skewness) * found.deviation, worst)
     described = settled > USEFUL[pool.kind]
-    broken = BROKEN[pool.less_is_better]
+    broken = BROKEN_WORST / value - 1 if pool.kind == "worst" else BROKEN[pool.less_is_better]
     # What is certainly broken is FAIL even where healthy figures lie far apart; a figure that may be healthy is not.
     fail: float | None = min(broken, max(part, _CERTAIN * settled) if described else part)
     if settled >= broken:

@@ -25,8 +25,9 @@ _WIDE = 2 * 1.96
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 #: A figure within this part of the middle is as expected, by the kind of row. One NVLink lane of 18 is 5.6 %.
-SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10}
-_OF_A_RATIO = "_over_near"
+SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10, "worst": 1.0}
+#: Ratios that are tuned beside what they are made of: far over near, and the slowest of many transfers over the median one.
+_OF_A_RATIO, _OF_THE_WORST = "_over_near", "_tail_worst"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Pool:
     @property
     def less_is_better(self) -> bool:
         """Whether the limit is above."""
-        return self.unit in LESS_IS_BETTER
+        return self.unit in LESS_IS_BETTER or self.kind == "worst"
 
     @property
     def nodes(self) -> dict[str, float]:
@@ -285,7 +286,11 @@ def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
     if figure["check"] not in known_checks():
         return "of a check that there is no more"
     unit = str(figure["unit"])
-    if unit not in RATES and unit not in LESS_IS_BETTER and not str(figure["class"]).endswith(_OF_A_RATIO):
+    if (
+        unit not in RATES
+        and unit not in LESS_IS_BETTER
+        and not str(figure["class"]).endswith((_OF_A_RATIO, _OF_THE_WORST))
+    ):
         return "made of other figures, and those are tuned"
     if "+" in str(figure["gpu_model"] or ""):
         return "of GPUs of two models"
@@ -321,8 +326,10 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 
 def kind_of(figure: Mapping[str, Any]) -> str:
-    """Which slack a figure has: ``lone`` cells of a copy engine, ``stream`` of cores, ``latency``; all others, in windows or by kernels
-    of GPUs, ``windowed``."""
+    """Which slack a figure has: ``lone`` cells of a copy engine, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over
+    the median one; all others, in windows or by kernels of GPUs, ``windowed``."""
+    if str(figure["class"]).endswith(_OF_THE_WORST):
+        return "worst"
     if str(figure["unit"]) in LESS_IS_BETTER:
         return "latency"
     if figure["quantity"] == "stream":

@@ -31,8 +31,9 @@ def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple
     used: list[Cell] = []
     for memory in calibrated.node.host_numa_nodes:
         name = f"n{memory.index}.memory"
-        one = fullest_both(cells, memory.index)
-        if one is None or name not in predict(one.cell, calibrated).limited_by:
+        one, capacity = fullest_both(cells, memory.index), capacities[name]
+        # What the DIMMs carry at most is no figure of this memory.
+        if one is None or capacity.value is None or name not in predict(one.cell, calibrated).limited_by:
             continue
         rates = dict(zip(one.cell.flows, one.rates))
         writes = {flow.gpus[0]: flow for flow in rates if flow.direction == "d2h"}
@@ -40,8 +41,6 @@ def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple
             continue
         reads = [flow for flow in rates if flow.direction == "h2d"]
         share = statistics.median(rates[read] / rates[writes[read.gpus[0]]] for read in reads)
-        capacity = capacities[name]
-        assert capacity.value is not None, "it limits, so it is known"
         asked = capacity.read_weight * sum(rates[read] for read in reads)
         asked += capacity.write_weight * sum(rates[write] for write in writes.values())
         capacities[name] = replace(capacity, read_share=min(1.0, share), mixed_weight=capacity.value / asked)

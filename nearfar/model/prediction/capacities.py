@@ -54,13 +54,13 @@ class Capacity:
 
 
 def implied_capacities(node: Node, uplinks: Mapping[str, Link] | None = None) -> dict[str, Capacity]:
-    """Every capacity that the node's topology implies, with no value; links, shared uplinks (``uplinks``: their links, by bridge)
-    and NVLink lanes of GPUs with their ceiling as the peak, or with what is nominal where the peak is not known."""
+    """Every capacity that the node's topology implies, with no value; links, shared uplinks (``uplinks``: their links, by bridge),
+    host memory and NVLink lanes of GPUs with their ceiling as the peak, or with what is nominal where the peak is not known."""
     found: list[Capacity] = []
     for gpu in node.gpus:
         found += _of_link(f"g{gpu.index}", ("h2d", "d2h"), gpu.link)
     found += [Capacity(f"g{gpu.index}.memory") for gpu in node.gpus]
-    found += [Capacity(f"n{memory.index}.memory") for memory in node.host_numa_nodes]
+    found += [Capacity(f"n{memory.index}.memory", peak=memory.peak) for memory in node.host_numa_nodes]
     packages = [package.index for package in node.packages]
     found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
     for pci, gpus in switches(node).items():

@@ -33,8 +33,10 @@ def modelled_document(
     ``at best`` or ``nominal``, ``unknown`` has the capacities that nobody knows. A cell in which nothing bounds some flow is skipped as
     ``unsupported`` with their names. ``skips`` are listed as given.
     """
-    if noise < 0 or not math.isfinite(noise):
-        raise NearfarError(f"noise {noise:g}: the standard deviation is a number from 0, such as 0.005")
+    if not 0 <= noise <= 1:
+        raise NearfarError(
+            f"noise {noise:g}: the standard deviation of the logarithm is a number from 0 to 1, such as 0.005"
+        )
     node_type = degraded(node_type, degrade or {})
     results: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = [

@@ -73,7 +73,7 @@ def from_file(file: SiteFile) -> NodeType:
     capacities = {key: c.within(implied[key]) for key, c in {**implied, **declared}.items()}
     return NodeType(
         name=name,
-        node=node,
+        node=_with_memory_peaks(node, capacities),
         capacities=capacities,
         caps=dict(_cap(file, node, key) for key in data.get("caps", {})),
         stream=dict(_stream(file, node, key) for key in data.get("stream", {})),
@@ -140,6 +140,12 @@ def _node(file: SiteFile) -> Node:
 
     described_node = replace(node, gpus=tuple(map(described, node.gpus)))
     return described_node if node.peers else replace(described_node, peers=_through_a_switch(described_node, data))
+
+
+def _with_memory_peaks(node: Node, capacities: Mapping[str, Capacity]) -> Node:
+    """The node with what the file says that the memory of its NUMA nodes carries at most."""
+    known = {numa.index: capacities[f"n{numa.index}.memory"].peak for numa in node.host_numa_nodes}
+    return replace(node, numa_nodes=tuple(replace(numa, peak=known.get(numa.index)) for numa in node.numa_nodes))
 
 
 def _through_a_switch(node: Node, data: Mapping[str, Any]) -> dict[tuple[int, int], str]:

@@ -7,7 +7,7 @@ Needs: base, topology, cells, measurement, binding, mpi.
 
 from . import bindings, disturbances, hosts, installed, launch, mpi_figures, subjects
 from .benchmarks import BENCHMARKS
-from .installed import INSTALL
+from .installed import INSTALL, INSTALL_MPI
 from .measuring import Interrupted, Options, measure
 from .mpi_figures import LARGE, MIDDLE, SMALL, figures
 from .subjects import BESIDE, WITHIN, MpiCase, cases, parse
@@ -16,6 +16,7 @@ __all__ = [
     "BENCHMARKS",
     "BESIDE",
     "INSTALL",
+    "INSTALL_MPI",
     "LARGE",
     "MIDDLE",
     "SMALL",

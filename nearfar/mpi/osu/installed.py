@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from nearfar.base import CouldNotJudge, NearfarError
 
 #: How a site gets what is missing.
 INSTALL = "spack install osu-micro-benchmarks (then spack load it, or set NEARFAR_OSU to its prefix)"
+#: How a machine comes by an MPI.
+INSTALL_MPI = "install an MPI (Debian: openmpi-bin libopenmpi-dev; others: openmpi-devel), or load its module"
 INSTALL_CUDA = "spack install osu-micro-benchmarks+cuda ^openmpi+cuda fabrics=ucx ^ucx+cuda"
 _LIBEXEC = Path("libexec", "osu-micro-benchmarks", "mpi")
 #: Folders of one kind of benchmark, over the versions of OSU.
@@ -63,7 +65,7 @@ def find(name: str, folder: str, environment: Mapping[str, str] | None = None) -
     env = os.environ if environment is None else environment
     for place in _places(folder, env):
         program = place / name
-        if program.is_file() and os.access(program, os.X_OK):
+        if shutil.which(program):  # is_file() raises where the directory may not be entered
             return program.absolute()
     return None
 
@@ -89,17 +91,28 @@ def complaint(environment: Mapping[str, str] | None = None) -> str:
     return f"OSU Micro-Benchmarks: {where}; {INSTALL}"
 
 
-def is_here(environment: Mapping[str, str] | None = None) -> bool:
-    """Whether OSU and something that starts ranks are on this machine (a look at the PATH, nothing is run). Raises
-    ``NearfarError`` where ``NEARFAR_OSU`` names a folder without it."""
+def lacking(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Which features this machine has not for lack of a program, each with what is missing (a look at the PATH, nothing is run).
+
+    ``mpi``: OSU and something that starts its ranks; ``ranks``: an MPI that the pack's own programs can be built with. Raises
+    ``NearfarError`` where ``NEARFAR_OSU`` names a folder without OSU.
+    """
     env = os.environ if environment is None else environment
-    program = find("osu_latency", "pt2pt", env)
-    if program is None and env.get("NEARFAR_OSU"):
-        raise NearfarError(f"{complaint(env)}; mend or unset the variable")
-    launchers = ("mpirun", "mpiexec", "srun")
-    return program is not None and (
-        bool(env.get("NEARFAR_MPIRUN")) or any(shutil.which(each, path=env.get("PATH")) for each in launchers)
-    )
+    found = {}
+    if find("osu_latency", "pt2pt", env) is None:
+        if env.get("NEARFAR_OSU"):
+            raise NearfarError(f"{complaint(env)}; mend or unset the variable")
+        found["mpi"] = "there is no osu_latency on the PATH"
+    elif not env.get("NEARFAR_MPIRUN") and not _any_of(("mpirun", "mpiexec", "srun"), env):
+        found["mpi"] = "there is no mpirun, mpiexec or srun on the PATH"
+    for program in ("mpirun", "mpicxx"):
+        if not _any_of((program,), env):
+            found["ranks"] = f"there is no {program} on the PATH"
+    return found
+
+
+def _any_of(programs: Iterable[str], env: Mapping[str, str]) -> bool:
+    return any(shutil.which(each, path=env.get("PATH")) for each in programs)
 
 
 def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
@@ -112,7 +125,7 @@ def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
     library, implementation = _linkage(program)
     seen = []
     for launcher in _launchers(library, implementation, env):
-        kind, version = _identify(launcher)
+        kind, version = identify(launcher)
         if kind == "slurm":
             return Mpi(implementation or "mpich", "", launcher, "srun", library)
         if kind is not None and (implementation is None or _same(kind, implementation)):
@@ -123,6 +136,16 @@ def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
     raise CouldNotJudge(
         f"{linked} and {'; '.join(seen) or 'no mpirun is on the PATH'}: load the MPI that it was built with, or set NEARFAR_MPIRUN"
     )
+
+
+def on_path(environment: Mapping[str, str] | None = None) -> str:
+    """The MPI whose launcher is found first, ``Open MPI 4.1.4``, whatever programs there are for it; empty: there is none."""
+    env = os.environ if environment is None else environment
+    try:
+        found = (identify(launcher) for launcher in _launchers("", None, env))
+        return next((f"{NAMES[kind]} {version}" for kind, version in found if kind and kind != "slurm"), "")
+    except CouldNotJudge:
+        return ""
 
 
 def _same(launcher: str, linked: str) -> bool:
@@ -169,7 +192,8 @@ def _launchers(library: str, implementation: str | None, env: Mapping[str, str])
         yield srun
 
 
-def _identify(launcher: str) -> tuple[str | None, str]:
+def identify(launcher: str) -> tuple[str | None, str]:
+    """Whose launcher a program is (``openmpi``, ``mpich``, ``slurm``, …; None where nobody knows), and its version."""
     text = _output([launcher, "--version"])
     for kind, pattern in _VERSIONS:
         found = pattern.search(text)

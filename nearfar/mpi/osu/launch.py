@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, process
-from nearfar.mpi import death
+from nearfar.mpi import as_root, death
 from nearfar.topology import format_cpu_list, parse_cpu_list
 
 from .installed import Mpi
@@ -109,7 +109,7 @@ class Starter:
             plan.write_text(json.dumps({"ranks": [_planned(rank, extra or {}) for rank in ranks]}))
             wrapper = [sys.executable, "-I", str(WRAPPER), str(plan)]
             command = [*self._launcher(ranks), *wrapper, *program]
-            env = {**os.environ, **_NO_BINDING}
+            env = {**os.environ, **_NO_BINDING, **as_root.environment()}
             done = process.run(command, self.limit, env=env)
             return LauncherRun(done, _accounts(plan, ranks), self.limit)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.mpi import as_root
 from nearfar.topology import Node
 
 from . import fabric, installed, launch, support, table
@@ -135,7 +136,7 @@ class _Session:
         """What a benchmark can do; None where no rank can be started, and ``obstacle`` says why."""
         if self.obstacle is None and benchmark.name not in self.supports:
             try:
-                self.mpi = self.mpi or installed.mpi_of(program)
+                self.mpi = self.mpi or _started_with(program)
                 first = [replace(ranks[0], rank=0, gpu=None)]
                 run = self._starter().run([str(program), "-h"], first)
                 if run.failure is not None:
@@ -226,6 +227,14 @@ class _Session:
     def document(self, ready: Sequence[MeasuredCase], started: float, command: Sequence[str]) -> dict[str, Any]:
         """The document of what was measured until now."""
         return document(self.node, self.mpi, ready, self.skipped, self.failed, started, command)
+
+
+def _started_with(program: Path) -> Mpi:
+    """A program's MPI; where it takes the pack's word to start as root, that is said."""
+    mpi = installed.mpi_of(program)
+    if mpi.kind == "openmpi" and as_root.is_root():
+        as_root.say()
+    return mpi
 
 
 def _check_buffers(shown: OsuTable, case: MpiCase) -> None:

@@ -37,11 +37,6 @@ def layout(node: Node, case: MpiCase) -> list[Rank]:
     here = case.ranks // hosts
     numa = _numa_nodes(node, case, gpus)[:here]
     placements = _placements(node, numa)
-    for wished, found in zip(numa, placements):
-        if found.numa_node != wished:
-            raise NearfarError(
-                f"NUMA node {wished} has fewer cores than the {numa.count(wished)} ranks that belong on it"
-            )
     return [
         Rank(host * here + i, host, each.cpus, numa[i], each.memory_nodes, gpus[i] if gpus else None)
         for host in range(hosts)

@@ -7,6 +7,6 @@ Needs: topology, cells, measurement, model, model.prediction, mpi, mpi.osu.
 
 from __future__ import annotations
 
-from .programs import flow_line_rate, of_cells, of_contention, of_mpi, of_saxpy
+from .programs import flow_line_rate, of_cells, of_contention, of_mpi, of_pairs, of_saxpy
 
-__all__ = ["flow_line_rate", "of_cells", "of_contention", "of_mpi", "of_saxpy"]
+__all__ = ["flow_line_rate", "of_cells", "of_contention", "of_mpi", "of_pairs", "of_saxpy"]

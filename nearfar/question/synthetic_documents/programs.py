@@ -84,6 +84,11 @@ def of_contention(subjects: Iterable[str], node: Node) -> Document:
     return _document({"results": results}, node)
 
 
+def of_pairs(subjects: Iterable[str], node: Node) -> Document:
+    """What ``nearfar-contention --between`` prints of these subjects."""
+    return _document({"results": [_of_mpi_alone(each, "pingpong" in each) for each in subjects]}, node)
+
+
 def _of_mpi_alone(subject: str, latency: bool) -> dict[str, Any]:
     total = {"unit": "us" if latency else "GB/s", "median": 1.0}
     return {"quantity": contention.ALONE[not latency], "cell": subject, "converged": True, "verified": True,

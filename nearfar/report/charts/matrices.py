@@ -211,6 +211,35 @@ def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> li
     return found
 
 
+def core_share_matrices(figures: list[Figure], why: CellGaps) -> list[Matrix]:
+    """NUMA node × number of its cores: triad on the node's own memory; none where no such cell was asked for."""
+    places: dict[tuple[int, int], list[Figure]] = {}
+    for figure in figures:
+        place = _core_share(figure.cell)
+        if place is not None:
+            places.setdefault(place, []).append(figure)
+    lost = [place for place in map(_core_share, [*why.failed, *why.skipped, *why.missing]) if place is not None]
+    if not places and not lost:
+        return []
+    rows = tuple(sorted({numa for numa, _ in [*places, *lost]}))
+    columns = tuple(sorted({share for _, share in [*places, *lost]}))
+
+    def nothing(numa: int, share: int) -> Place:
+        return why.place(cells.parse(f"c{numa}:n{numa}/triad/{cells.CORE_SHARES[share]}"))
+
+    matrix = grid("cores", "STREAM triad by number of cores", rows, columns, "c", "share", places, nothing)
+    words = {"one": "one core", "half": "half of them", "butone": "all but one"}
+    return [replace(matrix, column_names=tuple(words[cells.CORE_SHARES[share]] for share in columns))]
+
+
+def _core_share(cell: cells.Cell | None) -> tuple[int, int] | None:
+    """NUMA node and share of its cores, of a lone flow by fewer than all; None for any other cell."""
+    flow = cell.flows[0] if cell is not None and cell.lone else None
+    if flow is None or flow.kind != "stream" or flow.cores is None:
+        return None
+    return flow.source.index, cells.CORE_SHARES.index(flow.cores)
+
+
 def with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
     """A matrix with the figures of the cell of all its rows at once beside it, where there are any."""
     if not together:

@@ -71,13 +71,19 @@ class Figure(JudgedMetric):
 
     @property
     def of_peak(self) -> str:
-        """``91 % of the peak`` of a kernel of a GPU on its own memory, by the memory's clock and width; empty for all else, and where
-        these are not known."""
+        """``91 % of the peak`` of STREAM on a memory whose peak is known (``part_of_peak``); else empty."""
+        part = self.part_of_peak
+        return "" if part is None else f"{part * 100:.0f} % of the peak"
+
+    @property
+    def part_of_peak(self) -> float | None:
+        """What STREAM of cores on host memory has of the DIMMs' rate, and a GPU on its own memory of its clock times its width; None for
+        all else, and where these are not known."""
         flows = self.cell.flows if self.cell is not None else ()
-        own = bool(flows) and all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows)
-        if not own or self.derived or self.value is None or not self.ceiling:
-            return ""
-        return f"{self.value / self.ceiling * 100:.0f} % of the peak"
+        own = all(f.kind == "stream" or (f.kind == "gpu_stream" and f.source == f.destination) for f in flows)
+        if not flows or not own or self.derived or self.value is None or not self.ceiling:
+            return None
+        return self.value / self.ceiling
 
     @property
     def best_case(self) -> str:

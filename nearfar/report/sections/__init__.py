@@ -1,12 +1,24 @@
 """What the page says of each kind of question: one module for each part of the page, and what explains the figures.
 
-Needs: base, topology, cells, measurement, model.calibration, model.diagnosis, model.prediction, mpi, mpi.osu, question, verdict,
-report.charts, report.figures.
+Needs: base, topology, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding, mpi, mpi.osu, question,
+verdict, report.charts, report.figures.
 """
 
 from __future__ import annotations
 
-from . import balance, contention, gpu_memory, latencies, many_gpus, mpi, others, peers, provenance, size_curves
+from . import (
+    balance,
+    contention,
+    gpu_memory,
+    latencies,
+    many_gpus,
+    mpi,
+    numa_pairs,
+    others,
+    peers,
+    provenance,
+    size_curves,
+)
 from .balance import Balance, balances
 from .contention import ContentionTable, contention_tables
 from .exchanges import exchange_tables
@@ -15,6 +27,7 @@ from .gpu_memory import memory_matrices
 from .latencies import latency_matrices
 from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
+from .numa_pairs import numa_pair_tables
 from .peers import peer_matrices, staged_ratios
 from .published import Published, beside
 from .size_curves import SizeCurves, size_curves_of
@@ -47,6 +60,8 @@ __all__ = [
     "mpi",
     "mpi_tables",
     "nothing",
+    "numa_pair_tables",
+    "numa_pairs",
     "others",
     "peer_matrices",
     "peers",

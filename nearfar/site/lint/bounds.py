@@ -22,9 +22,10 @@ def complaints(table: ReferenceTable) -> Iterator[Complaint]:
 
 
 def _of_bounds(row: ReferenceRow) -> str | None:
-    penalty = "penalty" in row.name
+    # What a disturbance adds may be many times the value.
+    added = "penalty" in row.name or row.question == "tail_worst"
     lower, upper = row.inner
-    less_is_better = row.unit in LESS_IS_BETTER or penalty
+    less_is_better = row.unit in LESS_IS_BETTER or added
     if row.provenance.get("described"):
         return None
     if row.lower is None and row.upper is None:
@@ -36,6 +37,6 @@ def _of_bounds(row: ReferenceRow) -> str | None:
     if lower is not None and lower <= -0.5 and not less_is_better:
         accepted = "everything" if lower == -1 else f"{1 + lower:.0%} of the value"
         return f"lower bound {lower:g} accepts {accepted}"
-    if upper is not None and upper > 1 and not penalty:
+    if upper is not None and upper > 1 and not added:
         return f"upper bound {upper:g} is {1 + upper:g} times the value; in per cent? {upper / 100:g}"
     return None

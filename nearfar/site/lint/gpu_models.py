@@ -1,4 +1,5 @@
-"""What is wrong with the files of GPU models: models named twice or not at all, days that cannot be, figures of broken links."""
+"""What is wrong with the files of GPU models: models named twice or not at all, days that cannot be, figures of broken links, and values
+that no GPU has."""
 
 from __future__ import annotations
 
@@ -13,6 +14,15 @@ from nearfar.verdict.references import model_ranges
 from .complaints import ERROR, WARNING, Complaint, at
 from .reading import ReadFile
 
+#: GB/s of the memory of a GPU: what is beyond is another unit.
+LEAST_MEMORY, MOST_MEMORY = 20.0, 25_000.0
+#: NVLink lanes of a GPU at most, by generation.
+MOST_LANES = {1: 4, 2: 6, 3: 12, 4: 18, 5: 18}
+#: Lanes that a PCI Express slot of a GPU can have.
+_WIDTHS = (1, 2, 4, 8, 12, 16)
+#: NVLink bridges between PCIe cards have no more lanes than this.
+BRIDGED_LANES = 12
+
 
 def complaints(gpus: Mapping[str, ReadFile[Mapping[str, Any]]], today: datetime.date) -> Iterator[Complaint]:
     """What is wrong with the files, in the order in which they are read: of a model in two of them the first one's facts count."""
@@ -22,6 +32,7 @@ def complaints(gpus: Mapping[str, ReadFile[Mapping[str, Any]]], today: datetime.
             continue
         for place, model in enumerate(read.value["gpu_models"]):
             yield from _of_model(read.file, place, model, first)
+        yield from _impossible(read.file)
         yield from _of_healthy(read.file, today)
 
 
@@ -36,6 +47,28 @@ def _of_model(file: SiteFile, place: int, model: str, first: dict[str, SiteFile]
         yield at(
             file, WARNING, "names", f"{model} stands in {other.path.name} too, whose facts count; keep one", *steps
         )
+
+
+def _impossible(file: SiteFile) -> Iterator[Complaint]:
+    """Values that no GPU has."""
+    expect, memory = file.data["expect"], file.data.get("memory")
+    link = expect.get("link", {})
+    if link.get("kind") == "pcie" and link["width"] not in _WIDTHS:
+        words = f"link: width: {link['width']} lanes of PCI Express, which no GPU has; x16 is usual"
+        yield at(file, ERROR, "impossible", words, "expect", "link", "width")
+    lanes, generation = expect.get("nvlinks", 0), expect.get("nvlink_generation")
+    most = MOST_LANES.get(generation)
+    if most is not None and lanes > most:
+        words = f"nvlinks: {lanes} lanes of NVLink {generation}, of which no GPU has more than {most}"
+        yield at(file, ERROR, "impossible", words, "expect", "nvlinks")
+    elif lanes > BRIDGED_LANES and any("pcie" in model.lower() for model in file.data["gpu_models"]):
+        words = f"nvlinks: {lanes}, but bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
+        yield at(file, ERROR, "impossible", words, "expect", "nvlinks")
+    if memory is not None and not LEAST_MEMORY <= memory["bandwidth"] <= MOST_MEMORY:
+        rate = memory["bandwidth"]
+        meant = f"TB/s? that is {rate * 1000:g}" if rate < LEAST_MEMORY else f"MB/s? that is {rate / 1000:g}"
+        words = f"memory: {rate:g} GB/s is no GPU's memory; typed in {meant} GB/s"
+        yield at(file, ERROR, "impossible", words, "memory", "bandwidth")
 
 
 def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:

@@ -1,5 +1,5 @@
-"""What no machine can be: more lanes than a GPU's model has, capacities and latencies beyond what carries them; and what is said not to be
-published without a word of where it was looked for."""
+"""What no machine can be: more lanes than a GPU's model has, memory faster than any, capacities and latencies beyond what carries them; and
+what is said not to be published without a word of where it was looked for."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from .complaints import ERROR, WARNING, Complaint, at
 
 #: No fabric carries more between two nodes, GB/s: eight rails of InfiniBand XDR.
 MOST_FABRIC = 800.0
+#: A package's memory carries no more at most, GB/s: four stacks of HBM2e, 1,638 GB/s. No NUMA node has less: a channel of DDR2-400.
+MOST_PACKAGE, LEAST_MEMORY = 1640.0, 3.2
 _LATENCIES = re.compile(r"((?:\d+(?:\.\d+)?(?:, | and )?)+) ?(?:µs|us) \((\d+(?:\.\d+)?) ?([KMG]?)(i?)B\)")
 _NOT_PUBLISHED = re.compile(r"\b(no|not|never|nobody|none|nothing)\b[^.;]*\bpublished\b", re.IGNORECASE)
 _FACTOR = {"": 0, "K": 1, "M": 2, "G": 3}
@@ -29,6 +31,9 @@ def complaints(node_type: NodeType, file: SiteFile, models: _Models) -> Iterator
     yield from _of_lanes(node_type, file, models)
     for name, words in _of_uplinks(node_type, file.data.get("links", {})):
         yield at(file, ERROR, "impossible", words, "capacities", name)
+    for name, words in _of_memory_peaks(node_type):
+        yield at(file, ERROR, "impossible", words, "capacities", name)
+    yield from _of_stream(node_type, file)
     for cell, cap in node_type.caps.items():
         words = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models)
         if words:
@@ -79,6 +84,40 @@ def _of_uplinks(node_type: NodeType, links: Mapping[str, Any]) -> Iterator[tuple
                         f"{capacity.name}: {value:g} GB/s is above {link_text(link)}, {line * times:.1f} GB/s{why}",
                     )
                     break
+
+
+def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
+    """Peaks of host memory that no memory has, and figures above their peak."""
+    packages: dict[int | None, float] = {}
+    for numa in node_type.node.host_numa_nodes:
+        capacity = node_type.capacities[f"n{numa.index}.memory"]
+        if numa.peak is None:
+            continue
+        said = f"{capacity.name}: peak: {numa.peak:g} GB/s"
+        packages[numa.package] = packages.get(numa.package, 0.0) + numa.peak
+        if numa.peak < LEAST_MEMORY:
+            yield (
+                capacity.name,
+                f"{said} is less than one channel has; typed in TB/s? that is {numa.peak * 1000:g} GB/s",
+            )
+        elif packages[numa.package] > MOST_PACKAGE:
+            words = "" if packages[numa.package] == numa.peak else " with the others of its package"
+            yield (
+                capacity.name,
+                f"{said}{words} is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?",
+            )
+        elif capacity.value is not None and capacity.value > numa.peak * 1.001:
+            yield capacity.name, f"{capacity.name}: {capacity.value:g} GB/s is above its peak, {numa.peak:g} GB/s"
+
+
+def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
+    """STREAM above the peak of the memory that it ran on."""
+    for (cores, memory), rates in node_type.stream.items():
+        numa = node_type.node.numa_node(memory)
+        most = max(rates.values(), default=0.0)
+        if numa is not None and numa.peak is not None and most > numa.peak * 1.001:
+            words = f"c{cores}:n{memory}: {most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
+            yield at(file, ERROR, "impossible", words, "stream", f"c{cores}:n{memory}")
 
 
 def _widest(links: Sequence[Link]) -> Link | None:

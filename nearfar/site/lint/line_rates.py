@@ -56,10 +56,19 @@ def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
     if ".osu_" in row.name:
         return of_mpi(row.value)
     if row.path_class in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about):
-        return of_memory(row.value)
+        return of_memory(row.value) or _above_dimms(row.value, about)
     limits = [limit for metric, node in about if (limit := _limit(metric, node))]
     above = above_link(row.value, max(limits, key=lambda limit: limit.line)) if limits else None
     return above or _below_link(row.value, row.inner[0], about)
+
+
+def _above_dimms(value: float, about: _About) -> UnitFault | None:
+    """A rate of cores above what the memory of its NUMA nodes carries at most, where that is known of all that the row speaks of."""
+    peaks = [metric.ceiling for metric, _ in about if all(flow.kind == "stream" for flow in metric.cell.flows)]
+    known = [peak for peak in peaks if peak is not None]
+    if not known or len(known) < len(about) or value <= max(known) * 1.001:
+        return None
+    return UnitFault(ERROR, "impossible", f"{value:g} GB/s is above the peak of its memory, {max(known):g} GB/s")
 
 
 def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:

@@ -18,7 +18,7 @@ from nearfar.cells import (
     parse_metric_name,
     split_class,
 )
-from nearfar.mpi import BINDINGS, TRAFFICS
+from nearfar.mpi import BINDINGS, TRAFFICS, numa_pairs
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN
 from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES
 
@@ -64,6 +64,8 @@ def misspelt(check: str, row: str) -> str | None:
     words = row.split(".")
     if check == "osu_check":
         return _misspelt_mpi(words)
+    if check == "mpi_check":
+        return _misspelt_pair(words)
     if check in ("contention_check", "thread_split_check"):
         return _misspelt_contention(words)
     if check == "load_balance_check":
@@ -106,6 +108,16 @@ def _misspelt_mpi(words: Sequence[str]) -> str | None:
     if not re.fullmatch(r"\d+B", words[-1]):
         parts.append((words[-1], _LABELS, "message size"))
     return _first_unknown(parts)
+
+
+def _misspelt_pair(words: Sequence[str]) -> str | None:
+    rest = [word for word in words if not re.fullmatch(r"n\d+_n\d+", word)]
+    if len(rest) not in (2, 3):
+        return "a row is PLACEMENT.MESSAGES, such as same_numa_node.pingpong_8B"
+    known = [*WITHIN, numa_pairs.UNKNOWN]
+    known += [f"{each}_{numa_pairs.OVER}" for each in known if each != numa_pairs.RIGHT]
+    parts: list[tuple[str, Iterable[str], str]] = [(rest[0].partition("_")[0], MPIS, "MPI")] if len(rest) == 3 else []
+    return _first_unknown([*parts, (rest[-2], known, "placement"), (rest[-1], TRAFFICS, "kind of messages")])
 
 
 def _misspelt_contention(words: Sequence[str]) -> str | None:

@@ -12,13 +12,11 @@ from nearfar.topology import Link, Node, parse_hwloc_xml
 
 from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
+from .gpu_models import BRIDGED_LANES
 from .line_rates import PhysicalLimit, above_link
 from .magnitude import of_memory
 from .partitions import below_model
 from .reading import ReadFile
-
-#: NVLink bridges between PCIe cards have no more lanes than this.
-_BRIDGED_LANES = 12
 
 
 def complaints(read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]]) -> Iterator[Complaint]:
@@ -32,8 +30,8 @@ def complaints(read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]]
     for step, words in _of_expectation(node_type, models):
         yield at(file, WARNING, "expectation", words, "expect", step)
     model, lanes = node_type.gpu_model or "", file.data.get("nvlinks") or 0
-    if "pcie" in model.lower() and lanes > _BRIDGED_LANES:
-        words = f"nvlinks: {lanes} on a '{model}': bridges between PCIe cards have {_BRIDGED_LANES} lanes at most; those of the SXM card?"
+    if "pcie" in model.lower() and lanes > BRIDGED_LANES:
+        words = f"nvlinks: {lanes} on a '{model}': bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
         yield at(file, ERROR, "line-rate", words, "nvlinks")
     for name, words in _of_links(file, node_type.node):
         yield at(file, WARNING, "expectation", words, "links", name)

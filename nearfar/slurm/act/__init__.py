@@ -5,7 +5,7 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 
 from __future__ import annotations
 
-from . import act, clear, explain, outside_slurm, release, retest, state_directory, view
+from . import act, clear, explain, held_nodes, outside_slurm, release, retest, state_directory, view
 from .decision import COMMENT, DRAIN, HELD, NOTHING, RESUME, Decision, headline
 from .last_read import LastRead
 from .options import STATE, ActOptions, read_policy
@@ -26,6 +26,7 @@ __all__ = [
     "clear",
     "explain",
     "headline",
+    "held_nodes",
     "outside_slurm",
     "read_policy",
     "release",

@@ -12,8 +12,10 @@ from nearfar.slurm.controller import Slurm
 from nearfar.slurm.findings import (
     ActLog,
     CheckRun,
+    back_in_use,
     drained_by_others,
     drains_seen,
+    hard_evidence,
     log_line,
     reboots,
     resumed_by_others,
@@ -21,6 +23,7 @@ from nearfar.slurm.findings import (
 )  # fmt: skip
 from nearfar.slurm.health import kept_looks
 
+from . import held_nodes
 from .decision import NOTHING, Decision
 from .last_read import LastRead
 from .node_updates import carry_out
@@ -51,10 +54,12 @@ def run(options: ActOptions, slurm: Slurm) -> tuple[ActView, ActResult]:
     with locked(state):
         log = ActLog(state)
         recovered, unclear = recover(summarize(log.entries()), slurm, log)
-        view = look(options, slurm)
-        lost, unclear_too = left_over(view.past, view.nodes, slurm, log)
+        now, nodes = time.time(), slurm.nodes()
+        lost, unclear_too = left_over(summarize(log.entries()), nodes, slurm, log)
         if lost or unclear_too:
-            recovered, unclear, view = [*recovered, *lost], [*unclear, *unclear_too], look(options, slurm)
+            now, nodes = time.time(), slurm.nodes()
+            recovered, unclear = [*recovered, *lost], [*unclear, *unclear_too]
+        view = look(options, slurm, now, nodes=nodes)
         _write_down(view, options.policy.system, log)
         LastRead(state).note(options, view.until, view.sweeps)
         if view.readings is not None:
@@ -81,6 +86,8 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
         log.note("drained_by_others", time.time(), name, since=view.now, reason=state.reason, who=state.reason_by)
     for name, booted in reboots(view.nodes, open_, view.past):
         log.note("rebooted", time.time(), name, booted=booted)
+    for name in back_in_use(view.nodes, view.past):
+        log.note("back_in_use", time.time(), name, since=view.now)
     for name in resumed_by_others(view.nodes, view.past):
         log.note("resumed_by_others", time.time(), name)
     for name in drains_seen(view.nodes, view.past, view.now):
@@ -89,12 +96,14 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
         log.note("died", time.time(), name, state=view.nodes[name].words)
     for name in view.decisions.up_again:
         log.note("up_again", time.time(), name, state=view.nodes[name].words)
+    causes = {one.cause: one for one in held_nodes.held(view.decisions, view.decisions.stop or view.past.stopped)}
+    held_nodes.write_down(causes, view.past.held, system, log)
     for name, hard in sorted(view.decisions.hard.items()):
         for each in hard.closed:
             assert each.closed_by is not None
             log.note(
                 "closed", time.time(), name, evidence=[each.id or written[each.key]], until=each.answered_until, run=each.closed_by.run,
-                why=f"repaired, and run {each.closed_by.run} passed",
+                passed=hard_evidence.passed_at(each), why=f"repaired, and run {each.closed_by.run} passed",
             )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, plural
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import ActLog, LogSummary, deaths, our_reason, reasons, summarize
@@ -60,7 +60,15 @@ def _one(node: str, state: NodeState | None, before: LogSummary, because: str, l
     if state is not None and state.drain and ours is not None:
         return f"it is resumed once the check that drained it has passed: nearfar slurm retest {node}"
     closed = len(before.evidence.get(node, ()))
-    found = (
-        f"{closed} finding{'s are' if closed != 1 else ' is'} closed" if closed else "no hard finding of it was open"
-    )
-    return f"{found}, slow figures from before count no more; what is found from now on counts"
+    found = f"{plural(closed, 'hard finding')} closed" if closed else "no hard finding of it was open"
+    return f"{found}, slow figures from before count no more{_others_drain(state)}"
+
+
+def _others_drain(state: NodeState | None) -> str:
+    """That a node which others have taken out of use stays so, and what puts it back; empty for one that is in use."""
+    if state is None or not state.out or our_reason(state) is not None:
+        return ""
+    reason = " ".join((state.reason or "").split())
+    who, why = f" by {state.reason_by}" if state.reason_by else "", f" with '{reason}'" if reason else ""
+    how = f"; when they have done: scontrol update nodename={state.name} state=resume" if state.drain else ""
+    return f"; it stays {state.words}{who}{why}: not drained by act{how}"

@@ -6,7 +6,7 @@ Whatever is doubtful leads to no action, with the doubt as its reason.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -76,17 +76,13 @@ def decide(
     everywhere = {
         name: (
             *one.open,
+            *(replace(each, closed_at=hard_evidence.passed_at(each)) for each in one.closed),
             *past.closed_evidence.get(name, ()),
-            *confirmation.slow_figures(by_node.get(name, ()), policy, 0.0, now),
+            *_slow_ever(by_node.get(name, ()), policy, past.put_right.get(name, 0.0), now),
         )
         for name, one in hard.items()
     }
-    still_open = {(name, *each.metric) for name, these in found.items() for each in these}
-    blames = [
-        blame
-        for blame in blamed(everywhere, runs, policy, now)
-        if not blame.hard or any((node, blame.check, blame.metric, True) in still_open for node in blame.nodes)
-    ]
+    blames = blamed(everywhere, runs, policy, now)
     many = {(node, blame.check, blame.metric, blame.hard): blame for blame in blames for node in blame.nodes}
     decisions = []
     waiting = {
@@ -118,6 +114,12 @@ def _slow(
     the check passes, however many nights it failed before."""
     unending = replace(policy, max_age=inf, confirm_within=inf, intermittent=None)
     return confirmation.slow_figures(runs, unending if drained_by_us(state) else policy, since, now)
+
+
+def _slow_ever(runs: Sequence[CheckRun], policy: Policy, put_right: float, now: float) -> Iterator[Evidence]:
+    """The slow figures of a node, whether or not it was drained for them; those of runs from before ``put_right`` are closed."""
+    for each in confirmation.slow_figures(runs, policy, 0.0, now):
+        yield each if each.found_by.began > put_right else replace(each, closed_at=put_right)
 
 
 def _unanswered(state: NodeState) -> str:
@@ -177,7 +179,9 @@ def _node(
     if explained:
         first, blame = explained[0]
         held = "held, a person decides: " if first.finding.hard else ""
-        how = f"; nearfar slurm clear {name} --because WORDS, or drain it" if held else ""
+        how = f"; nearfar slurm clear {name} --because WORDS, or drain it"
+        if not held:
+            how = f": its reference, or the driver? nearfar tune --system {policy.system}"
         words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
         return Decision(name, NOTHING, f"{headline(first)}: {words}", evidence=first, held=SAME_METRIC if held else "")
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)

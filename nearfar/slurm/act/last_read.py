@@ -18,8 +18,8 @@ _SWEEPS = 20
 
 
 class LastRead:
-    """``read.json`` beside the log: for each results directory and system the time until which all of it has been read, and the
-    newest sweeps that were in it."""
+    """``read.json`` beside the log: for each results directory and system the time until which all of it has been read, the newest
+    sweeps that were in it, and the directory's inode."""
 
     def __init__(self, state: Path) -> None:
         self._path = state / "read.json"
@@ -30,10 +30,14 @@ class LastRead:
         return found if isinstance(found, (int, float)) else None
 
     def check_mounted(self, options: ActOptions) -> None:
-        """Raise ``CouldNotJudge`` where none of the sweeps is there any more that were in the results directory: what has come since
-        then is not known, and nothing may be taken for read."""
+        """Raise ``CouldNotJudge`` where another directory is in the place of the results directory that was read, by its inode, and
+        none of that one's sweeps is in it: its file system is not mounted, what has come since is not known, and nothing may be
+        taken for read. A directory from which a site has removed all old sweeps is still the same."""
         known = self._kept("sweeps").get(_key(options))
         if options.results is None or not isinstance(known, list) or not known:
+            return
+        inode = self._kept("directories").get(_key(options))
+        if inode is not None and inode == _inode(options.results):
             return
         if not any(os.path.lexists(options.results / str(name)) for name in known):
             raise CouldNotJudge(
@@ -48,6 +52,7 @@ class LastRead:
         kept = {
             "until": {**self._kept("until"), key: at},
             "sweeps": {**self._kept("sweeps"), key: list(sweeps[:_SWEEPS])},
+            "directories": {**self._kept("directories"), key: _inode(options.results)},
         }
         text = json.dumps({"schema": _SCHEMA, **kept}, indent=1) + "\n"
         write_atomically(self._path, text, "name another --state DIR")
@@ -66,6 +71,14 @@ class LastRead:
             return dict(raw.get(what, {})) if raw["schema"] == _SCHEMA else {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, CouldNotJudge):
             return {}
+
+
+def _inode(directory: Path | None) -> int | None:
+    """The number of a directory in its file system; None where there is none."""
+    try:
+        return None if directory is None else directory.stat().st_ino
+    except OSError:
+        return None
 
 
 def _key(options: ActOptions) -> str:

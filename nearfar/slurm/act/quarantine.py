@@ -104,16 +104,17 @@ def retest(
     log: ActLog,
     measure: Measure,
     beside: Sequence[str] = (),
+    user: int | None = None,
 ) -> RetestResult:
     """Test nodes again; those that pass are in use afterwards, all others drained. ``beside``: nodes in use that are reserved
-    and measured with them, and then are as they were. Raises what Slurm's commands raise, after every node has been drained
-    again where that was possible."""
-    name, user = PREFIX + secrets.token_hex(4), user_name(os.geteuid())
+    and measured with them, and then are as they were; ``user``: the number of the one who measures (None: this one). Raises what
+    Slurm's commands raise, after every node has been drained again where that was possible."""
+    name, measures = PREFIX + secrets.token_hex(4), user_name(os.geteuid() if user is None else user)
     names = [*(suspect.node for suspect in these), *beside]
     log.note("quarantine", time.time(), reservation=name, nodes={s.node: _known(s) for s in these})
     try:
-        reservations.make(slurm, name, names, user)
-        reservations.verify(slurm, name, names, user)
+        reservations.make(slurm, name, names, measures)
+        reservations.verify(slurm, name, names, measures)
         for suspect in these:
             how = resuming(suspect.reason, by_a_person=True, reserved=True)
             problem = write("retest", suspect.node, how, slurm, log, reservation=name)

@@ -18,11 +18,12 @@ from .state_directory import locked, prepare
 
 @dataclass(frozen=True)
 class Released:
-    """How it went with a node: whether it is in use now, and in words."""
+    """How it went with a node: whether it is in use now, whether that is by this call, and in words."""
 
     node: str
     in_use: bool
     words: str
+    released: bool = False
 
 
 def release(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm) -> Iterator[Released]:
@@ -62,16 +63,18 @@ def _one(name: str, state: NodeState, past: LogSummary, because: str, slurm: Slu
     )
     if problem is not None:
         return Released(name, False, problem.removeprefix(f"{name}: "))
-    return Released(name, True, f"in use again; it was drained with '{state.reason}'")
+    return Released(name, True, f"in use again; it was drained with '{state.reason}'", released=True)
 
 
 def _in_use(name: str, past: LogSummary, because: str, log: ActLog) -> Released:
     """One that is in use: somebody has resumed it since it was drained, or it never was."""
     if name in past.drained or name in past.begun:
         log.note("release", time.time(), name, why=because)
-        return Released(name, True, "in use already; what was found of it until now is closed")
+        return Released(
+            name, True, "nothing had to be done: it is not drained; what was found of it until now is closed"
+        )
     found = f"; what was found of it: nearfar slurm clear {name} --because WORDS" if name in past.evidence else ""
-    return Released(name, True, f"in use already: nothing to release{found}")
+    return Released(name, True, f"nothing had to be done: it is not drained{found}")
 
 
 def _theirs(name: str, state: NodeState) -> str:

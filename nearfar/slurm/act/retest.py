@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,7 +16,7 @@ from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, deaths, of_sweep, reconciled, summarize
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
-from nearfar.slurm.trust import Trust
+from nearfar.slurm.trust import Trust, on_behalf
 
 from . import quarantine
 from .options import ActOptions
@@ -49,12 +50,12 @@ def run(
     """Test nodes again. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if options.results is None:
         raise NearfarError("a retest needs the directory that its results go to: --results DIR")
-    if os.geteuid() not in options.policy.trusted:
+    user = _measures(options.results, options.state)
+    if user not in options.policy.trusted:
         raise NearfarError(
-            f"this user's results do not count: add it to `act: trusted` of system '{options.policy.system}'"
+            f"the results of {user_name(user)} do not count: add it to `act: trusted` of system '{options.policy.system}'"
         )
     Trust(options.results, options.policy.trusted).check_parents()
-    _refuse_others_results(options.results)
     level = LEVELS[request.level]
     state = prepare(options.state)
     with locked(state):
@@ -79,20 +80,26 @@ def run(
         def measure(names: Sequence[str], reservation: str) -> Sequence[CheckRun]:
             return _sweep(request.level, partition, names, reservation, options, tell)
 
-        return quarantine.retest(these, options.policy, slurm, log, measure, beside)
+        return quarantine.retest(these, options.policy, slurm, log, measure, beside, user)
 
 
-def _refuse_others_results(results: Path) -> None:
-    """Raise ``NearfarError``, before any node is touched, for a directory of somebody else's: the sweep would refuse it."""
-    if not results.exists():  # the sweep makes it
-        return
-    owner = results.stat().st_uid
-    if owner != os.geteuid():
-        name = user_name(owner)
+def _measures(results: Path, state: Path) -> int:
+    """The user whose sweep measures: the owner of the results, where that is this user or root calls, who can start it as that one.
+
+    Raises ``NearfarError``, before any node is touched, for a directory of somebody else's: the sweep would refuse it."""
+    here, owner, log = os.geteuid(), on_behalf.owner(results), on_behalf.owner(state)
+    if owner is None or here in (0, owner):  # the sweep makes one that is missing
+        return here if owner is None else owner
+    name, other = user_name(owner), "or name a directory of your own that the nodes share: --results DIR"
+    if log in (None, 0, owner):
+        right = 0 if log == 0 else owner
         raise NearfarError(
-            f"{results}: belongs to {name}: retest as that user (sudo -u {name} nearfar slurm retest …), or name a "
-            "directory of your own that the nodes share: --results DIR"
+            f"{results}: belongs to {name}: type it as {user_name(right)} ({on_behalf.typed_as(right)}), {other}"
         )
+    raise NearfarError(
+        f"{results}: belongs to {name}, and {state} to {user_name(log)}: one user has to own both, or root the log: "
+        f"chown -R root {shlex.quote(str(state))} && nearfar slurm install --act-user=root --apply; {other}"
+    )
 
 
 def _asks(level: Level, check: str) -> bool:

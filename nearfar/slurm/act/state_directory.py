@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError, files, second_text, user_name, utc_text, utc_time
 from nearfar.slurm.findings import CLOCKS, ActLog, Entry
-from nearfar.slurm.trust import Trust
+from nearfar.slurm.trust import Trust, on_behalf
 
 #: Seconds to wait for another ``act``.
 _PATIENCE = 10.0
@@ -34,9 +34,8 @@ def prepare(state: Path) -> Path:
     files.make_directory(state, "name another --state DIR")
     place = state.resolve()
     owner = place.stat().st_uid
-    if owner not in (0, os.geteuid()):
-        name = user_name(owner)
-        words = f"belongs to user {name}, and the log decides over nodes: type it as that user (sudo -u {name} nearfar slurm …)"
+    if owner not in (0, os.geteuid()) or (owner != os.geteuid() and not os.access(place, os.W_OK)):
+        words = f"belongs to user {user_name(owner)}, and the log decides over nodes: type it as that user ({on_behalf.typed_as(owner)})"
         raise NearfarError(f"{place}: {words}, or name another --state DIR")
     try:
         Trust(Path("/"), {0, os.geteuid()}).directory(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nearfar.base import CouldNotJudge, SiteFile, site_directories, site_files
 from nearfar.slurm.controller import NodeState, Slurm, node_names
@@ -12,6 +12,7 @@ from nearfar.slurm.findings import (
     CLOCKS,
     ActLog,
     CheckRun,
+    Entry,
     KeptReadings,
     LogSummary,
     SlurmView,
@@ -36,7 +37,7 @@ class ActView:
     """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
     for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of.
     ``until``: all results that came until then are read; ``sweeps``: the newest that hold some; ``readings``: what was read of them,
-    to be kept for the next call."""
+    to be kept for the next call. ``trouble``: why Slurm could not be asked, so that ``nodes`` is empty (None: it could)."""
 
     nodes: dict[str, NodeState]
     past: LogSummary
@@ -49,23 +50,52 @@ class ActView:
     until: float = 0.0
     sweeps: Sequence[str] = ()
     readings: KeptReadings | None = None
+    trouble: str | None = None
 
 
-def look(options: ActOptions, slurm: Slurm, now: float | None = None, node: str | None = None) -> ActView:
-    """Read everything and decide; nothing is written, and no rights are needed. ``node``: one of which all is wanted.
+def look(
+    options: ActOptions, slurm: Slurm, now: float | None = None, asked_for: Collection[str] = (),
+    nodes: dict[str, NodeState] | None = None,
+) -> ActView:  # fmt: skip
+    """Read everything and decide; nothing is written, and no rights are needed. ``asked_for``: nodes of which all is wanted; ``nodes``:
+    all of them as Slurm has just shown them, at ``now``.
 
     Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
     """
+    now, entries = _log(options, now)
+    nodes = slurm.nodes() if nodes is None else nodes
+    before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
+    nodes = deaths.with_our_reasons(nodes, before)
+    return _decided(options, entries, nodes, before, now, asked_for)
+
+
+def without_slurm(options: ActOptions, trouble: str, asked_for: Collection[str] = ()) -> ActView:
+    """What the log and the results say where slurmctld does not answer (``trouble``): no node has a state, and no decision is one to
+    be carried out. Raises as ``look`` does."""
+    now, entries = _log(options, None)
+    before = summarize(entries, options.policy.system)
+    return replace(_decided(options, entries, {}, before, now, asked_for), trouble=trouble)
+
+
+def _log(options: ActOptions, now: float | None) -> tuple[float, list[Entry]]:
     now = time.time() if now is None else now
     entries = ActLog(options.state).entries()
     if entries and entries[-1].at > now + CLOCKS:
         raise CouldNotJudge(f"{options.state}: {CLOCK_SET_BACK}")
-    nodes = slurm.nodes()
-    before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
-    nodes = deaths.with_our_reasons(nodes, before)
+    return now, entries
+
+
+def _decided(
+    options: ActOptions,
+    entries: Sequence[Entry],
+    nodes: dict[str, NodeState],
+    before: LogSummary,
+    now: float,
+    asked_for: Collection[str],
+) -> ActView:
     last = LastRead(options.state).of(options)
     last = None if last is not None and last > now else last
-    times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, node, last)
+    times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, asked_for, last)
     policy, results = options.policy, options.results
     readings = None if results is None else KeptReadings(results, options.readings)
     found = gather(results, options.health, policy.system, policy.trusted, now, times, readings)
@@ -109,7 +139,7 @@ def _time_range(
     before: LogSummary,
     logged: float,
     now: float,
-    asked_for: str | None,
+    asked_for: Collection[str],
     last: float | None,
 ) -> TimeRange:
     """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
@@ -119,7 +149,7 @@ def _time_range(
     oldest = now - policy.max_age - policy.look_back
     open_ = [one.found_by.known for these in before.evidence.values() for one in these]
     ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
-    whole = {*ours, *before.drained, *before.evidence, *([asked_for] if asked_for else [])}
+    whole = {*ours, *before.drained, *before.evidence, *asked_for}
     recent = (
         min(now - policy.max_age - policy.confirm_within, logged)
         if last is None

@@ -65,9 +65,7 @@ def _access(user: str, wants: Sequence[tuple[str, int]]) -> DoctorAnswer:
     try:
         which = denied(user, wants)
     except NearfarError as error:
-        return problem(
-            about, first_line(error), f"useradd --system {user}, or nearfar slurm install --user NAME … --apply"
-        )
+        return problem(about, first_line(error), f"here and on the nodes: useradd --system --create-home {user}")
     if which is None:
         return not_looked(
             about,

@@ -12,8 +12,6 @@ from nearfar.slurm.install import InstalledPart, digest, rendered
 from .answer import DoctorAnswer, ok, problem
 from .installed_site import InstalledSite, first_line
 
-_AGAIN = "nearfar slurm install … --apply"
-
 
 def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     """An answer for each part."""
@@ -25,28 +23,28 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
 
 
 def _problems(site: InstalledSite, name: str, part: InstalledPart) -> Iterator[DoctorAnswer]:
-    about = f"files of {name}"
+    about, again = f"files of {name}", site.again()
     try:
         wanted = {file.path: file for file in rendered(part.options) if file.part == name}
     except NearfarError as error:
-        yield problem(about, first_line(error), "mend the template, then " + _AGAIN)
+        yield problem(about, first_line(error), "mend the template, then " + again)
         return
     if part.version != __version__:
-        yield problem(about, f"installed by nearfar {part.version}; this is {__version__}", _AGAIN)
+        yield problem(about, f"installed by nearfar {part.version}; this is {__version__}", again)
     for path in sorted({*part.files, *wanted}):
         place = site.known.place(path)
         try:
             text = place.read_bytes().decode("utf-8", "surrogateescape")
             status = place.stat()
         except OSError as error:
-            yield problem(about, f"{path}: {error.strerror}", _AGAIN)
+            yield problem(about, f"{path}: {error.strerror}", again)
             continue
         if path in part.files and digest(text) != part.files[path]:
             yield problem(
-                about, f"{path}: edited since it was installed", f"{_AGAIN} --force, or a template of the site's own"
+                about, f"{path}: edited since it was installed", f"{again} --force, or a template of the site's own"
             )
         elif path in wanted and text != wanted[path].text:
-            yield problem(about, f"{path}: not as the templates have it now", _AGAIN)
+            yield problem(about, f"{path}: not as the templates have it now", again)
         mode = wanted[path].mode if path in wanted else status.st_mode & 0o7777
         if status.st_mode & 0o7777 != mode:
             yield problem(

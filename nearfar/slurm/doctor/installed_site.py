@@ -13,7 +13,7 @@ from nearfar.base import NearfarError
 from nearfar.site import Policy
 from nearfar.slurm.act import ActOptions, read_policy, view
 from nearfar.slurm.controller import NodeState, Slurm
-from nearfar.slurm.install import InstallManifest, InstallOptions
+from nearfar.slurm.install import InstallManifest, InstallOptions, again
 
 #: Seconds that Slurm has for an answer.
 _PATIENCE = 10.0
@@ -39,6 +39,10 @@ class InstalledSite:
     def parts(self) -> frozenset[str]:
         """The parts that are installed."""
         return frozenset(self.known.parts)
+
+    def again(self, *words: str) -> str:
+        """The line that installs it again, with ``words`` in the place of what they name."""
+        return again(self.options.folder, *words, root=str(self.known.root))
 
     @cached_property
     def slurm(self) -> Slurm:

@@ -30,6 +30,8 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     if others:
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
         yield problem("results", f"not believed: {'; '.join(others[:_NAMED])}{more}", "mend or remove these files")
+    elif not seen.runs:
+        yield not_looked("results", f"none in {site.options.results} that are young enough to be read")
     else:
         yield ok(
             "results", f"{len(seen.runs)} check runs of {len({run.node for run in seen.runs})} nodes, all believed"

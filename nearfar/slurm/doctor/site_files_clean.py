@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 
 from nearfar.base import NearfarError, site_directories
@@ -17,8 +18,9 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     installed = site.options.environment.get("NEARFAR_SITE", "")
     here = os.environ.get("NEARFAR_SITE", "")
     if installed != here:
+        as_here = site.again() if here else site.again("--drop", "NEARFAR_SITE")
         yield problem("site's directories", f"NEARFAR_SITE is '{here}' here, and '{installed}' in the installed scripts",
-                      f"export NEARFAR_SITE={installed}, or nearfar slurm install … --apply")  # fmt: skip
+                      f"{_export(installed)}; or, to have it as here: {as_here}")  # fmt: skip
     try:
         found = lint(site_directories())
         errors = [complaint for complaint in found.complaints if complaint.level == ERROR]
@@ -37,3 +39,7 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
         yield problem("what act may do", first_line(error), "`act:` in the system's file: docs/guide/slurm-act.md")
         return
     yield ok("what act may do", f"as system {policy.system} says")
+
+
+def _export(value: str) -> str:
+    return f"export NEARFAR_SITE={shlex.quote(value)}" if value else "unset NEARFAR_SITE"

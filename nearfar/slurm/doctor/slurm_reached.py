@@ -10,8 +10,6 @@ from nearfar.slurm.controller import versions
 from .answer import DoctorAnswer, not_looked, ok, problem
 from .installed_site import InstalledSite, first_line
 
-_REMEDY = "is slurmctld up (scontrol ping)? else nearfar slurm install --slurm-bin DIR --slurm-conf FILE --apply"
-
 
 def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     """Its version, its nodes, and the rights of who runs ``act``."""
@@ -22,7 +20,7 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
             yield problem(
                 "Slurm",
                 f"it is {versions.words(version)}, and the files are for {versions.words(made_for)}",
-                "nearfar slurm install … --apply",
+                site.again(),
             )
         else:
             yield ok(
@@ -30,12 +28,12 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
                 f"{versions.words(version)}, at {site.options.environment.get('SLURM_CONF', 'its own slurm.conf')}",
             )
     except NearfarError as error:
-        yield problem("Slurm", first_line(error), _REMEDY)
+        yield problem("Slurm", first_line(error), _remedy(site))
         return
     try:
         members = [name for name, node in site.nodes.items() if site.options.partition in node.partitions]
     except NearfarError as error:
-        yield problem("slurmctld", first_line(error), _REMEDY)
+        yield problem("slurmctld", first_line(error), _remedy(site))
         return
     if members:
         yield ok("slurmctld", f"{len(site.nodes)} nodes, {len(members)} in partition {site.options.partition}")
@@ -43,10 +41,18 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
         yield problem(
             "slurmctld",
             f"partition {site.options.partition} has no nodes",
-            "nearfar slurm install --partition P … --apply",
+            f"{site.again('--partition=NAME')}, where NAME is one of: {', '.join(_partitions(site))}",
         )
     if "act" in site.parts:
         yield _rights(site)
+
+
+def _remedy(site: InstalledSite) -> str:
+    return f"is slurmctld up (scontrol ping)? else {site.again('--slurm-bin=DIR', '--slurm-conf=FILE')}"
+
+
+def _partitions(site: InstalledSite) -> list[str]:
+    return sorted({name for node in site.nodes.values() for name in node.partitions})
 
 
 def _rights(site: InstalledSite) -> DoctorAnswer:
@@ -60,7 +66,7 @@ def _rights(site: InstalledSite) -> DoctorAnswer:
         ).strip()
     except CouldNotJudge as error:
         return problem(about, f"{user} is neither root nor SlurmUser, and sacctmgr knows nothing of users ({first_line(error)})",
-                       "nearfar slurm install --act-user root … --apply")  # fmt: skip
+                       site.again("--act-user=root"))  # fmt: skip
     except NearfarError as error:
         return not_looked(about, first_line(error))
     if level.splitlines()[:1] in (["Operator"], ["Administrator"]):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, plural
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.install import ON_NODES, slurm_conf
 
@@ -70,20 +70,32 @@ def _looks(site: InstalledSite) -> Iterator[DoctorAnswer]:
         found = {path.stem: path.stat().st_mtime for path in folder.iterdir() if path.suffix == ".json"}
         interval = re.match(r"\d+", site.settings.get("HealthCheckInterval", ""))
         patience = max(_LEAST, 3.0 * float(interval[0] if interval else 0))
-        idle = [name for name, node in site.nodes.items()
-                if node.idle and site.options.partition in node.partitions and site.now - (node.busy or 0.0) > patience]  # fmt: skip
+        idle = {
+            name: node for name, node in site.nodes.items() if node.idle and site.options.partition in node.partitions
+        }
     except OSError as error:
         yield not_looked("looks of the nodes", f"{folder}: {error.strerror}")
         return
     except NearfarError as error:
         yield not_looked("looks of the nodes", first_line(error))
         return
-    silent = [name for name in idle if site.now - found.get(name, 0.0) > patience]
+    due = [name for name, node in idle.items() if site.now - (node.busy or 0.0) > patience]
+    silent = [name for name in due if site.now - found.get(name, 0.0) > patience]
+    minutes, by_hand = f"{patience / 60:.0f} minutes", f"{site.options.folder}/health-check"
     if silent:
-        words = f"{node_names.fold(silent)}: idle, and no look in {folder} for {patience / 60:.0f} minutes"
-        how = f"on such a node, as root: {site.options.folder}/health-check; then HealthCheckProgram"
+        words = f"{node_names.fold(silent)}: idle, and no look in {folder} for {minutes}"
+        how = f"on such a node, as root: {by_hand}; then HealthCheckProgram"
         if site.options.collect is not None:
             how += f"; and {site.options.folder}/collect here"
         yield problem("looks of the nodes", words, how)
+    elif due:
+        which = f"all {len(due)} that were idle for {minutes}" if len(due) > 1 else f"{due[0]}, idle for {minutes},"
+        yield ok("looks of the nodes", f"{which} left one since ({plural(len(found), 'look')} in all)")
     else:
-        yield ok("looks of the nodes", f"{len(found)} nodes have left one; none of {len(idle)} idle ones is silent")
+        words = f"{plural(len(idle), 'node')} of {site.options.partition} idle, none of them for {minutes} yet; "
+        fresh = sum(site.now - at <= patience for at in found.values())
+        if fresh:
+            yield ok("looks of the nodes", f"{words}{plural(fresh, 'look')} left since")
+        else:
+            how = f"look again in {minutes}; at once, on a node, as root: {by_hand}"
+            yield not_looked("looks of the nodes", f"{words}no look left since", how)

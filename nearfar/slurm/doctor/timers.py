@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from nearfar.base import NearfarError, find_program, process
+from nearfar.base import NearfarError, find_program, plural, process
 
 from .answer import DoctorAnswer, not_looked, ok, problem
 from .installed_site import InstalledSite, first_line
@@ -21,28 +21,27 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     """An answer for each timer, and when ``act`` has been through last."""
     for part in sorted(site.parts & {"nightly", "act"}):
         if site.known.parts[part].options.timer == "systemd":
-            yield _of_systemd(part)
+            yield _of_systemd(site, part)
         else:
-            yield _of_cron(part)
+            yield _of_cron(site, part)
     if "act" in site.parts:
         yield _last_act(site)
         if site.options.collect is not None:
-            yield _collector()
+            yield _collector(site)
 
 
-def _of_systemd(part: str) -> DoctorAnswer:
+def _of_systemd(site: InstalledSite, part: str) -> DoctorAnswer:
     about, timer, service = f"timer of {part}", f"nearfar-{part}.timer", f"nearfar-{part}.service"
+    elsewhere = f"run this on the machine that has the timers, or: {site.again('--timer=cron')}"
     if find_program("systemctl") is None:
-        return not_looked(
-            about, "systemctl: not found", "run this on the machine that has the timers, or install with --timer cron"
-        )
+        return not_looked(about, "systemctl: not found", elsewhere)
     try:
         answer = process.run(["systemctl", "show", timer, service, f"--property={_ASKED}"], _LIMIT)
     except NearfarError as error:
         return not_looked(about, first_line(error))
     if answer.timed_out or answer.returncode:
         why = f"no answer within {_LIMIT:.0f} s" if answer.timed_out else answer.last_line or "systemctl failed"
-        return not_looked(about, why, "run this on the machine that has the timers, or install with --timer cron")
+        return not_looked(about, why, elsewhere)
     units = {unit.get("Id"): unit for unit in map(_unit, re.split(r"\n\s*\n", answer.stdout))}
     if timer not in units or service not in units:
         return not_looked(about, f"systemctl show says nothing of {timer}")
@@ -72,7 +71,7 @@ def _judged(about: str, timer: str, service: str, first: Mapping[str, str], seco
     return problem(about, f"{service} ended {ended} with {result}, exit code {code}", f"journalctl -u {service}")
 
 
-def _of_cron(part: str) -> DoctorAnswer:
+def _of_cron(site: InstalledSite, part: str) -> DoctorAnswer:
     if (
         find_program("crond")
         or find_program("cron")
@@ -81,15 +80,15 @@ def _of_cron(part: str) -> DoctorAnswer:
     ):
         return ok(f"timer of {part}", "cron is here; it does not say when it ran what")
     return problem(
-        f"timer of {part}", "there is no cron on this machine", "install it, or install with --timer systemd"
+        f"timer of {part}", "there is no cron on this machine", f"install it, or: {site.again('--timer=systemd')}"
     )
 
 
-def _collector() -> DoctorAnswer:
+def _collector(site: InstalledSite) -> DoctorAnswer:
     lacking = [name for name in ("rsync", "ssh", "flock", "xargs") if find_program(name) is None]
     if lacking:
         return problem("collector", f"not on this machine: {', '.join(lacking)}", "install it, or let nodes write to a directory that "
-                       "all share: nearfar slurm install --health-output DIR … --apply")  # fmt: skip
+                       f"all share: {site.again('--health-output=DIR')}")  # fmt: skip
     return ok("collector", "has the programs that it needs")
 
 
@@ -113,4 +112,4 @@ def _last_act(site: InstalledSite) -> DoctorAnswer:
             f"it was through last {words}, and runs every {every} minutes",
             f"by hand, to see why: {site.options.folder}/act",
         )
-    return ok(about, f"it was through {ago:.0f} minutes ago")
+    return ok(about, f"it was through {plural(round(ago), 'minute')} ago")

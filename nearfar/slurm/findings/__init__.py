@@ -13,7 +13,7 @@ from .evidence import Evidence, Intervention
 from .flaps import Flaps
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
 from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
-from .interventions import drained_by_others, reboots, resumed_by_others
+from .interventions import back_in_use, drained_by_others, reboots, resumed_by_others
 from .kept_readings import KeptReadings
 from .log import ActLog, Entry
 from .log_summary import LogSummary, OurDrain, log_line, summarize
@@ -39,6 +39,7 @@ __all__ = [
     "SharedFault",
     "SlurmView",
     "TimeRange",
+    "back_in_use",
     "blamed",
     "confirmation",
     "deaths",

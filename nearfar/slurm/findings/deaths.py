@@ -47,8 +47,8 @@ def up_again(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
 def died_words(name: str, state: NodeState) -> str:
     """What is said of a node once, when it has died."""
     return (
-        f"{name}: it does not answer any more ({state.words}) since it was drained by us: look at its power and console; "
-        "it is still drained when it comes back"
+        f"{name}: it does not answer any more ({state.words}) since it was drained by us: look at its console, power-cycle it; "
+        f"it is still drained when it comes back: nearfar slurm retest {name}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import inf
 
 from nearfar.slurm.results import ResultFinding
 
@@ -31,7 +32,8 @@ class Evidence:
 
     ``id``: of its line in the log of ``act``, which keeps hard evidence; empty where there is none. ``stands``: it may be acted
     on; ``why``: what confirms it, or what is missing. ``interventions``: what was done about the node after it was known;
-    ``closed_by``: the full passing run that closes it after them.
+    ``closed_by``: the full passing run that closes it after them. ``closed_at``: when it was closed, in seconds since 1970;
+    infinite as long as it is open.
     """
 
     found_by: CheckRun
@@ -41,6 +43,7 @@ class Evidence:
     why: str = ""
     interventions: tuple[Intervention, ...] = ()
     closed_by: CheckRun | None = None
+    closed_at: float = inf
 
     @property
     def key(self) -> tuple[str, str, str, str, str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
@@ -25,6 +25,8 @@ CLOCKS = 300.0
 
 #: Seconds between the end of a run by its node's clock and the arrival of its result, from which on the clock is said to be off.
 _LATE = 900.0
+#: And from which on its slow figures do not count: the clock is off by a day, or the result was restored from a backup without its time.
+_TOO_LATE = 86400.0
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class _Believed:
         """Take over a result, or why it is not believed."""
         try:
             one = self._readings.read(place, self._trust, self._now)
-            came = place.lstat().st_mtime
+            came = _arrival(place, one.ended)
             if one.system != self._system:
                 if one.hard:
                     self._others.add((one.system, one.name, one.run))
@@ -129,7 +131,8 @@ class _Believed:
         if self._said.setdefault(key, one.said) != one.said:
             self._twice[key] = place
         if key not in self._runs:
-            self._runs[key] = tuple(one.check_runs(place, came))
+            runs = one.check_runs(place, came)
+            self._runs[key] = tuple(map(_hard_alone, runs) if came - one.ended > _TOO_LATE else runs)
 
     @property
     def failing(self) -> set[str]:
@@ -175,6 +178,20 @@ def _results(
     return [*runs, *between], [*refused, *problems, *of_pairs], sweeps
 
 
+def _arrival(path: Path, ended: float) -> float:
+    """When a file or directory came to be there, in seconds since 1970: its time; ``ended``, when what it speaks of was over, where
+    that time is earlier by more than clocks are apart though it was put there later, as a backup leaves it that was restored without
+    times. Raises ``OSError``."""
+    status = path.lstat()
+    restored = status.st_mtime < ended - CLOCKS and ended <= status.st_ctime
+    return ended if restored else status.st_mtime
+
+
+def _hard_alone(run: CheckRun) -> CheckRun:
+    """A run without its slow figures."""
+    return replace(run, failures=tuple(finding for finding in run.failures if finding.hard), intermittent=frozenset())
+
+
 def _came(place: Path) -> float:
     """When a result was renamed or copied into place; now where that cannot be told."""
     try:
@@ -195,6 +212,7 @@ def _behind(runs: Iterable[CheckRun]) -> Iterator[str]:
             yield (
                 f"{node}: run {run.run} ended {_span(late)} before its result came, by the node's clock: set that clock, or the "
                 "result was copied later; what it found counts from when it came"
+                f"{', slow figures not at all' if late > _TOO_LATE else ''}"
             )
 
 
@@ -259,7 +277,7 @@ def _health(
             continue
         try:
             at = seconds(one.time)
-            came = path.lstat().st_mtime
+            came = _arrival(path, at)
             _refuse_the_future(path, at, now)
         except (CouldNotJudge, OSError) as error:
             refused.append(str(error))

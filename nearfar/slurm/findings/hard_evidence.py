@@ -89,6 +89,12 @@ def _new(runs: Sequence[CheckRun], name: str, done: Sequence[Intervention], past
             yield one
 
 
+def passed_at(closed: Evidence) -> float:
+    """When the run that closes a finding was known to have passed, in seconds since 1970."""
+    assert closed.closed_by is not None
+    return closed.closed_by.known
+
+
 def passed_fully(one: Evidence, runs: Sequence[CheckRun]) -> CheckRun | None:
     """The run that closes a finding: full, passed, begun after something was done about the node, and with the part that it
     speaks of; None where there is none."""

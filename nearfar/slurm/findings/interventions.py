@@ -26,7 +26,8 @@ def interventions(
         )
     if others is not None and not state.out:
         words = f"somebody else had drained it by {second_text(others)}, and it is in use again"
-        yield Intervention(others, min(now, _resumed(others, runs, state)), True, words)
+        until = min(past.back_in_use.get(name, now), _resumed(others, runs, state))
+        yield Intervention(others, until, True, words)
     # A reboot gives the reason of a drain its own time.
     if _drained_by_others(state) and state.reason_at is not None and not versions.ends_with_reboot(state.reason or ""):
         given = state.reason_at.timestamp()
@@ -46,6 +47,14 @@ def resumed_by_others(nodes: Mapping[str, NodeState], past: LogSummary) -> Itera
     """Nodes drained by us that are in use though we have not resumed them: what the log does not say yet."""
     for name in past.drained:
         if name in nodes and not nodes[name].out and name not in past.resumed_by_others and not past.retested(name):
+            yield name
+
+
+def back_in_use(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
+    """Nodes that somebody else had drained, by the log, and that are in use: what the log does not say yet. What is found from now on
+    was found after somebody resumed them."""
+    for name in past.drained_by_others:
+        if name in nodes and not nodes[name].out and name not in past.back_in_use:
             yield name
 
 

@@ -1,6 +1,7 @@
 """Results read once: what was read of each is kept beside the log of ``act``, and holds as long as its files are what they were.
 
-Whose the files are, and who can change them, is looked at each time. A file that was changed, replaced or taken away has another
+Whose the files are, and who can change them, is looked at each time: what was right when they were read is right as long as it is the
+same, for the same trusted users. A file that was changed, replaced or taken away has another
 time, size or number; one that was changed just now is read again, since a change that follows at once may leave all three alike.
 What is kept is a convenience: a file that is damaged, or was written by another version of the package, is as none.
 """
@@ -30,8 +31,6 @@ _SCHEMA = "nearfar-act-readings/1"
 SETTLED = 310.0
 #: What reading a document that was made up may end in, whatever is looked at before: it is one more that is not believed.
 MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-#: The files of a result that are read; of all others only the size counts.
-_READ = (result.RESULT, "verdict.json")
 
 
 class _Kept(NamedTuple):
@@ -54,10 +53,14 @@ class KeptReadings:
         self._trusted: set[str] = set()
 
     def read(self, place: Path, trust: Trust, now: float) -> ResultReading:
-        """What a result says, as ``result.read`` finds it; raises what that does."""
-        kept = self._before.get(str(place))
+        """What a result says, as ``result.read`` finds it; raises what that does. A result that is asked for again is not looked at
+        again."""
+        name = str(place)
+        if name in self._now:
+            return self._now[name].reading
+        kept = self._before.get(name)
         if kept is not None and self._stamp(place, trust, kept.folders, kept.files, now) == kept.stamp:
-            self._now[str(place)] = kept
+            self._now[name] = kept
             return kept.reading
         one = result.read(place, trust)
         reading = of_result(one)
@@ -66,7 +69,7 @@ class KeptReadings:
             files = (result.RESULT, *one.files)
             stamp = self._stamp(place, trust, folders, files, now)
             if stamp is not None:
-                self._now[str(place)] = _Kept(reading, folders, files, stamp)
+                self._now[name] = _Kept(reading, folders, files, stamp)
                 self._new = True
         return reading
 
@@ -87,25 +90,19 @@ class KeptReadings:
     def _stamp(
         self, place: Path, trust: Trust, folders: Iterable[str], files: Iterable[str], now: float
     ) -> str | None:  # fmt: skip
-        """What the directories and files of a result are like now; None where one is not there, is not believed, or has just been
-        changed."""
+        """What the directories and files of a result, which is believed, are like now, and for whom; None where one is not there, or
+        has just been changed."""
         root = str(place)
         try:
             self._trust_above(place, trust)
-            found = [os.lstat(root), *(os.lstat(f"{root}/{name}") for name in folders)]
-            for status in found:
-                trust.check_folder(root, status)
-            for name in files:
-                status = os.lstat(f"{root}/{name}")
-                if name.endswith(_READ):
-                    trust.check_file(root, status)
-                found.append(status)
+            found = [os.lstat(root), *[os.lstat(f"{root}/{name}") for name in (*folders, *files)]]
         except (CouldNotJudge, OSError):
             return None
         if max([status.st_ctime for status in found]) > now - SETTLED:
             return None
-        numbers = [(s.st_mode, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in found]
-        return blake2b(marshal.dumps(numbers, 2), digest_size=16).hexdigest()  # version 2 says the same of the same
+        numbers = [(s.st_mode, s.st_uid, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in found]
+        said = marshal.dumps((sorted(trust.users), numbers), 2)  # version 2 says the same of the same
+        return blake2b(said, digest_size=16).hexdigest()
 
     def _trust_above(self, place: Path, trust: Trust) -> None:
         """The directories above a result, those above its node's once in a call."""

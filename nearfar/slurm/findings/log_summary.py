@@ -20,6 +20,8 @@ _DRAINS = ("drain", "drain_again")
 _DAY = 86400.0
 #: Actions by which we put a node into use again.
 _RELEASES = ("resume", "release")
+#: Lines of which a call reads those of its own system alone.
+_OF_SYSTEM = ("evidence", "held", "held_over")
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,14 @@ class LogSummary:
     ``quarantines``: retests that did not end, by reservation, with what each node is to be drained with again;
     ``ended_quarantines``: all retests, with that of the nodes that are not in use again by our doing.
 
-    ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was known until then is closed
-    too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``. ``drained_by_others``: when somebody else drained
-    it last; ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was
-    drained by us was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was
-    drained by us or suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us
-    stopped answering, and when it answered again.
+    ``put_right``: when a person said last that the node was seen to, or it was put into use again after it passed: what was
+    slow before is closed. ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was
+    known until then is closed too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``.
+    ``drained_by_others``: when somebody else drained it last; ``back_in_use``: by when such a one was in use again;
+    ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was drained by us
+    was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was drained by us or
+    suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us stopped answering, and
+    when it answered again. ``held``: nodes that are not drained for what was found, by what holds them.
     """
 
     since: dict[str, float] = field(default_factory=dict)
@@ -60,16 +64,19 @@ class LogSummary:
     quarantines: dict[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     ended_quarantines: dict[str, dict[str, Mapping[str, Any]]] = field(default_factory=dict)
     begun: dict[str, OurDrain] = field(default_factory=dict)
+    put_right: dict[str, float] = field(default_factory=dict)
     evidence: dict[str, list[Evidence]] = field(default_factory=dict)
     closed_evidence: dict[str, list[Evidence]] = field(default_factory=dict)
     answered: dict[tuple[str, ...], float] = field(default_factory=dict)
     drained_by_others: dict[str, float] = field(default_factory=dict)
+    back_in_use: dict[str, float] = field(default_factory=dict)
     resumed_by_others: dict[str, float] = field(default_factory=dict)
     drain_seen: dict[str, float] = field(default_factory=dict)
     rebooted: dict[str, float] = field(default_factory=dict)
     flaps: Flaps = field(default_factory=Flaps)
     died: dict[str, float] = field(default_factory=dict)
     up_again: dict[str, float] = field(default_factory=dict)
+    held: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def dead(self, node: str) -> bool:
         """Whether a node that was drained by us was told to have died, and not to be up again."""
@@ -85,14 +92,14 @@ class LogSummary:
 
 
 def summarize(entries: Sequence[Entry], system: str | None = None) -> LogSummary:
-    """What the log says; of ``system``, evidence of that alone (two may share a log).
+    """What the log says; of ``system``, what was found and held of that alone (two may share a log).
 
     A drain counts against the caps as soon as it was begun, unless it was refused; a node counts as
     drained or resumed only when that is known to have been done, and evidence as closed only by what closes it."""
     outcomes = {entry.id: entry.outcome for entry in entries}
     summary, read = LogSummary(), set()
     for entry in _in_order(entries):
-        others = system is not None and entry.action == "evidence" and entry.more.get("system", system) != system
+        others = system is not None and entry.action in _OF_SYSTEM and entry.more.get("system", system) != system
         if entry.id not in read and outcomes[entry.id] != "refused" and not others:
             _read(summary, entry, outcomes[entry.id] == "done")
         read.add(entry.id)
@@ -125,6 +132,11 @@ def _read(summary: LogSummary, entry: Entry, done: bool) -> None:
             _released(summary, node, entry, done=True)
     elif entry.action == "quarantine_end":
         summary.quarantines.pop(entry.more["reservation"], None)
+    elif entry.action in ("held", "held_over"):
+        cause, nodes = str(entry.more["cause"]), frozenset(entry.more["nodes"])
+        before = summary.held.pop(cause, frozenset())
+        now = before | nodes if entry.action == "held" else before - nodes
+        summary.held |= {cause: now} if now else {}
     elif entry.node is not None:
         _read_of_node(summary, entry.node, entry, done)
 
@@ -145,6 +157,9 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
         _close(summary, node, entry)
     elif entry.action == "drained_by_others":
         summary.drained_by_others[node] = float(entry.more.get("since", entry.at))
+        summary.back_in_use.pop(node, None)
+    elif entry.action == "back_in_use":
+        summary.back_in_use[node] = float(entry.more.get("since", entry.at))
     elif entry.action == "resumed_by_others":
         summary.resumed_by_others[node] = entry.at
         summary.flaps.resumed(node)
@@ -156,8 +171,9 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
 
 def _seen_to(summary: LogSummary, node: str, at: float) -> None:
     """A person has seen to a node: all that was known of it is closed."""
-    summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = at
-    summary.closed_evidence.setdefault(node, []).extend(summary.evidence.pop(node, []))
+    summary.since[node] = summary.cleared[node] = summary.answered[(node,)] = summary.put_right[node] = at
+    closed = [replace(one, closed_at=at) for one in summary.evidence.pop(node, [])]
+    summary.closed_evidence.setdefault(node, []).extend(closed)
     summary.flaps.seen_to(node)
 
 
@@ -166,6 +182,7 @@ def _released(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
     for nodes in summary.ended_quarantines.values():
         nodes.pop(node, None)
     if done:
+        summary.put_right[node] = entry.at
         summary.drained.pop(node, None)
         summary.begun.pop(node, None)
         summary.flaps.resumed(node)
@@ -202,10 +219,10 @@ def _evidence_of_drain(summary: LogSummary, node: str, entry: Entry) -> None:
 
 
 def _close(summary: LogSummary, node: str, entry: Entry) -> None:
-    ids = set(entry.more.get("evidence", ()))
+    ids, at = set(entry.more.get("evidence", ())), float(entry.more.get("passed", entry.at))
     for one in summary.evidence.get(node, []):
         if one.id in ids:
-            summary.closed_evidence.setdefault(node, []).append(one)
+            summary.closed_evidence.setdefault(node, []).append(replace(one, closed_at=at))
             if one.found_by.check == HEALTH:  # of which the log has not every look
                 summary.answered[answered_key(node, one)] = float(entry.more.get("until", entry.at))
     summary.evidence[node] = [one for one in summary.evidence.get(node, []) if one.id not in ids]

@@ -46,7 +46,7 @@ def of_sweep(
     """
     rounds = [_round(sweep / name, trust) for name in pairing.ROUNDS if (sweep / name).exists()]
     places = [place for each in rounds for place in each.values() if place is not None]
-    if not places or max(place.lstat().st_mtime for place in places) < oldest:
+    if not places or max(place.lstat().st_ctime for place in places) < oldest:
         return []
     read = {place: readings.read(place, trust, now) for place in places}
     if {one.system for one in read.values()} != {system} or max(one.ended for one in read.values()) < oldest:

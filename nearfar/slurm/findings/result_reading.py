@@ -8,10 +8,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, plural
 from nearfar.slurm.results import NodeResult, ResultFinding, result
 
 from .check_run import RUN, CheckRun, seconds
+
+#: Letters that are kept of what a run says.
+_LONGEST = 300
 
 
 class CheckReading(NamedTuple):
@@ -31,7 +34,8 @@ class CheckReading(NamedTuple):
 
 class ResultReading(NamedTuple):
     """A result that is believed. ``name`` is the node's, or ``n1+n2``, ``sweep`` that which it was measured in; times are seconds
-    since 1970, by the node's clock. ``partly``: not all that was to run did. ``said`` is the same of results that say the same."""
+    since 1970, by the node's clock. ``undone``: why not all that was to run did (empty: it did). ``said`` is the same of results
+    that say the same."""
 
     name: str
     run: str
@@ -42,7 +46,7 @@ class ResultReading(NamedTuple):
     level: str
     job: bool
     verdict: str
-    partly: bool
+    undone: str
     interrupted: bool
     parts: tuple[str, ...]
     said: str
@@ -58,8 +62,8 @@ class ResultReading(NamedTuple):
         of_run = partial(
             CheckRun, node=self.name, run=self.run, started=self.started, ended=self.ended, came=came, level=self.level, job=self.job
         )  # fmt: skip
-        if self.partly:
-            yield of_run(check=RUN, verdict="INDETERMINATE", source=str(place))
+        if self.undone:
+            yield of_run(check=RUN, verdict="INDETERMINATE", source=str(place), words=self.undone)
         for one in self.checks:
             yield of_run(
                 check=one.check, verdict=one.verdict, failures=one.failures, passed=one.passed, cells=one.cells,
@@ -72,7 +76,7 @@ def of_result(one: NodeResult) -> ResultReading:
     said = repr((one.started, one.ended, [(check.check, check.verdict, check.findings) for check in one.checks]))
     return ResultReading(
         one.name, one.run, one.system, one.sweep, seconds(one.started), seconds(one.ended), one.level, one.slurm is not None, one.verdict,
-        bool(one.missing) or one.interrupted, one.interrupted, one.blamed, blake2b(said.encode(), digest_size=16).hexdigest(),
+        _undone(one), one.interrupted, one.blamed, blake2b(said.encode(), digest_size=16).hexdigest(),
         tuple(_check(one, check) for check in one.checks),
     )  # fmt: skip
 
@@ -81,10 +85,31 @@ def _check(one: NodeResult, check: result.CheckResult) -> CheckReading:
     metrics = check.whole.metrics
     between = (metric for metric in metrics if is_between(metric.subject)) if len(one.nodes) > 1 else ()
     return CheckReading(
-        check.check, check.counted, str(check.folder.relative_to(one.folder)), check.excuse, result.failures(check),
+        check.check, check.counted, str(check.folder.relative_to(one.folder)), _words(check), result.failures(check),
         result.within_bounds(metrics), result.cells(metrics), result.intermittent(metrics, check.excused),
         result.within_bounds(between),
     )  # fmt: skip
+
+
+def _undone(one: NodeResult) -> str:
+    """Why not all that was to run did: the first case that is missing, or that the job was ended; empty where all did."""
+    if one.missing:
+        more = f" (and {plural(len(one.missing) - 1, 'case')} more)" if len(one.missing) > 1 else ""
+        return f"{_cut(one.missing[0])}{more}"
+    return "its job was ended before the run was through" if one.interrupted else ""
+
+
+def _words(check: result.CheckResult) -> str:
+    """What a check says of the node where it is neither PASS nor FAIL: its worst finding of that verdict."""
+    if check.excuse or check.counted not in ("INDETERMINATE", "DEGRADED"):
+        return check.excuse
+    found = next((finding.words for finding in check.findings if finding.verdict == check.counted), "")
+    return _cut(found or next(iter(check.whole.reasons), ""))
+
+
+def _cut(words: str) -> str:
+    one = " ".join(words.split())
+    return one if len(one) <= _LONGEST else f"{one[:_LONGEST]}…"
 
 
 def is_between(subject: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from nearfar.site import Policy
 
@@ -46,21 +47,29 @@ def blamed(
     found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
 ) -> list[SharedFault]:
     """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
-    matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know."""
-    failing: dict[tuple[str, str, bool], list[tuple[float, str]]] = defaultdict(list)
+    matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know.
+
+    ``found`` holds closed evidence as well. It counts with what is open and was found before it was closed, so that a word about
+    half of the nodes leaves the other half as they were; what is found after it is another fault.
+    """
+    failing: dict[tuple[str, str, bool], list[tuple[Evidence, str]]] = defaultdict(list)
     for node, these in found.items():
         for each in these:
             if each.finding.code != WRONG_DATA and each.finding.what:
-                failing[each.metric].append((each.found_by.known, node))
+                failing[each.metric].append((each, node))
     tested: dict[str, set[str]] = defaultdict(set)
     for run in runs:
         if now - run.known <= policy.max_age:
             tested[run.check].add(run.node)
     blames = []
     for (check, metric, hard), places in sorted(failing.items()):
-        for nodes in _at_once(places, policy.max_age):
+        first = min((each.found_by.known for each, _ in places if each.closed_at == inf), default=inf)
+        counted = [(each.found_by.known, node) for each, node in places if each.closed_at > first]
+        open_ = {node for each, node in places if each.closed_at == inf}
+        for nodes in _at_once(counted, policy.max_age):
             of = len(tested[check] | nodes)
-            if len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of:
+            many = len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of
+            if many and not nodes.isdisjoint(open_):
                 blames.append(SharedFault(check, metric, tuple(sorted(nodes)), of, hard))
     return blames
 

@@ -5,7 +5,7 @@ Needs: base, slurm.controller, slurm.health, slurm.results.
 
 from __future__ import annotations
 
-from . import directories, install, manifest, next_steps, slurm_conf
+from . import as_installed, directories, install, known_names, manifest, next_steps, slurm_conf
 from .manifest import InstalledPart, InstallManifest
 from .options import (
     COLLECTED,
@@ -15,6 +15,7 @@ from .options import (
     PARTS,
     TIMERS,
     InstallOptions,
+    again,
     search_path,
     slurm_directory,
     surroundings,
@@ -32,9 +33,12 @@ __all__ = [
     "InstallOptions",
     "InstalledFile",
     "InstalledPart",
+    "again",
+    "as_installed",
     "digest",
     "directories",
     "install",
+    "known_names",
     "manifest",
     "next_steps",
     "rendered",

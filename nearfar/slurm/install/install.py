@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def changes(options: InstallOptions, known: InstallManifest) -> list[Change]:
 def noted_otherwise(options: InstallOptions, known: InstallManifest) -> bool:
     """Whether writing would change what the manifest says of the parts, be their files as they are or not."""
     parts = [known.parts.get(name) for name in options.what]
-    if any(part is None or (part.options, part.version) != (options, __version__) for part in parts):
+    if any(part is None or (replace(part.options, what=options.what), part.version) != (options, __version__) for part in parts):
         return True
     files = [file for file in rendered(options) if _present(known.place(file.path)) == file.text]
     return any(known.digest(file.path) != file.digest for file in files)
@@ -109,13 +109,19 @@ def _gone(known: InstallManifest, what: Sequence[str]) -> list[Change]:
 
 
 def write(wanted: Sequence[Change], options: InstallOptions, known: InstallManifest) -> None:
-    """Make the changes, and note what is installed now, also where one fails. Raises ``CouldNotJudge`` with the remedy."""
+    """Make the changes, and note what is installed now, also where one fails: what it is made from first, so that an installation that
+    was interrupted goes on where it is begun again. Raises ``CouldNotJudge`` with the remedy."""
     for name in options.what:
         before = known.parts[name].files if name in known.parts else {}
         known.parts[name] = InstalledPart(options, __version__, {**before})
     for file in rendered(options):
         if _present(known.place(file.path)) == file.text:
             known.parts[file.part].files[file.path] = file.digest
+    try:
+        make_for_all(known.path.parent)
+    except OSError as error:
+        raise cannot_write(known.path.parent, error, ELSEWHERE) from None
+    known.write()
     try:
         for change in wanted:
             change.carry_out()

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import slurm_conf
-from .options import ON_NODES, InstallOptions
+from .options import NOTE, ON_NODES, InstallOptions, again
 from .rendering import rendered
+
+#: The last of them.
+LAST = "look whether all is well: nearfar slurm doctor"
 
 
 def after_writing(options: InstallOptions, present: Mapping[str, str] | None, directories: Sequence[str]) -> list[str]:
@@ -18,13 +21,16 @@ def after_writing(options: InstallOptions, present: Mapping[str, str] | None, di
     if timers and options.timer == "systemd":
         steps.append(f"start the timers: systemctl daemon-reload && systemctl enable --now {' '.join(timers)}")
         if not Path("/run/systemd/system").is_dir():
-            steps.append("this machine does not run systemd: install with --timer cron, or elsewhere")
+            steps.append(
+                f"this machine does not run systemd: {again(options.folder, '--timer=cron')}, or install elsewhere"
+            )
     if "act" in options.what:
         steps += _for_act(options)
     on_nodes = [file.path for file in rendered(options) if file.part in ON_NODES and file.mode == 0o755]
     if on_nodes:
-        steps.append(f"every node needs {', '.join(on_nodes)} in the same place, root's alone: copy them, or install there with "
-                     f"--what {' '.join(part for part in options.what if part in ON_NODES)}")  # fmt: skip
+        steps.append(
+            f"every node needs {', '.join(on_nodes)} in the same place, root's alone: copy them, or type there: {_there(options)}"
+        )
         steps.append(f"every node needs {options.checkout} and {options.python} in the same place, root's alone too")
         steps += _settings(options, present)
     if options.metrics is not None:
@@ -32,7 +38,16 @@ def after_writing(options: InstallOptions, present: Mapping[str, str] | None, di
             f"node_exporter --collector.textfile.directory={options.metrics} on every machine; {options.act_user} has to be able to write "
             f"there on this one, {options.user} and root on the nodes: docs/guide/monitoring.md"
         )
-    return [*steps, "look whether all is well: nearfar slurm doctor"]
+    return steps
+
+
+def _there(options: InstallOptions) -> str:
+    """The line that installs on a node what is its own."""
+    words = [f"--partition={options.partition}", f"--results={options.results}"]
+    words += [f"--health-output={options.health_output}"] if options.collect is None else []
+    words += [f"--prolog={options.prolog}"] if options.prolog != NOTE else []
+    words += [f"--metrics={options.metrics}"] if options.metrics is not None else []
+    return again(options.folder, *words, "--what", *(part for part in options.what if part in ON_NODES))
 
 
 def _for_act(options: InstallOptions) -> list[str]:

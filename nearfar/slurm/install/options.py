@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ PARTS = ("nightly", "act", "health", "prolog", "epilog")
 ON_NODES = ("health", "prolog", "epilog")
 TIMERS = ("systemd", "cron")
 NOTE, FAIL = "note", "fail"
+_CHOICES = {"what": PARTS, "timer": TIMERS, "prolog": (NOTE, FAIL)}
+#: The directory of the scripts, unless the caller names another.
+FOLDER = "/etc/nearfar"
 #: Where the collector puts the findings of all nodes, unless the caller names a directory.
 COLLECTED = "/var/lib/nearfar/health-of-nodes"
 #: Where commands are looked for beside Slurm's own directory.
@@ -51,7 +55,7 @@ class InstallOptions:
     hours: float = 5.0
     every: int = 5
     prolog: str = NOTE
-    folder: str = "/etc/nearfar"
+    folder: str = FOLDER
     state: str = "/var/lib/nearfar/act"
     health_output: str = str(OUTPUT)
     collect: str | None = COLLECTED
@@ -66,6 +70,11 @@ class InstallOptions:
     def findings(self) -> str:
         """The directory of all nodes' findings, which ``act`` reads."""
         return self.collect or self.health_output
+
+    @property
+    def slurm_bin(self) -> str | None:
+        """The directory of Slurm's commands, where it is none of the usual ones."""
+        return self.path.removesuffix(f":{_PATH}") if self.path != _PATH else None
 
     @property
     def metrics(self) -> str | None:
@@ -111,10 +120,35 @@ def from_entry(entry: Mapping[str, Any]) -> InstallOptions:
         name: tuple(value) if isinstance(value, list) else value for name, value in entry.items() if name in known
     }
     made = InstallOptions(**found)
-    major, minor = made.version
-    if not (isinstance(major, int) and isinstance(minor, int) and isinstance(made.environment, dict)):
-        raise ValueError("not the options of an installation")
+    for name, value in asdict(made).items():
+        if not _right(name, value):
+            raise ValueError(f"{name}: {str(value)[:40]} is no such option")
+    try:
+        made.check()
+    except NearfarError as error:
+        raise ValueError(str(error)) from None
     return made
+
+
+def _right(name: str, value: Any) -> bool:
+    """Whether a field holds what it can hold."""
+    if name in ("every", "hours"):
+        return isinstance(value, int) or (name == "hours" and isinstance(value, float))
+    if name == "version":
+        return len(value) == 2 and all(isinstance(each, int) for each in value)
+    if name in _CHOICES:
+        return all(each in _CHOICES[name] for each in (value if isinstance(value, tuple) else [value]))
+    if name == "environment":
+        return all(isinstance(each, str) for pair in value.items() for each in pair)
+    if name in ("words", "act_words"):
+        return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
+    return isinstance(value, str) or (name == "collect" and value is None)
+
+
+def again(folder: str, *words: str, root: str = "/") -> str:
+    """The line that installs again, all that it does not name as it was installed; ``words``: what it names."""
+    where = [*([] if folder == FOLDER else [f"--folder={folder}"]), *([] if root == "/" else [f"--root={root}"])]
+    return shlex.join(["nearfar", "slurm", "install", *where, *words, "--apply"])
 
 
 def search_path(slurm: str | None) -> str:
@@ -128,13 +162,7 @@ def slurm_directory() -> str | None:
     return None if found is None else os.path.dirname(os.path.abspath(found))
 
 
-def surroundings(slurm_conf: str | None, metrics: str | None = None) -> dict[str, str]:
-    """The variables that the scripts set: those of this process' own that they need, what was given in their place, and the
-    checkout."""
+def surroundings() -> dict[str, str]:
+    """The variables that the scripts set: those of this process' own that they need, and the checkout."""
     kept = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
-    given = {"SLURM_CONF": slurm_conf, "NEARFAR_METRICS": metrics}
-    return {
-        **kept,
-        **{name: value for name, value in given.items() if value is not None},
-        "PYTHONPATH": str(files.CHECKOUT),
-    }
+    return {**kept, "PYTHONPATH": str(files.CHECKOUT)}

@@ -6,10 +6,12 @@ Needs: base, site, slurm.act, slurm.controller, slurm.findings, slurm.results, s
 from __future__ import annotations
 
 from . import node_page, status_page
-from .fleet_status import GOOD, GROUPS, TO_TEST, WAITS, FleetStatus, NodeStatus, status_of
+from .fleet_status import FleetStatus, SharedByMany, status_of
+from .node_group import DECIDE, GOOD, GROUPS, TO_TEST, WAITS, NodeStatus
 from .node_log import LogEvent, events, since
 
 __all__ = [
+    "DECIDE",
     "GOOD",
     "GROUPS",
     "TO_TEST",
@@ -17,6 +19,7 @@ __all__ = [
     "FleetStatus",
     "LogEvent",
     "NodeStatus",
+    "SharedByMany",
     "events",
     "node_page",
     "since",

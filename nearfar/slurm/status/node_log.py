@@ -10,6 +10,7 @@ from typing import Any
 
 from nearfar.base import NearfarError, utc_text
 from nearfar.site import FlapRule
+from nearfar.slurm.controller import node_names
 from nearfar.slurm.findings import Entry, Flaps
 
 #: What is flapping where no site's file says it.
@@ -18,12 +19,15 @@ DEFAULT_FLAPS = FlapRule()
 _WORDS: dict[str, str | None] = {
     "drain": "drained", "drain_again": "drained again", "drain_as_before": "drained as before", "resume": "resumed",
     "release": "released", "retest": "retested", "comment": "comment", "uncomment": "comment gone", "clear": "cleared",
-    "evidence": "found", "closed": "closed", "drained_by_others": "drained", "resumed_by_others": "resumed", "rebooted": "rebooted",
+    "evidence": "found", "closed": "closed", "drained_by_others": "drained by others",
+    "back_in_use": "resumed by others", "resumed_by_others": "resumed by others", "rebooted": "rebooted",
+    "held": "held", "held_over": "no longer held",
     "died": "died", "up_again": "up again", "latch": "drains stopped", "reset_latch": "drains allowed",
     "drain_seen": None, "quarantine": None, "quarantine_over": None, "quarantine_end": None,
 }  # fmt: skip
-_DOWN, _UP = ("drain", "drain_again", "drained_by_others"), ("resume", "release", "resumed_by_others")
-_OTHERS, _SEEN = ("drained_by_others", "resumed_by_others"), ("rebooted", "died", "up_again")
+_DOWN, _UP = ("drain", "drain_again", "drained_by_others"), ("resume", "release", "back_in_use", "resumed_by_others")
+_OTHERS, _SEEN = ("drained_by_others", "back_in_use", "resumed_by_others"), ("rebooted", "died", "up_again")
+_HELD = ("held", "held_over")
 _AGO, _UNITS = re.compile(r"([0-9]{1,6})([mhdw])"), {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 
 
@@ -31,7 +35,7 @@ _AGO, _UNITS = re.compile(r"([0-9]{1,6})([mhdw])"), {"m": 60.0, "h": 3600.0, "d"
 class LogEvent:
     """One thing that was done or seen at ``at`` (seconds since 1970). ``node`` None: of all nodes; ``by``: who, None: not known;
     ``outcome``: done, or refused, unclear, begun (its end is not known); ``flap``: how often it was drained lately, where it
-    flaps; empty: it does not."""
+    flaps; empty: it does not; ``nodes``: all that it is of, where these are several."""
 
     at: float
     node: str | None
@@ -41,6 +45,7 @@ class LogEvent:
     why: str
     outcome: str = "done"
     flap: str = ""
+    nodes: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -48,14 +53,15 @@ class LogEvent:
         how = {"refused": " (not done)", "unclear": " (Slurm did not answer)", "begun": " (its end is not known)"}
         mark = f"  FLAPS: {self.flap}" if self.flap else ""
         what, by = f"{self.what}{how.get(self.outcome, '')}", self.by or ("somebody" if self.action in _OTHERS else "-")
-        return f"{utc_text(self.at)}  {self.node or '-':<10} {what:<15} {by:<12} {self.why}{mark}".rstrip()
+        which = self.node or (node_names.fold(self.nodes) if self.nodes else "-")
+        return f"{utc_text(self.at)}  {which:<10} {what:<17} {by:<12} {self.why}{mark}".rstrip()
 
     @property
     def document(self) -> dict[str, Any]:
         """Its entry in ``nearfar-slurm-log/1``."""
         return {
             "time": utc_text(self.at), "node": self.node, "action": self.action, "what": self.what, "by": self.by, "why": self.why,
-            "outcome": self.outcome, "flap": bool(self.flap),
+            "outcome": self.outcome, "flap": bool(self.flap), "nodes": node_names.fold(self.nodes) if self.nodes else self.node,
         }  # fmt: skip
 
 
@@ -82,7 +88,7 @@ def events(
                 event = replace(event, flap=(flaps.words(node, rule) or "") if again else "")
             elif event.action in _UP:
                 flaps.resumed(node)
-        if event.at >= since and (not wanted or node in wanted):
+        if event.at >= since and (not wanted or node in wanted or not wanted.isdisjoint(event.nodes)):
             yield event
 
 
@@ -95,7 +101,8 @@ def _event(first: Entry, last: Entry) -> LogEvent | None:
     if first.action == "rebooted":
         at = float(more.get("booted", at))
     by = more.get("who") if first.action in _OTHERS else None if first.action in _SEEN else _by(more)
-    return LogEvent(at, first.node, first.action, what, by, _why(first, last), last.outcome)
+    nodes = tuple(map(str, more.get("nodes", ()))) if first.action in _HELD else ()
+    return LogEvent(at, first.node, first.action, what, by, _why(first, last), last.outcome, nodes=nodes)
 
 
 def _by(more: Any) -> str | None:
@@ -111,6 +118,8 @@ def _why(first: Entry, last: Entry) -> str:
         return "it passed its retest"
     if first.action == "retest":
         return f"inside reservation {more.get('reservation')}"
+    if first.action == "back_in_use":
+        return "seen in use, though somebody else had drained it"
     if first.action == "resumed_by_others":
         return "seen in use, though act had drained it"
     words = [str(more[key]) for key in ("reason", "why", "state") if more.get(key)]

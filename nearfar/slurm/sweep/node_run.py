@@ -132,7 +132,7 @@ def _without_osu(system: systems.System) -> bool:
     if os.environ.get("NEARFAR_OSU") or installed.find("osu_latency", "pt2pt") is not None:
         return False
     brings = ("modules", "env_vars", "prepare_cmds")
-    partitions = system.partitions.values()
+    partitions = [p for p in system.partitions.values() if not p.modelled]
     return all(set(p.environs) <= {SYSTEM} and not any(map(p.reframe.get, brings)) for p in partitions)
 
 

@@ -32,9 +32,12 @@ class HookEvent:
 def findings(seen: view.ActView, options: ActOptions, entries: Sequence[Entry]) -> Iterator[HookEvent]:
     """The findings that stand: hard evidence that is open by the log, and slow figures that are confirmed."""
     past = summarize(entries, options.policy.system)
+    judged = {one.key: one for hard in seen.decisions.hard.values() for one in hard.open}
     for node, these in sorted(past.evidence.items()):
         for one in these:
-            yield HookEvent("on-finding", one.id, node, one.found_by.known, _finding(one), open=True)
+            # The log does not hold why it stands: what this act has found out of it does.
+            finding = _finding(judged.get(one.key, one))
+            yield HookEvent("on-finding", one.id, node, one.found_by.known, finding, open=True)
     for node, one in slow_figures(seen, options):
         name = sha256("\n".join((options.policy.system, node, *map(str, one.signature))).encode()).hexdigest()[:8]
         yield HookEvent("on-finding", f"slow-{name}", node, one.found_by.known, _finding(one), open=True)

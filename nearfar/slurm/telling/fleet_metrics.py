@@ -12,7 +12,7 @@ from pathlib import Path
 from nearfar import __version__
 from nearfar.base import CouldNotJudge
 from nearfar.prometheus import MetricsPage, catalogue
-from nearfar.site import HEALTH
+from nearfar.site import HEALTH, Policy
 from nearfar.slurm.act import HELD, ActOptions, act, view
 from nearfar.slurm.findings import drained_by_us
 from nearfar.slurm.results import results_directory
@@ -33,6 +33,7 @@ def page(
     _add_act(made, seen, done, system, seconds)
     _add_nodes(made, seen, options)
     _add_drains(made, seen, done, options)
+    _add_partitions(made, seen, options.policy)
     for hook, count in waiting.items():
         made.add("nearfar_hook_events_waiting", count, system=system, hook=hook)
     if options.results is not None:
@@ -73,6 +74,9 @@ def _add_nodes(made: MetricsPage, seen: view.ActView, options: ActOptions) -> No
         made.add("nearfar_fleet_open_findings", count, system=system, node=node, check=check, hard=word)
     made.add("nearfar_fleet_hard_evidence", len(hard), system=system)
     made.add("nearfar_fleet_shared_faults", len(seen.decisions.blamed), system=system)
+    for fault in seen.decisions.blamed:
+        about = {"check": fault.check, "what": fault.metric, "hard": "yes" if fault.hard else "no"}
+        made.add("nearfar_fleet_shared_fault_nodes", len(fault.nodes), system=system, **about)
     for name, looks in (("result", False), ("look", True)):
         newest = max((run.known for run in seen.runs if (run.check == HEALTH) is looks), default=None)
         made.add(f"nearfar_fleet_last_{name}_timestamp_seconds", newest, system=system)
@@ -88,11 +92,34 @@ def _add_drains(made: MetricsPage, seen: view.ActView, done: act.ActResult, opti
     for name, nodes, cap in (("per_day", today, policy.per_day), ("in_all", in_all, policy.in_all)):
         made.add("nearfar_drains", len(nodes), system=policy.system, cap=name)
         made.add("nearfar_drains_limit", cap.nodes, system=policy.system, cap=name)
+        for partition, members in _partitions(seen).items():
+            where = {"system": policy.system, "partition": partition, "cap": name}
+            made.add("nearfar_partition_drains", len(nodes & members), **where)
+            made.add("nearfar_partition_drains_limit", cap.of(len(members)), **where)
     held = Counter(decision.held for decision in seen.decisions.nodes)
     for why in HELD:
         made.add("nearfar_drains_held", held[why], system=policy.system, by=why)
     stopped = seen.decisions.stop or seen.past.stopped
     made.add("nearfar_drains_stopped", float(stopped is not None), system=policy.system)
+
+
+def _add_partitions(made: MetricsPage, seen: view.ActView, policy: Policy) -> None:
+    """What is in use of each, and what has to be, as this call of ``act`` found it."""
+    for partition, members in _partitions(seen).items():
+        where = {"system": policy.system, "partition": partition}
+        there = [seen.nodes[name] for name in members if seen.nodes[name].base != "FUTURE"]
+        made.add("nearfar_partition_nodes", len(there), **where)
+        made.add("nearfar_partition_usable_nodes", sum(state.usable for state in there), **where)
+        made.add("nearfar_partition_usable_least_nodes", policy.floor.of(len(there)), **where)
+
+
+def _partitions(seen: view.ActView) -> dict[str, set[str]]:
+    """The nodes of each partition, by its name."""
+    found: dict[str, set[str]] = {}
+    for name, state in seen.nodes.items():
+        for partition in state.partitions:
+            found.setdefault(partition, set()).add(name)
+    return dict(sorted(found.items()))
 
 
 def _add_sweep(made: MetricsPage, results: Path, options: ActOptions) -> None:

@@ -52,6 +52,10 @@ class HookMemory:
                 found.failed[event] = count + 1, first
         return found
 
+    def knows(self, hooks: Iterable[str], now: float) -> bool:
+        """Whether these hooks, and no others, are on by now."""
+        return {hook for hook, since in self.since.items() if since <= now} == set(hooks) == set(self.since)
+
     def switch(self, hooks: Iterable[str], now: float) -> None:
         """Write down which hooks are on from now, and which no longer are. One that is on from later was noted while the clock was
         ahead: it is on from now."""

@@ -49,13 +49,16 @@ class HookRun:
         return self._options.policy.hooks
 
     def switch_on(self) -> None:
-        """Note which hooks there are from now on. That takes no lock, as another ``act`` may be telling for a while: it adds lines."""
+        """Note which hooks there are from now on, where that is not known yet, under the lock of ``act``: two hosts would write over
+        each other's line on a shared disk. Not under that of the hooks, as another ``act`` may be telling for a while."""
         state = self._options.state
         if not self._hooks.programs and not (state / FILE).exists():
             return
         try:
-            memory = HookMemory.read(state_directory.prepare(state), self._options.policy.system)
-            memory.switch(self._hooks.programs, time.time())
+            place, system = state_directory.prepare(state), self._options.policy.system
+            if not HookMemory.read(place, system).knows(self._hooks.programs, time.time()):
+                with state_directory.locked(place):
+                    HookMemory.read(place, system).switch(self._hooks.programs, time.time())
         except NearfarError as error:
             self.problems.append(f"hooks: {error}")
 

@@ -5,12 +5,13 @@ Needs: base.
 
 from __future__ import annotations
 
-from . import root_safe
+from . import on_behalf, root_safe
 from .trust import NotOurs, Trust, own
 
 __all__ = [
     "NotOurs",
     "Trust",
+    "on_behalf",
     "own",
     "root_safe",
 ]

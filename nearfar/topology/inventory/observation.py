@@ -15,6 +15,7 @@ from typing import Any
 from nearfar.topology import Gpu, Link, Node, NumaNode, bus_order, format_cpu_list, parse_hwloc_xml
 
 from . import sysfs
+from .dimms import with_memory_peaks
 from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
 from .nvml import DriverGpu, DriverReport, read_driver
 from .visibility import VisibleGpu, visible_gpus
@@ -106,7 +107,7 @@ def _with_kernel(node: Node, root: Path) -> Node:
     gpus = tuple(_placed(node, replace(gpu, index=i), root) for i, gpu in enumerate(ordered))
     nics = tuple(_placed(node, nic, root) for nic in node.nics)
     product, virtual = node.product or sysfs.product_name(root), sysfs.virtual_machine(root)
-    return replace(node, gpus=gpus, nics=nics, product=product, virtual_machine=virtual)
+    return with_memory_peaks(replace(node, gpus=gpus, nics=nics, product=product, virtual_machine=virtual), root)
 
 
 def _numa_nodes(

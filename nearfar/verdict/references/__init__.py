@@ -9,6 +9,7 @@ from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
+from .slow_transfers import on_host
 from .software_changes import SOFTWARE, Shift, Upgrade
 from .stale_rows import MOVED, WIDENED
 
@@ -32,6 +33,7 @@ __all__ = [
     "known_checks",
     "model_of",
     "model_ranges",
+    "on_host",
     "place_key",
     "question_of",
     "resolve",

@@ -45,8 +45,8 @@ def with_two_bounds(reference: Reference, row: ReferenceRow, tuned: Mapping[str,
         return _of_one_bound(reference, tuned) if tuned.get("provisional") else reference
     below, above = row.as_expected
     if row.degraded_above:
-        return _worded(replace(reference, degraded_above=above))
-    return _worded(replace(reference, degraded_below=below))
+        return worded(replace(reference, degraded_above=above))
+    return worded(replace(reference, degraded_below=below))
 
 
 def _of_one_bound(reference: Reference, tuned: Mapping[str, Any]) -> Reference:
@@ -58,7 +58,7 @@ def _of_one_bound(reference: Reference, tuned: Mapping[str, Any]) -> Reference:
         return round(max(slack, min(_WIDEST[less_is_better], away)), 4)
 
     lower, upper = reference.lower, reference.upper
-    return _worded(
+    return worded(
         replace(
             reference,
             lower=None if lower is None else -widened(-lower, False),
@@ -69,7 +69,8 @@ def _of_one_bound(reference: Reference, tuned: Mapping[str, Any]) -> Reference:
     )
 
 
-def _worded(reference: Reference) -> Reference:
+def worded(reference: Reference) -> Reference:
+    """A reference with its DEGRADED bounds in words."""
     ends = (("at least", reference.degraded_below), ("at most", reference.degraded_above))
     bounds = " and ".join(f"{word} {with_unit(end, reference.unit)}" for word, end in ends if end is not None)
     return replace(reference, degraded_words=f"{bounds} ({reference.origin_words})" if bounds else "")

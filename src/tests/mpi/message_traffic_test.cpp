@@ -16,7 +16,7 @@ constexpr CommunicatorSide initiator{3, 3, 1, true};
 // A message as it is sent.
 std::vector<char> sent(const MessageData& data, std::size_t bytes, std::size_t position) {
     std::vector<std::uint64_t> words((position + bytes) / 8 + 1);
-    data.fill(words, words.size());
+    data.fill(words.data(), words.size());
     std::vector<char> message(bytes);
     std::memcpy(message.data(), reinterpret_cast<const char*>(words.data()) + position, bytes);
     return message;
@@ -81,12 +81,17 @@ TEST(Told, WhatARankSawIsReadBackAsItWas) {
 }
 
 TEST(Told, WhereARankIsIsReadBackAsItWas) {
-    const RankTold told{{{Layout::together, "3"}, {Layout::split, "40-41"}}, {"1", "2"}, {{0}, {0, 1}}, {1 << 20, 2 << 20}};
+    const RankTold told{{{Layout::together, "3"}, {Layout::split, "40-41"}},
+                        {"1", "2"},
+                        {{0}, {0, 1}},
+                        {1 << 20, 2 << 20},
+                        {{Layout::split, {0, 2}}}};
     const RankTold read = told_in(parse_message(message_of(told).line()));
     EXPECT_EQ(read.mpi_cpus, told.mpi_cpus);
     EXPECT_EQ(read.flow_cpus, told.flow_cpus);
     EXPECT_EQ(read.memory_nodes, told.memory_nodes);
     EXPECT_EQ(read.chunks, told.chunks);
+    EXPECT_EQ(read.mpi_memory, told.mpi_memory);
     EXPECT_TRUE(told_in(parse_message(message_of(RankTold()).line())).flow_cpus.empty());
 }
 

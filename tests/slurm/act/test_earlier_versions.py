@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nearfar import cli
 from nearfar.base.errors import CouldNotJudge
 from nearfar.commands.slurm import nightly, node, renamed, retest, sweep
 from nearfar.slurm.results import Pair
@@ -80,3 +81,15 @@ def test_the_old_names_of_options_are_taken_and_not_shown(command: Any, words: l
     assert parser.parse_args(words).level == "quick"
     shown = parser.format_help()
     assert not [old for old in renamed.OPTIONS if old in shown], shown
+
+
+def test_the_old_name_of_a_command_is_taken_and_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["slurm", "nightli"], ["slurm", "--help"]):
+        with pytest.raises(SystemExit):
+            cli.main(words)
+        captured = capsys.readouterr()
+        assert "sweep" in captured.out + captured.err and "nightly'" not in captured.out + captured.err
+        assert "nightly," not in captured.out
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["slurm", "nightly", "--help"])
+    assert ended.value.code == 0 and "usage: nearfar slurm nightly" in capsys.readouterr().out

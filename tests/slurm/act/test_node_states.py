@@ -76,7 +76,7 @@ def test_a_node_that_has_died_is_told_once_and_waits() -> None:
     for reason in (OURS, f"{OURS} : Not responding"):
         dead = cluster(n1=node("DOWN+DRAIN+NOT_RESPONDING", reason=reason))
         decided = decide([PASSED], dead, POLICY, past, NOW)
-        assert list(decided.died) == ["n1"] and "power and console" in decided.died["n1"]
+        assert list(decided.died) == ["n1"] and "console, power-cycle it" in decided.died["n1"]
         assert of(decided, "n1")[0] == NOTHING and decided.nodes[0].drained
         hard = of(decide([], dead, POLICY, drained("n1", 5, hard=True), NOW), "n1")[1]
         assert hard.endswith("--because WORDS; it does not answer (DOWN+DRAIN+NOT_RESPONDING)")

@@ -34,7 +34,7 @@ def test_what_we_drained_is_released_and_what_others_drained_is_not(
     drained(site, capsys)
     assert site.run("release", "n[1-4]", "--because", "the user needs them") == 3
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    assert lines["n1"] == "released      in use already: nothing to release"
+    assert lines["n1"] == "in use        nothing had to be done: it is not drained"
     assert lines["n2"].startswith(
         "released      in use again; it was drained with 'nearfar: FAIL host_device d2h g2 27.1<52.6"
     )
@@ -71,7 +71,7 @@ def test_clear_of_many_nodes(site: Site, capsys: pytest.CaptureFixture[str]) -> 
     drained(site, capsys)
     assert site.run("clear", "n[1,3]", "--because", "GPU 2\nreplaced") == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("n1: written down; no hard finding of it was open")
+    assert first.startswith("n1           written down  no hard finding of it was open")
     assert second.endswith("it is resumed once the check that drained it has passed: nearfar slurm retest n3")
     said = [json.loads(line) for line in (site.state / "log.jsonl").read_text().splitlines()]
     assert [line["why"] for line in said if line["action"] == "clear"] == ["GPU 2 replaced"] * 2

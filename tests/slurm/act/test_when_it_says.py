@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.base import NearfarError
+from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.commands.slurm import COMMANDS, act_arguments
 from nearfar.slurm.act import state_directory
 from nearfar.slurm.controller import Slurm
@@ -69,6 +69,7 @@ class Scenes:
         yield from self.others()
         yield from self.in_use()
         yield from self.fleets()
+        yield from self.unread()
         yield from self.log()
 
     def hard(self) -> Iterator[str]:
@@ -138,6 +139,7 @@ class Scenes:
         fleet.slurm.drain("n2", "bad DIMM")
         self.wrong("n2")
         yield self.said(("status",), ("retest", "n2"))
+        yield self.said(("act",), ("log",), ("clear", "n2", "--because", "x"), ("release", "n3", "--because", "x"))
 
     def in_use(self) -> Iterator[str]:
         fleet = self.new("suspects")
@@ -151,6 +153,18 @@ class Scenes:
         leave(fleet.results, "n99", "00000309", at=self.now - 60, wrong="GPU 2 is absent")
         yield self.said(("status",), ("status", "n6"))
 
+    def unread(self) -> Iterator[str]:
+        """slurmctld is away; the results are."""
+        fleet = self.new("silent")
+        with self.patch.context() as patch:
+            patch.setattr(fleet.slurm, "nodes", _silent)
+            yield self.said(("status",))
+        leave(fleet.results, "n1", "00000001", at=self.now - 60)
+        fleet.run("act")
+        fleet.results.rename(fleet.results.with_name("elsewhere"))
+        fleet.results.mkdir()
+        yield self.said(("act",), ("status",))
+
     def fleets(self) -> Iterator[str]:
         fleet = self.new("caps")
         self.wrong("n1", "n2", "n3")
@@ -158,7 +172,7 @@ class Scenes:
         fleet = self.new("driver")
         self.wrong("n1", "n2", "n3", code="absent")
         leave(fleet.results, "n4", "00000001", at=self.now - 60)
-        yield self.said(("act",), ("status",))
+        yield self.said(("act",), ("status",), ("log",), ("clear", "n[1-3]", "--because", "x"), ("act",), ("log",))
         fleet = self.new("reference")
         for name in ("n1", "n2", "n3"):
             fleet.slow(name, 7200, 60)
@@ -193,6 +207,10 @@ class Scenes:
         log.end(log.begin("resume", now, "n2"), "unclear", now, error="x")
         log.begin("resume", now, "n2")
         yield self.said(("log",))
+
+
+def _silent() -> None:
+    raise CouldNotJudge("scontrol: no answer")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import __version__
-from nearfar.base import utc_text
+from nearfar.base import utc_text, validator
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from tests.support.node_results import leave
@@ -105,6 +105,7 @@ esac""",
         self._capsys.readouterr()
         code = main(["slurm", "doctor", "--json", f"--root={self.root}"])
         said = json.loads(self._capsys.readouterr().out)
+        assert [error.message for error in validator("doctor-1").iter_errors(said)] == []
         assert said["schema"] == "nearfar-doctor/1"
         found: dict[str, list[tuple[str, str]]] = {}
         for answer in said["answers"]:
@@ -244,9 +245,51 @@ def test_a_slurm_that_does_not_answer_is_waited_for_once(site: Site, monkeypatch
     began = time.monotonic()
     code, found = site.doctor()
     assert time.monotonic() - began < 20 and code == 1
-    assert "no answer within" in found["Slurm"][0][1] and found["slurm.conf"][0][0] == "not looked at"
+    assert "no answer within" in found.pop("Slurm")[0][1], "said once"
+    [(verdict, words)] = found["slurm.conf, results"]
+    assert (verdict, words) == ("problem", "for the same reason as Slurm → mend Slurm first") and len(found) == 1, found
     assert (site.folder / "calls").read_text().count("asked") == 1
     assert "dry walk" not in found, "a node is pretended"
+
+
+def test_one_cause_is_said_once(site: Site) -> None:
+    no_policy(site)
+    _, found = site.doctor()
+    assert set(found) == {"what act may do", "owners of results, results, hooks, dry walk"}, found
+
+
+@pytest.mark.parametrize("busy, looks, verdict, words", [
+    (600, False, "not looked at", "2 nodes of gpu idle, none of them for 30 minutes yet; no look left since"),
+    (600, True, "OK", "2 nodes of gpu idle, none of them for 30 minutes yet; 2 looks left since"),
+    (86400, True, "OK", "all 2 that were idle for 30 minutes left one since (2 looks in all)"),
+])  # fmt: skip
+def test_looks_of_nodes_that_have_just_become_idle(
+    site: Site, capsys: pytest.CaptureFixture[str], busy: float, looks: bool, verdict: str, words: str
+) -> None:
+    since = utc_text(time.time() - busy).removesuffix("Z")
+    nodes = site.folder / "nodes"
+    nodes.write_text(nodes.read_text().replace("2026-01-01T00:00:00", since))
+    if not looks:
+        for path in site.collected.iterdir():
+            path.unlink()
+    main(["slurm", "doctor", f"--root={site.root}"])
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "looks of the nodes" in line]
+    assert line == f"{verdict:<14} looks of the nodes: {words}"
+
+
+@pytest.mark.parametrize("wrong", [edited, older, no_policy, slip, gone])
+def test_what_to_do_can_be_typed_as_it_is(site: Site, wrong: Break) -> None:
+    wrong(site)
+    site.config()
+    for answers in site.doctor()[1].values():
+        assert not [words for _, words in answers if "…" in words.split("→")[1]]
+    installed = json.loads((site.root / "etc/nearfar/installed.json").read_text())
+    installed["parts"]["act"]["version"] = "0.0.1"
+    (site.root / "etc/nearfar/installed.json").write_text(json.dumps(installed))
+    [said] = [words for _, words in site.doctor()[1]["files of act"] if "0.0.1" in words]
+    line = said.split(" → ")[1]
+    assert line == f"nearfar slurm install --root={site.root} --apply"
+    assert main([*line.split()[1:], "--force"]) == 0 and "files of act" not in site.doctor()[1]
 
 
 def test_those_that_are_told(site: Site) -> None:

@@ -182,7 +182,10 @@ def test_a_persons_word_closes_what_was_held(site: Site, capsys: pytest.CaptureF
         leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
     assert site.act() == 3
     assert site.run("clear", "n5", "--because", "GPU 2 replaced") == 0
-    assert "n5: written down; 1 finding is closed, slow figures from before count no more" in capsys.readouterr().out
+    assert (
+        "n5           written down  1 hard finding closed, slow figures from before count no more"
+        in capsys.readouterr().out
+    )
     assert site.run("clear", "n1", "--because", "GPU 2 replaced") == 0
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])
     assert site.run("allow-drains", "--because", "go on") == 0

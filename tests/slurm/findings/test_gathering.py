@@ -192,7 +192,7 @@ def test_a_night_with_a_disturbed_host_is_none_of_those_on_which_it_was_slow(res
 def test_as_many_nights_are_read_as_count(tmp_path: Path, rule: NightRule | None, days: float) -> None:
     """Of nodes that fail now; all others' results are read as far back as before."""
     options = ActOptions(Policy("vm", intermittent=rule), tmp_path, None, tmp_path)
-    times = view._time_range(options, {}, LogSummary(), NOW, NOW, None, None)
+    times = view._time_range(options, {}, LogSummary(), NOW, NOW, (), None)
     assert (times.oldest, times.recent) == (NOW - days * DAY, NOW - 8.5 * DAY)
 
 

@@ -20,7 +20,7 @@ from nearfar.slurm.findings.log import Entry
 from nearfar.slurm.findings.log_summary import LogSummary, log_line, summarize
 from nearfar.slurm.findings.reconcile import SlurmView, reconciled
 from nearfar.slurm.results.result import ResultFinding
-from tests.slurm.act.test_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, of, ran, state
+from tests.slurm.act.test_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, SLOW, WRONG, cluster, of, ran, state
 
 REASON = "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
 
@@ -190,6 +190,19 @@ def test_what_somebody_else_has_drained_and_resumed(kept: bool) -> None:
     assert decided(slurms, Log().evidence(FOUND, 49).past)[0] == DRAIN, "a reason that Slurm gave by itself is nobody's"
 
 
+def test_what_is_found_after_a_node_was_seen_in_use_again_stays_open() -> None:
+    """The next job on it passes: between that and the drain there was no repair after the finding."""
+    node, found = state("n1"), ran("n1", "r1", WRONG, hours_ago=25)
+    log = Log().line("drained_by_others", 30, since=at(30))
+    passed = full("r2", 2, job=True)
+    seen = log.line("back_in_use", 26, since=at(26)).evidence(found, 25)
+    assert decided(node, seen.past, *passed)[0] == DRAIN
+    unseen = Log().line("drained_by_others", 30, since=at(30)).evidence(found, 25)
+    assert decided(node, unseen.past, *passed) == (NOTHING, "no FAIL that counts"), "it may have been resumed after it"
+    again = seen.line("drained_by_others", 20, since=at(20))
+    assert decided(node, again.past, *passed) == (NOTHING, "no FAIL that counts"), "drained and resumed once more"
+
+
 def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((9, 8.9, 8.8, 3))]
     nodes = cluster()
@@ -223,6 +236,58 @@ def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     assert "nearfar slurm clear n3 --because WORDS, or drain it" in of(decisions, "n3")[1]
     lines += [Entry("clear", "done", at(0.5), f"d{i}", f"n{i}", {}) for i in (3, 4)]
     assert decide(absent, cluster(), POLICY, summarize(lines), NOW).blamed == (), "nobody is blamed for what is closed"
+
+
+def closings(runs: Sequence[CheckRun], how: str) -> list[Entry]:
+    """The log of hard evidence on some nodes that was closed an hour ago: by a person, or by a run that passed."""
+    lines = []
+    for run in runs:
+        n, id_ = run.node, f"e-{run.node}"
+        lines.append(Entry("evidence", "done", at(1.9), id_, n, log_line(Evidence(run, run.failures[0]))))
+        if how == "clear":
+            lines.append(Entry("clear", "done", at(1), f"c-{n}", n, {}))
+        elif how == "release":
+            lines.append(Entry("release", "done", at(1), f"c-{n}", n, {"why": "needed today"}))
+        else:
+            more = {
+                "evidence": [id_],
+                "until": at(1.5),
+                "run": "r9",
+                **({"passed": at(1)} if how == "a later act" else {}),
+            }
+            lines.append(Entry("closed", "done", at(0.1) if how == "a later act" else at(1), f"c-{n}", n, more))
+    return sorted(lines, key=lambda line: line.at)
+
+
+@pytest.mark.parametrize("how", ["clear", "release", "retest", "a later act"])
+def test_what_was_closed_on_many_nodes_does_not_shield_the_next_one(how: str) -> None:
+    """The incident is over; a fault of the same kind that is found later is that node's own."""
+    absent = [ran(f"n{i}", f"r{i}", ABSENT, hours_ago=2) for i in range(1, 13)]
+    past = summarize(closings(absent, how))
+    assert decide(absent, cluster(24), POLICY, past, NOW).blamed == ()
+    decisions = decide([*absent, ran("n20", "r20", ABSENT, hours_ago=0.5)], cluster(24), POLICY, past, NOW)
+    assert of(decisions, "n20")[0] == DRAIN and decisions.blamed == ()
+    assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n20"]
+
+
+def test_many_that_lost_a_gpu_again_after_they_were_closed_are_many_again() -> None:
+    absent = [ran(f"n{i}", f"r{i}", ABSENT, hours_ago=2) for i in range(1, 13)]
+    again = [ran(f"n{i}", f"s{i}", ABSENT, hours_ago=0.5) for i in range(1, 13)]
+    decisions = decide([*absent, *again], cluster(24), POLICY, summarize(closings(absent, "clear")), NOW)
+    assert [len(blame.nodes) for blame in decisions.blamed] == [12] and decisions.nodes[0].action == NOTHING
+
+
+@pytest.mark.parametrize("how", ["clear", "release"])
+def test_a_figure_that_was_slow_everywhere_does_not_shield_the_next_one(how: str) -> None:
+    """12 of 24 were slow and have been put right; measured again, the next one is slow alone."""
+    slow = [ran(f"n{i}", f"r{i}", SLOW, hours_ago=h) for i in range(1, 13) for h in (26, 2)]
+    slow = [replace(run, run=f"{run.run}-{run.ended}") for run in slow]
+    past = summarize([Entry(how, "done", at(1), f"c{i}", f"n{i}", {"why": "w"}) for i in range(1, 13)])
+    next_ = [ran("n20", "a", SLOW, hours_ago=0.8), ran("n20", "b", SLOW, hours_ago=0.2)]
+    assert of(decide([*slow, *next_], cluster(24), POLICY, past, NOW), "n20")[0] == DRAIN
+    assert of(decide([*slow, *next_], cluster(24), POLICY, LogSummary(), NOW), "n20")[0] == NOTHING, (
+        "as long as it is open"
+    )
 
 
 def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:

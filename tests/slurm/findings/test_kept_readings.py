@@ -177,6 +177,19 @@ def test_only_what_is_new_is_read(files: Files, monkeypatch: pytest.MonkeyPatch)
     assert read_anew(files, monkeypatch) == ["n2"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_was_read_while_its_user_was_trusted_counts_no_more_when_he_is_not(files: Files) -> None:
+    for path in files.results.rglob("verdict.json"):
+        os.chown(path, 65534, -1)
+    times = TimeRange(files.now - 9 * 86400, files.now - 86400)
+    for users, believed in ((USERS | {65534}, 3), (USERS, 0), (USERS | {65534}, 3), (USERS, 0)):
+        readings = KeptReadings(files.results, files.kept)
+        found = gather(files.results, None, "vm", users, files.now, times, readings)
+        assert (len({run.node for run in found.runs}), len(found.refused)) == (believed, 3 - believed)
+        if believed:
+            readings.save()
+
+
 def test_what_was_changed_just_now_is_read_again(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another change may leave the same time behind."""
     monkeypatch.setattr(kept_readings, "SETTLED", 310.0)

@@ -32,7 +32,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str, str]]:
     found = []
     for line in capsys.readouterr().out.splitlines():
         assert line[19] == "Z" and line[10] == "T", line
-        found.append((line[22:32].strip(), line[33:48].strip(), line[49:]))
+        found.append((line[22:32].strip(), line[33:50].strip(), line[51:]))
     return found
 
 
@@ -65,7 +65,7 @@ def test_the_days_of_a_node(fleet: Fleet, capsys: pytest.CaptureFixture[str], mo
         ("cleared", "GPU 2 replaced"), ("released", f"the user needs it · {drain}00000102"),
         ("found", "host_device_check: wrong data"),
         ("drained", f"{drain}00000103 · hard evidence stands at once  FLAPS"),
-        ("resumed", "seen in use, though act had drained it"),
+        ("resumed by others", "seen in use, though act had drained it"),
     ]  # fmt: skip
     assert lines[3][2].startswith("root (alice) ") or os.geteuid(), "who typed it"
     assert lines[-1][2].startswith("somebody "), "Slurm does not say who"

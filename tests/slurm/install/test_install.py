@@ -86,6 +86,10 @@ def test_what_is_installed_is_what_its_readers_take(tmp_path: Path, install: Ins
     cron = (tmp_path / "etc/cron.d/nearfar-nightly").read_text().splitlines()
     assert cron[-1] == "30 2 * * * nearfar /etc/nearfar/nightly"
     cron = (tmp_path / "etc/cron.d/nearfar-act").read_text().splitlines()
+    both = "(/etc/nearfar/collect; runuser -u nearfar -- /etc/nearfar/act)"
+    assert cron[-1] == f"*/7 * * * * root {both} 2>&1 | logger -t nearfar-act", "findings come before they are read"
+    install("--apply", "--health-output=/shared/health")
+    cron = (tmp_path / "etc/cron.d/nearfar-act").read_text().splitlines()
     assert cron[-1] == "*/7 * * * * nearfar /etc/nearfar/act 2>&1 | logger -t nearfar-act"
 
 
@@ -151,7 +155,8 @@ def test_a_file_that_somebody_has_edited_is_kept(tmp_path: Path, install: Instal
     assert "OnUnitInactiveSec=9min" in (tmp_path / "etc/systemd/system/nearfar-act.timer").read_text()
     assert "act: kept: edited" in install("--apply")[1]
     install("--apply", "--force")
-    assert not act.read_text().endswith("# mine\n") and install() == (0, "nothing to change\n")
+    assert not act.read_text().endswith("# mine\n")
+    assert install() == (0, "nothing to change\nas installed: --every=9\n")
 
 
 def test_what_was_there_before_is_not_taken_over(tmp_path: Path, install: Install) -> None:

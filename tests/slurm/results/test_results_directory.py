@@ -71,6 +71,17 @@ def test_sweeps_that_were_removed_on_purpose(site: Told) -> None:
     leave(site.results, "n2", "0000000f", at=NOW - 60)
     site.act()
     (site.results / "s-0000000f").rename(site.folder / "away")
+    site.act()
+    leave(site.results, "n2", "0000000e", at=NOW - 60)
+    site.act()
+
+
+def test_another_directory_in_the_place_of_the_one_that_was_read(site: Told) -> None:
+    leave(site.results, "n2", "0000000f", at=NOW - 60)
+    site.act()
+    site.results.rename(site.folder / "old")
+    site.results.mkdir()
+    leave(site.results, "n2", "0000000d", at=NOW - 60)
     with pytest.raises(CouldNotJudge, match=f"Where they were removed, remove {site.state}/read.json as well"):
         site.act()
     (site.state / "read.json").unlink()

@@ -85,7 +85,7 @@ def test_every_node_is_in_one_group(fleet: Fleet, capsys: pytest.CaptureFixture[
         "n2": ("waits", "hard evidence; once it has been seen to: nearfar slurm clear n2 --because WORDS"),
         "n3": ("to_test", "host_device_check has not been run since; nearfar slurm retest n3"),
         "n4": ("others", "IDLE+DRAIN 'bad DIMM, ticket 12' by alice"),
-        "n5": ("unjudged", "host_device_check; its page says more: nearfar slurm status n5"),
+        "n5": ("unjudged", "host_device_check: the GPU is busy"),
         "n6": ("suspect", "seen once: a second run has to confirm it"),
         "n7": ("not_measured", f"last on {time.strftime('%Y-%m-%d', time.gmtime(fleet.now - 5 * 86400))}"),
         "n8": ("not_measured", "never"), "n9": ("suspect", "DEGRADED host_device_check"),
@@ -127,11 +127,14 @@ out of use, not by us: 1
   n4            IDLE+DRAIN 'bad DIMM, ticket 12' by alice, since WHEN
 
 could not be judged: 1
-  n5            host_device_check; its page says more: nearfar slurm status n5
+  n5            host_device_check: the GPU is busy
+  → which file says so: nearfar slurm status n5
+  → measure them: nearfar slurm sweep --partition all --nodes n5 --idle
 
 not measured lately (within 36 hours): 2
   n7            last on WHEN
   n8            never
+  → measure them: nearfar slurm sweep --partition all --nodes 'n[7-8]' --idle
 
 good: 2
   n[1,10]
@@ -260,7 +263,11 @@ def test_the_document_is_the_one_that_is_documented(fleet: Fleet, capsys: pytest
     assert fleet.run("status", "--json") == 3
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "nearfar-slurm-status/1"
-    assert document["groups"]["good"] == {"title": "good", "count": 2, "nodes": "n[1,10]"}
+    assert document["trouble"] is None and document["groups"]["good"] == {
+        "title": "good",
+        "count": 2,
+        "nodes": "n[1,10]",
+    }
     n3 = next(node for node in document["nodes"] if node["node"] == "n3")
     assert n3["group"] == "to_test" and n3["reason_by"] == "nearfar" and n3["since"].endswith("Z")
     assert fleet.run("status", "n3", "--json") == 3

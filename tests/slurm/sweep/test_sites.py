@@ -6,24 +6,19 @@ import contextlib
 import json
 import os
 import re
-import site
 import subprocess
-import sys
-import sysconfig
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from tests.support import sweeping
+from tests.support.other_user import NOBODY, become, place_for_all, python_of
 from tests.support.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
-#: Who submits where that is not root.
-NOBODY = 65534
+for_all = pytest.fixture(place_for_all)
 
 
 @contextlib.contextmanager
@@ -68,37 +63,6 @@ def variables(slurm: PrivateSlurm, tmp_path: Path) -> dict[str, str]:
 def report(sweep: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((sweep / "sweep-report.json").read_text())
     return found
-
-
-@pytest.fixture
-def for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory that every user reaches: pytest's own are this user's."""
-    with tempfile.TemporaryDirectory(prefix="nearfar-user-") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
-
-
-def python_of(user: int, folder: Path) -> str:
-    """A Python with this one's packages that a user may start; skips the test where there is none."""
-    for python in (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"):
-        made = folder / "venv"
-        if python != sys.executable:
-            if subprocess.run([python, "-m", "venv", "--without-pip", str(made)], capture_output=True).returncode:
-                continue
-            packages = "".join(f"{path}\n" for path in site.getsitepackages())
-            Path(sysconfig.get_path("purelib", vars={"base": str(made)}), "these.pth").write_text(packages)
-            python = str(made / "bin/python")
-        look = [*become(user), python, "-c", "import reframe, nearfar.cli"]
-        done = subprocess.run(look, env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, cwd="/", capture_output=True)
-        if done.returncode == 0:
-            return python
-    pytest.skip("no Python that another user may start")
-
-
-def become(user: int) -> list[str]:
-    """What starts a command as another user, without any of root's rights."""
-    # The shell between has lost root's rights already: setpriv itself would still find what only root may start.
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "sh", "-c", 'exec "$0" "$@"']
 
 
 def test_by_an_ordinary_user_into_a_directory_of_his_own(slurm: PrivateSlurm, for_all: Path) -> None:

@@ -45,10 +45,10 @@ def test_the_fleet(site: Told) -> None:
     site.act()
     found = told(site)
     assert found["nearfar_fleet_nodes"] == {
-        "waits": 1, "to_test": 0, "returning": 0, "suspect": 1, "others": 2, "unjudged": 0, "not_measured": 3, "good": 1,
+        "decide": 1, "waits": 1, "to_test": 0, "returning": 0, "suspect": 0, "others": 2, "unjudged": 0, "not_measured": 3, "good": 1,
     }  # fmt: skip
     never = {"n6 not_measured", "n7 not_measured", "n8 not_measured"}
-    assert set(found["nearfar_fleet_node"]) == {"n2 waits", "n3 suspect", "n4 others", "n5 others", *never}
+    assert set(found["nearfar_fleet_node"]) == {"n2 waits", "n3 decide", "n4 others", "n5 others", *never}
     assert found["nearfar_drains_held"] == {"cap": 1, "available": 0, "same_metric": 0}
     assert found["nearfar_fleet_open_findings"] == {"n2 host_device_check yes": 1, "n3 host_device_check yes": 1}
     assert (found["nearfar_fleet_hard_evidence"], found["nearfar_drains_stopped"]) == ({"": 2}, {"": 1})
@@ -60,6 +60,30 @@ def test_the_fleet(site: Told) -> None:
     assert time.time() - found["nearfar_act_last_run_timestamp_seconds"][""] < 60
     assert site.now - 61 < found["nearfar_fleet_last_result_timestamp_seconds"][""] <= site.now - 59
     assert found["nearfar_hook_events_waiting"] == {"on-finding": 0, "on-drain": 0, "on-release": 0}
+
+
+def test_the_caps_and_the_floor_of_partitions(site: Told) -> None:
+    site.cap = DrainCap(4, 0.25)
+    for number, name in enumerate(site.slurm.states):
+        site.slurm.states[name] = replace(site.slurm.states[name], partitions=("a", "b") if number < 4 else ("b",))
+    site.wrong_data("n1", "00000001")
+    site.slurm.drain("n8", "bad DIMM")
+    first, then = told(site), told(site)
+    assert first["nearfar_partition_nodes"] == {"a": 4, "b": 8}
+    assert first["nearfar_partition_usable_nodes"] == {"a": 4, "b": 7}, "as act found them"
+    assert then["nearfar_partition_usable_nodes"] == {"a": 3, "b": 6}
+    assert first["nearfar_partition_usable_least_nodes"] == {"a": 2, "b": 4}
+    assert first["nearfar_partition_drains"] == {"a per_day": 1, "a in_all": 1, "b per_day": 1, "b in_all": 1}
+    assert first["nearfar_partition_drains_limit"] == {"a per_day": 1, "a in_all": 1, "b per_day": 2, "b in_all": 2}
+
+
+def test_what_is_found_on_many_nodes_at_once(site: Told) -> None:
+    site.cap = DrainCap(3, 0.2)
+    for number in range(1, 5):
+        leave(site.results, f"n{number}", f"0000000{number}", at=site.now - 60, speed=27.1)
+    found = told(site)
+    assert found["nearfar_fleet_shared_faults"] == {"": 1}
+    assert found["nearfar_fleet_shared_fault_nodes"] == {"host_device_check sole.g_n no": 4}
 
 
 def test_the_groups_are_those_of_status(site: Told) -> None:

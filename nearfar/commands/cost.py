@@ -1,0 +1,261 @@
+"""``nearfar cost``: a program under binding schemes, and what each of them costs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from nearfar import cost
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock, write_atomically
+from nearfar.measurement import dump
+from nearfar.topology import Node, inventory
+
+from .numbers import positive
+
+_EPILOG = """\
+examples:
+  nearfar cost -- ./app input                                  its time by itself: default, right, wrong
+  nearfar cost --ranks 4 --launcher openmpi -- ./app           four ranks under mpirun
+  nearfar cost --fom 'Performance: ([0-9.]+)' -- ./app         a figure that it prints, in place of its time
+  nearfar cost --schemes right,0-1-1,0-0-1,0-1-free -- ./app   the NUMA node of each of three ranks
+  nearfar cost --ranks 4 --at-most 5% -- ./app                 for a site's CI: exit code 1 if what the launcher does costs more
+
+schemes:
+{schemes}
+  0-1-free           the NUMA node of each rank, or free
+  2x2                near-near, near-far, far-near, far-far
+
+exit codes: 0 measured (with --at-most: it costs no more), 1 it costs more than --at-most, 2 wrong use,
+            3 it could not be judged: not settled, a failed program, no two bindings that differ
+"""
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?")
+_SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Run a program under binding schemes, in blocks of one run each in random order, and say what each scheme costs:\n"
+        "medians of paired runs with intervals, every rank's binding read back. docs/guide/cost.md shows it."
+    )
+    parser.epilog = _EPILOG.format(schemes="\n".join(f"  {name:<18} {words}" for name, words in cost.SCHEMES.items()))
+    what = parser.add_argument_group("what is compared")
+    what.add_argument("--schemes", default=",".join(cost.STANDARD), metavar="LIST", help="default: default,right,wrong")
+    what.add_argument(
+        "--against", metavar="SCHEME", help="what the others are compared with (default: right, else the first)"
+    )
+    what.add_argument("--ranks", type=positive, metavar="N", help="default: as many as a scheme's list has, else 1")
+    what.add_argument(
+        "--threads-per-rank", type=positive, metavar="M", help="cores of each rank (default: as nearfar bind)"
+    )
+    gpus = what.add_mutually_exclusive_group()
+    gpus.add_argument("--gpus", metavar="LIST", help="GPUs that get ranks, such as 0,2 (default: all visible ones)")
+    gpus.add_argument("--no-gpus", action="store_true", help="the program uses the host alone")
+    what.add_argument(
+        "--all-gpus", action="store_true", help="every rank sees all GPUs, and takes one by its rank itself"
+    )
+    what.add_argument("--oversubscribe", action="store_true", help="let ranks share cores where there are too few")
+    what.add_argument(
+        "--launcher", choices=cost.LAUNCHERS, help="default: none for one rank, else that of the program's MPI"
+    )
+    what.add_argument(
+        "--launcher-options", default="", metavar="WORDS", help="more words for the launcher, under every scheme"
+    )
+    figure = parser.add_argument_group("its figure")
+    figure.add_argument("--fom", metavar="REGEX", help="the figure in its output, in ( ) (default: the time of a run)")
+    figure.add_argument("--take", choices=sorted(cost.TAKE), help="which one, where a run prints several")
+    way = figure.add_mutually_exclusive_group()
+    way.add_argument("--less-is-better", dest="less", action="store_true", default=None, help="default of a time")
+    way.add_argument(
+        "--more-is-better", dest="less", action="store_false", help="default of --fom, unless it speaks of a time"
+    )
+    figure.add_argument(
+        "--same", metavar="REGEX", help="what it finds in the output must be the same under every scheme"
+    )
+    figure.add_argument(
+        "--same-within",
+        type=float,
+        default=0.0,
+        metavar="PART",
+        help="numbers of --same may differ by this part, as 1e-6",
+    )
+    much = parser.add_argument_group("how much, and what comes of it")
+    much.add_argument(
+        "--runs", type=positive, default=20, metavar="N", help="runs of each scheme at most (default: 20)"
+    )
+    much.add_argument(
+        "--budget", type=_seconds, default=900.0, metavar="TIME", help="for all, as 90s, 20m, 8h (default: 15m)"
+    )
+    much.add_argument(
+        "--warm-up", type=int, choices=range(11), default=1, metavar="N", help="runs of each before (default: 1)"
+    )
+    much.add_argument(
+        "--resolution", type=_percent, default=0.01, metavar="N%", help="less is no difference (default: 1%%)"
+    )
+    much.add_argument(
+        "--at-most", type=_percent, metavar="N%", help="exit code 1 if default (without it any scheme) costs more"
+    )
+    much.add_argument("--json", action="store_true", help="print the measurement as one JSON document")
+    much.add_argument("--page", type=Path, metavar="FILE.html", help="write it as one page that needs no other file")
+    much.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (default: 1)")
+    much.add_argument("--programs", type=Path, help=argparse.SUPPRESS)
+    much.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="and its arguments, after --")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and show."""
+    if args.programs is not None:
+        return _programs_of_a_site(args.programs)
+    node = inventory.observe()
+    found, subject = _measured(args, node)
+    if args.page is not None:
+        write_atomically(args.page, cost.page.render(found, subject), "name another file with --page")
+        print(f"page: {args.page}", file=sys.stderr)
+    print(cost.document.text(found, subject) if args.json else cost.terminal.text(found, subject))
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return _exit_code(found)
+
+
+def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost.Subject]:
+    program = args.program[1:] if args.program[:1] == ["--"] else args.program
+    path = _program(program)
+    names = cost.named(args.schemes)
+    reference = _reference(args.against, names)
+    ranks = cost.ranks_of(names, args.ranks)
+    figure = cost.figure_of_merit(args.fom, args.take, args.less)
+    same = None if args.same is None else cost.compiled(args.same, "--same")
+    if args.runs > cost.MOST_PAIRS:
+        raise NearfarError(f"--runs {args.runs}: at most {cost.MOST_PAIRS}")
+    starter = cost.launcher(args.launcher, path, ranks, shlex.split(args.launcher_options), args.oversubscribe)
+    gpus = () if args.no_gpus else None if args.gpus is None else _numbers(args.gpus)
+    job = cost.Job(ranks, args.threads_per_rank, gpus, args.all_gpus, args.oversubscribe, starter.mpi is not None)
+    schemes = cost.schemes_on(node, names, job)
+    judged = tuple(name for name in names if name != reference)
+    plan = cost.Plan(
+        figure, reference, ("default",) if "default" in judged else judged, args.at_most, args.runs, args.budget, args.warm_up,
+        args.resolution, same, args.same_within, args.seed,
+    )  # fmt: skip
+    subject = _subject(program, starter, job, node, schemes)
+    shown = _Progress()
+    with node_lock.held(node_lock.wait()), tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
+        found = cost.measure(schemes, cost.Runner(program, starter, Path(folder)), plan, shown.tell)
+    shown.clear()
+    return found, subject
+
+
+def _programs_of_a_site(path: Path) -> int:
+    """Measure each program of a list of JSON objects, as a site's system file has them, and print a measurement document."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    node, began = inventory.observe(), time.time()
+    results, failed = [], []
+    for entry in json.loads(path.read_text(encoding="utf-8")):
+        name = entry.pop("name")
+        try:
+            found, subject = _measured(parser.parse_args(_words(entry)), node)
+        except NearfarError as error:
+            failed.append({"cell": f"program/{name}", "code": "error", "reason": str(error)})
+            continue
+        result = cost.measurement_document.result(name, found, subject)
+        if result["flows"]:
+            results.append(result)
+        else:
+            failed.append({"cell": result["cell"], "code": "error", "reason": f"{name}: {result['words']}"})
+        if found.interrupted:
+            raise KeyboardInterrupt
+    whole = cost.measurement_document.whole(node, results, failed, began, ["nearfar", *sys.argv[1:]])
+    print(dump(whole), end="")
+    return EXIT_FAILED if failed else EXIT_GOOD
+
+
+def _words(entry: dict[str, Any]) -> list[str]:
+    """The command line that an entry stands for: its keys are the options' names."""
+    command, words = entry.pop("command"), []
+    for key, value in entry.items():
+        if value is False:
+            continue
+        option = f"--{key.replace('_', '-')}"
+        words.append(option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}")
+    return [*words, "--", *command]
+
+
+def _program(words: list[str]) -> Path:
+    if not words:
+        raise NearfarError("no program: nearfar cost [OPTIONS] -- PROGRAM [ARGUMENT …]")
+    found = shutil.which(words[0])
+    if found is None:
+        raise NearfarError(f"{words[0]}: no such program, or it may not be executed")
+    return Path(found)
+
+
+def _reference(against: str | None, names: tuple[str, ...]) -> str:
+    if against is None:
+        return "right" if "right" in names else names[0]
+    if against not in names:
+        raise NearfarError(f"--against {against}: it is none of the schemes {', '.join(names)}")
+    return against
+
+
+def _exit_code(found: cost.Measured) -> int:
+    return {True: EXIT_GOOD, False: EXIT_FAILED, None: EXIT_COULD_NOT_JUDGE}[cost.verdict.good(found)]
+
+
+def _subject(
+    program: list[str], starter: cost.Launcher, job: cost.Job, node: Node, schemes: list[cost.Scheme]
+) -> cost.Subject:
+    return cost.Subject(
+        tuple(program), starter.words, starter.name, job.ranks, node.hostname, len(node.host_numa_nodes), len(node.gpus),
+        cost.bind_words(node, job),
+    )  # fmt: skip
+
+
+class _Progress:
+    """One line that is written over on a terminal; elsewhere a line for each run."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._last = 0.0
+
+    def tell(self, found: cost.Measured, scheme: str, block: int, seconds: float, left: float | None) -> None:
+        line = cost.terminal.progress(found, scheme, block, seconds, left)
+        if self._terminal:
+            print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
+        elif seconds == 0.0 or time.monotonic() - self._last > 60:
+            self._last = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(,\d+)*", text) or len(set(text.split(","))) != text.count(",") + 1:
+        raise NearfarError(f"--gpus {text}: expected numbers of GPUs, each once, such as 0,2")
+    return tuple(map(int, text.split(",")))
+
+
+def _percent(text: str) -> float:
+    """``5%`` as 0.05, as argparse's ``type``."""
+    found = _PERCENT.fullmatch(text.strip())
+    if found is None or not 0 < float(found[1]) <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}': a part in per cent above 0, as 5%")
+    return float(found[1]) / 100
+
+
+def _seconds(text: str) -> float:
+    """``20m`` as 1200.0, as argparse's ``type``."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}': a time above 0, as 90s, 20m or 8h")
+    return float(found[1]) * _SECONDS[found[2]]

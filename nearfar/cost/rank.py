@@ -1,0 +1,215 @@
+"""Binds one rank, writes down the binding in effect, and becomes the program.
+
+What the launcher starts: ``python -I -S rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a file of Python's marshal: ``lone`` (no
+launcher: this is rank 0), ``probe`` (end in place of the program), and for each rank ``cpus`` (None: as the launcher left them),
+``policy`` (``bind``, ``interleave``, None), ``memory`` (NUMA nodes) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one
+Python literal a line: the binding before the program began, and the CPUs that the program and all that it started had when they were
+last looked at. A rank that cannot be bound does not run: exit code 3.
+
+It stands alone and imports little: it is started once for every rank of every run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import marshal
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+#: Where launchers say which rank this is.
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
+EXIT_UNBOUND = 3
+EXIT_NOT_FOUND = 127
+#: What the process that watches a rank is called (comm): it is none of the program's.
+WATCHER = "nearfar-watch"
+#: Seconds after the start of the first looks at the running program, then between two.
+_FIRST_LOOKS = (0.05, 0.15, 0.3, 0.5, 1.0)
+_LOOK = 2.0
+#: Threads that one look reads at most.
+_MOST_THREADS = 256
+#: set_mempolicy and get_mempolicy: the C library has no function for them.
+_SYSCALLS = {"x86_64": (238, 239), "aarch64": (237, 236), "ppc64le": (261, 260)}
+_POLICIES = {"default": 0, "preferred": 1, "bind": 2, "interleave": 3, "local": 4}
+_MODE_FLAGS = 0xE000
+_MOST_NODES = 1024
+_WORD = 8 * ctypes.sizeof(ctypes.c_ulong)
+_PR_SET_PDEATHSIG = 1
+
+
+def set_memory(policy: str, nodes: Sequence[int]) -> str | None:
+    """Set this process's memory policy, which its program inherits; returns why the kernel did not, None where it did."""
+    numbers = _SYSCALLS.get(os.uname().machine)
+    if numbers is None:
+        return f"no memory policy is known on {os.uname().machine}"
+    mask = (ctypes.c_ulong * (_MOST_NODES // _WORD))()
+    for node in nodes:
+        mask[node // _WORD] |= 1 << (node % _WORD)
+    libc = ctypes.CDLL(None, use_errno=True)
+    refused = libc.syscall(ctypes.c_long(numbers[0]), _POLICIES[policy], mask, ctypes.c_ulong(_MOST_NODES))
+    return os.strerror(ctypes.get_errno()) if refused else None
+
+
+def memory_in_effect() -> tuple[str, list[int]]:
+    """This process's memory policy and its NUMA nodes; ``unreadable`` where nobody says."""
+    numbers = _SYSCALLS.get(os.uname().machine)
+    mode = ctypes.c_int()
+    mask = (ctypes.c_ulong * (_MOST_NODES // _WORD))()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if numbers is None or libc.syscall(
+        ctypes.c_long(numbers[1]), ctypes.byref(mode), mask, ctypes.c_ulong(_MOST_NODES), None, 0
+    ):
+        return "unreadable", []
+    name = next((name for name, value in _POLICIES.items() if value == mode.value & ~_MODE_FLAGS), str(mode.value))
+    return name, [node for node in range(_MOST_NODES) if mask[node // _WORD] >> (node % _WORD) & 1]
+
+
+def status_list(process: object, key: str) -> str:
+    """A list of numbers in /proc/PROCESS/status, such as ``Mems_allowed_list``, as Linux writes it."""
+    with open(f"/proc/{process}/status") as lines:
+        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key + ":")), "")
+
+
+def say(path: str, **words: object) -> None:
+    """Append one line; the file is this rank's own."""
+    with open(path, "a") as out:
+        out.write(f"{words!r}\n")
+
+
+def threads(process: int) -> Iterator[str]:
+    """The threads of a process and of all that it started but this one, as ``PID/task/TID``; nothing where it is gone."""
+    try:
+        found = os.listdir(f"/proc/{process}/task")
+    except OSError:
+        return
+    for thread in found:
+        yield f"{process}/task/{thread}"
+        try:
+            with open(f"/proc/{process}/task/{thread}/children") as words:
+                children = words.read().split()
+        except OSError:
+            continue
+        for child in map(int, children):
+            if child != os.getpid():  # the watcher itself
+                yield from threads(child)
+
+
+def numbers_in(text: str) -> set[int]:
+    """The numbers of a Linux list."""
+    spans = [part.split("-") for part in text.split(",") if part]
+    return {number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)}
+
+
+def cpus_of_all(process: int) -> tuple[int, ...]:
+    """The CPUs that a process and all that it started may run on together; empty where it is gone."""
+    lists = set()
+    for count, thread in enumerate(threads(process)):
+        if count >= _MOST_THREADS:
+            break
+        try:
+            lists.add(status_list(thread, "Cpus_allowed_list"))
+        except OSError:
+            continue
+    return tuple(sorted(set().union(*map(numbers_in, lists)))) if lists else ()
+
+
+def watch(parent: int, path: str) -> None:
+    """Look at the running program now and then until it ends, and write down what was seen last: what discovers the machine, as MPI
+    libraries do when they begin, goes from CPU to CPU for a moment."""
+    os.setsid()  # who ends the ranks ends their group, and this is still to be written
+    with open("/proc/self/comm", "w") as name:
+        name.write(WATCHER)
+    ended = os.pidfd_open(parent)
+    began, times = time.monotonic(), iter(_FIRST_LOOKS)
+    last: tuple[int, ...] = ()
+    while True:
+        at = next(times, None)
+        wait = _LOOK if at is None else max(0.0, began + at - time.monotonic())
+        if select.select([ended], [], [], wait)[0]:
+            break
+        last = cpus_of_all(parent) or last
+    say(path, running=list(last))
+
+
+def watched(path: str, mine: Sequence[int] | None, everywhere: set[int]) -> None:
+    """Start the watcher of this process, off its own CPUs where there are others."""
+    parent = os.getpid()
+    if not hasattr(os, "pidfd_open") or os.fork() != 0:
+        return
+    try:
+        # The launcher waits for its pipes to close, and the process manager's socket is not this child's.
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        os.closerange(3, 4096)
+        elsewhere = everywhere - set(mine or ())
+        if elsewhere:
+            os.sched_setaffinity(0, elsewhere)
+        watch(parent, path)
+    finally:
+        os._exit(0)
+
+
+def bind(mine: dict[str, object], everywhere: set[int]) -> str | None:
+    """Put this process where the plan says; returns why that could not be, None where it is there."""
+    cpus, policy, memory = mine["cpus"], mine["policy"], mine["memory"]
+    assert isinstance(memory, list)
+    if isinstance(cpus, list):
+        try:
+            os.sched_setaffinity(0, cpus)
+        except OSError as error:
+            return f"cannot be bound to CPUs {','.join(map(str, cpus))}: {error.strerror}"
+        if set(cpus) != os.sched_getaffinity(0):
+            return f"CPUs {','.join(map(str, cpus))} are not all there, or outside the cpuset"
+    if isinstance(policy, str):
+        refused = set_memory(policy, memory)
+        if refused:
+            return f"the memory of NUMA nodes {','.join(map(str, memory))} cannot be had ({policy}): {refused}"
+        if memory_in_effect() != (policy, memory):
+            return f"memory policy {policy}:{','.join(map(str, memory))} is not in effect"
+    return None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``PLAN PROGRAM [ARGUMENT…]``."""
+    plan_file, program = arguments[0], list(arguments[1:])
+    with open(plan_file, "rb") as file:
+        plan = marshal.load(file)
+    ranked = [os.environ[name] for name in RANK_VARIABLES if os.environ.get(name, "").isdigit()]
+    if not ranked and not plan["lone"]:
+        print("nearfar cost: the launcher does not say which rank this is", file=sys.stderr)
+        return EXIT_UNBOUND
+    rank = 0 if plan["lone"] else int(ranked[0])
+    if rank >= len(plan["ranks"]):
+        print(f"nearfar cost: rank {rank} of a plan of {len(plan['ranks'])}", file=sys.stderr)
+        return EXIT_UNBOUND
+    mine, path = plan["ranks"][rank], f"{plan_file}.{rank}"
+    everywhere = os.sched_getaffinity(0)
+    problem = bind(mine, everywhere)
+    if problem is not None:
+        say(path, unbound=f"rank {rank}: {problem}")
+        print(f"nearfar cost: rank {rank}: {problem}", file=sys.stderr)
+        return EXIT_UNBOUND
+    os.environ.update(mine["environment"])
+    policy, nodes = memory_in_effect()
+    say(
+        path, rank=rank, pid=os.getpid(), host=os.uname().nodename, cpus=sorted(os.sched_getaffinity(0)), policy=policy, memory=nodes,
+        memory_allowed=status_list("self", "Mems_allowed_list"), gpus=os.environ.get("CUDA_VISIBLE_DEVICES"),
+    )  # fmt: skip
+    if plan["probe"]:
+        return 0
+    watched(path, mine["cpus"], everywhere)
+    # A launcher that dies takes its ranks along.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        print(f"nearfar cost: {program[0]}: {error.strerror}", file=sys.stderr)
+    return EXIT_NOT_FOUND
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

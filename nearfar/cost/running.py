@@ -1,0 +1,297 @@
+"""One run of a program under a scheme: started, watched, ended with all that it started, and what came of it."""
+
+from __future__ import annotations
+
+import ast
+import marshal
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, process
+from nearfar.mpi import death
+
+from . import leftovers
+from .launchers import Launcher
+from .schemes import Scheme
+
+RANK = Path(__file__).with_name("rank.py")
+#: Tells a program the scheme that it runs under.
+SCHEME = "NEARFAR_SCHEME"
+#: Seconds between SIGTERM and SIGKILL for a program that is ended.
+GRACE = 2.0
+#: Bytes of a run's output that are read: its end.
+_MOST_OUTPUT = 64 << 20
+#: Seconds to wait for what the watchers of the ranks write after the end.
+_LAST_WORDS = 0.5
+#: What ends this process, and is held back while children are ended.
+_ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_TERMINAL = (
+    "not a tty", "not a terminal", "no tty", "failed tty", "inappropriate ioctl", "cannot open terminal", "terminal required", "/dev/tty",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RankBinding:
+    """What was in effect for a rank. ``cpus`` and the memory policy (``policy``, NUMA nodes ``memory``) before the program began,
+    ``running`` the CPUs that it and all that it started had when last looked at (empty: it ended before a look).
+    ``unbound``: why it did not run."""
+
+    rank: int
+    host: str = ""
+    cpus: tuple[int, ...] = ()
+    policy: str = ""
+    memory: tuple[int, ...] = ()
+    memory_allowed: str = ""
+    gpus: str | None = None
+    running: tuple[int, ...] = ()
+    unbound: str | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether the program left the CPUs that it was given, as one that binds itself does."""
+        return bool(self.running) and not set(self.running) <= set(self.cpus)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the program bound itself to fewer of the CPUs that it was given."""
+        return bool(self.running) and set(self.running) < set(self.cpus)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run as it ended. ``seconds`` is wall time; ``problem`` why it counts for nothing; ``ended_early``: its time was over.
+    ``left`` are processes that it left behind, by name, which were ended."""
+
+    seconds: float
+    output: str
+    bindings: tuple[RankBinding, ...]
+    problem: str | None = None
+    ended_early: bool = False
+    left: tuple[str, ...] = ()
+
+
+class Runner:
+    """Starts a program under schemes. ``folder`` is one for its files, which the ranks see too."""
+
+    def __init__(self, program: Sequence[str], launcher: Launcher, folder: Path) -> None:
+        self.program = tuple(program)
+        self.launcher = launcher
+        self._folder = folder
+        self._count = 0
+
+    def probe(self, scheme: Scheme, limit: float) -> Ended:
+        """What a scheme brings into effect, without the program."""
+        return self._start(scheme, ["true"], limit, None, probe=True)
+
+    def run(self, scheme: Scheme, limit: float | None, tick: Callable[[float], None] | None = None) -> Ended:
+        """Run the program for at most ``limit`` seconds; ``tick`` is called about every second with those that have passed."""
+        return self._start(scheme, self.program, limit, tick, probe=False)
+
+    def _start(
+        self,
+        scheme: Scheme,
+        program: Sequence[str],
+        limit: float | None,
+        tick: Callable[[float], None] | None,
+        probe: bool,
+    ) -> Ended:
+        self._count += 1
+        own = self._folder / str(self._count)
+        own.mkdir()
+        plan, out, err = own / "plan", own / "out", own / "err"
+        write_plan(plan, scheme, self.launcher.mpi is None, probe)
+        token = uuid.uuid4().hex
+        bound = scheme.places is not None
+        environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, leftovers.TOKEN: token}
+        command = [
+            *self.launcher.command(scheme.ranks, bound),
+            sys.executable,
+            "-I",
+            "-S",
+            str(RANK),
+            str(plan),
+            *program,
+        ]
+        seconds, code, early, left = _ran(command, environment, out, err, limit, tick, token)
+        said = _tail(out) + _tail(err)
+        bindings = _bindings(plan, scheme.ranks, wait=not probe)
+        shutil.rmtree(own, ignore_errors=True)
+        problem = None
+        if early:
+            problem = f"did not end within {limit:.0f} s, and was ended"
+        elif code != 0:
+            problem = _failure(code, said, bindings)
+        return Ended(seconds, said, bindings, problem, early, left)
+
+
+def _ran(
+    command: Sequence[str], environment: dict[str, str], out: Path, err: Path, limit: float | None,
+    tick: Callable[[float], None] | None, token: str,
+) -> tuple[float, int, bool, tuple[str, ...]]:  # fmt: skip
+    """Wall seconds, exit code, whether its time was over, and what it left behind."""
+    parent = os.getpid()
+
+    def before_it_begins() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
+        process.end_with(parent)
+
+    child: subprocess.Popen[bytes] | None = None
+    left: tuple[str, ...] = ()
+    early, ended = False, None
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        began = time.monotonic()
+        try:
+            with uninterrupted():  # until it is known which child there is to end
+                child = subprocess.Popen(
+                    list(command), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, start_new_session=True,
+                    preexec_fn=before_it_begins,
+                )  # fmt: skip
+            early = not _waited(child, began, limit, tick)
+            ended = time.monotonic()
+        except OSError as error:
+            raise CouldNotJudge(f"{command[0]}: cannot be started: {error.strerror}") from None
+        finally:
+            # Whatever ends the wait, all that was started ends before anything else may.
+            with uninterrupted():
+                if child is not None and (ended is None or early):
+                    process.end_group(child, GRACE)
+                left = leftovers.end(token, GRACE)
+                if child is not None:
+                    process.end_group(child, 0.0)
+    return ended - began, child.returncode, early, () if early else left
+
+
+def _waited(
+    child: subprocess.Popen[bytes], began: float, limit: float | None, tick: Callable[[float], None] | None
+) -> bool:
+    """Wait for the end of a child, at most until its time is over; returns whether it came. To the millisecond: a look at it now and
+    then would be part of its time."""
+    try:
+        handle = os.pidfd_open(child.pid)
+    except (AttributeError, OSError):  # Linux before 5.3
+        handle = -1
+    try:
+        while True:
+            passed = time.monotonic() - began
+            left = None if limit is None else limit - passed
+            if left is not None and left <= 0:
+                return child.poll() is not None
+            step = 1.0 if left is None else min(1.0, left)
+            over = bool(select.select([handle], [], [], step)[0]) if handle >= 0 else _polled(child, step)
+            if over:
+                return True
+            if tick is not None:
+                tick(time.monotonic() - began)
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _polled(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        child.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C and other ends of this process until the block is over."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def write_plan(path: Path, scheme: Scheme, lone: bool = False, probe: bool = False) -> None:
+    """Tell the wrapper where each rank goes. ``lone``: no launcher; ``probe``: without the program. As the interpreter's own bytes: to
+    import a JSON parser is half of what the wrapper would take."""
+    path.write_bytes(marshal.dumps({"lone": lone, "probe": probe, "ranks": _planned(scheme)}))
+
+
+def _planned(scheme: Scheme) -> list[dict[str, object]]:
+    if scheme.places is None:
+        return [{"cpus": None, "policy": None, "memory": [], "environment": {}}] * scheme.ranks
+    found: list[dict[str, object]] = []
+    for place in scheme.places:
+        environment: dict[str, str] = {}
+        if place.gpus is not None:
+            environment.update(CUDA_DEVICE_ORDER="PCI_BUS_ID", CUDA_VISIBLE_DEVICES=place.gpus)
+        if place.cpus is not None:
+            # As the launch lines of nearfar bind have it.
+            places = ",".join(f"{{{cpu}}}" for cpu in place.cpus)
+            environment.update(OMP_NUM_THREADS=str(len(place.cpus)), OMP_PLACES=places, OMP_PROC_BIND="close")
+        cpus = None if place.cpus is None else list(place.cpus)
+        found.append({"cpus": cpus, "policy": place.policy, "memory": list(place.memory), "environment": environment})
+    return found
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _MOST_OUTPUT))
+        return file.read().decode(errors="replace").replace("\r\n", "\n")
+
+
+def _bindings(plan: Path, ranks: int, wait: bool) -> tuple[RankBinding, ...]:
+    """What the ranks wrote; the watcher of one that began writes a moment after its end."""
+    until = time.monotonic() + (_LAST_WORDS if wait else 0.0)
+    while True:
+        lines = [_lines(Path(f"{plan}.{rank}")) for rank in range(ranks)]
+        if time.monotonic() >= until or all(not each or "unbound" in each or "running" in each for each in lines):
+            return tuple(_binding(rank, each) for rank, each in enumerate(lines))
+        time.sleep(0.005)
+
+
+def _lines(path: Path) -> dict[str, object]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    found: dict[str, object] = {}
+    for line in text.splitlines():
+        if line.endswith("}"):
+            found.update(ast.literal_eval(line))
+    return found
+
+
+def _binding(rank: int, said: dict[str, object]) -> RankBinding:
+    def numbers(key: str) -> tuple[int, ...]:
+        value = said.get(key)
+        return tuple(value) if isinstance(value, list) else ()
+
+    gpus, unbound = said.get("gpus"), said.get("unbound")
+    return RankBinding(
+        rank, str(said.get("host", "")), numbers("cpus"), str(said.get("policy", "")), numbers("memory"),
+        str(said.get("memory_allowed", "")), None if gpus is None else str(gpus), numbers("running"),
+        None if unbound is None else str(unbound),
+    )  # fmt: skip
+
+
+def _failure(code: int, said: str, bindings: Sequence[RankBinding]) -> str:
+    unbound = next((each.unbound for each in bindings if each.unbound), None)
+    if unbound:
+        return unbound
+    died = death(said, {})
+    if died is not None:
+        how = died.words
+    elif code < 0:
+        how = f"was ended by signal {-code} ({signal.Signals(-code).name})"
+    else:
+        how = f"ended with exit code {code}"
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not set(line.strip()) <= set("-=*")]
+    last = f": {lines[-1][:160]}" if lines and died is None else ""
+    if any(word in said.lower() for word in _TERMINAL):
+        last += " (it has no terminal and no input here: start it in its batch mode)"
+    return how + last

@@ -1,0 +1,204 @@
+"""Messages between two ranks on cores of chosen NUMA nodes, by ``nearfar-contention --between``: what is asked, and its figures.
+
+A subject is ``n0-n1/pingpong_8B``: the NUMA nodes of the two ranks, and their messages. docs/method/mpi.md has the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nearfar.base import Finding
+from nearfar.binding import RELATIONS, cores_of, pairs
+from nearfar.cells import join_class
+from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, verified_in
+from nearfar.topology import Node, parse_cpu_list
+
+from .contention import ALONE, TRAFFICS
+
+#: The class of a pair whose packages the system does not tell.
+UNKNOWN = "unknown"
+#: What a figure of another class is held against, and what its ratio is called.
+RIGHT, OVER = RELATIONS[0], f"over_{RELATIONS[0]}"
+_SUBJECT = re.compile(r"n(\d+)-n(\d+)/((pingpong|stream)_(\w+))")
+_PLACES = {each: each.replace("_", " ").replace("numa", "NUMA") for each in (*RELATIONS, UNKNOWN)}
+#: What MPI libraries call themselves, and what references' rows call them.
+_LIBRARIES = (
+    ("openmpi", re.compile(r"Open MPI v?([\w.]+)")),
+    ("mpich", re.compile(r"MPICH Version:?\s*([\w.]+)")),
+    ("intelmpi", re.compile(r"Intel\(R\) MPI Library ([\w.]+)")),
+    ("mvapich", re.compile(r"MVAPICH[\w-]*\s+(?:Version)?\s*:?\s*([\w.]+)")),
+)
+
+
+@dataclass(frozen=True)
+class NumaPair:
+    """The NUMA nodes of two ranks."""
+
+    first: int
+    second: int
+
+    def __str__(self) -> str:
+        """``n0-n1``, as subjects have it."""
+        return f"n{self.first}-n{self.second}"
+
+    @property
+    def option(self) -> str:
+        """As ``--between`` takes it."""
+        return f"{self.first}-{self.second}"
+
+    def relation(self, node: Node) -> str:
+        """Its path class: one of ``RELATIONS``, or ``UNKNOWN``."""
+        if self.first == self.second:
+            return RELATIONS[0]
+        packages = [numa.package if (numa := node.numa_node(index)) else None for index in (self.first, self.second)]
+        if None in packages:
+            return UNKNOWN
+        return RELATIONS[1] if packages[0] == packages[1] else RELATIONS[2]
+
+
+@dataclass(frozen=True)
+class PairSubject:
+    """What a result is about."""
+
+    pair: NumaPair
+    traffic: str
+
+    def __str__(self) -> str:
+        """``n0-n1/pingpong_8B``, as documents have it."""
+        return f"{self.pair}/{self.traffic}"
+
+    def words(self, node: Node) -> str:
+        """``8 B ping-pong, host memory, n0 (beside g0) and n1 (beside g1, g2)``."""
+        kind, _, size = self.traffic.partition("_")
+        ends = dict.fromkeys((self.pair.first, self.pair.second))
+        what = "ping-pong" if kind == "pingpong" else "stream of messages"
+        return f"{spaced(size)} {what}, host memory, {' and '.join(_end(node, index) for index in ends)}"
+
+
+def spaced(size: str) -> str:
+    """``1MiB`` → ``1 MiB``."""
+    return re.sub(r"^(\d+)", r"\1 ", size)
+
+
+def _end(node: Node, index: int) -> str:
+    beside = [f"g{gpu.index}" for gpu in node.gpus if gpu.numa_node == index]
+    return f"n{index} (beside {', '.join(beside)})" if beside else f"n{index}"
+
+
+def subject(text: str) -> PairSubject | None:
+    """``n0-n1/pingpong_8B``; None for what is not of such a run."""
+    found = _SUBJECT.fullmatch(text)
+    return None if found is None else PairSubject(NumaPair(int(found[1]), int(found[2])), found[3])
+
+
+def pairs_of(node: Node) -> list[NumaPair]:
+    """The first pair of each relation that the node has, and the cores beside its GPUs, two GPUs at a time: an odd one with the
+    first. Two ranks have a core each; what the cpuset hides is not asked for."""
+    found = [NumaPair(*each) for each in pairs(node).values()]
+    homes = [gpu.numa_node for gpu in node.gpus if gpu.numa_node is not None]
+    couples = zip(homes[::2], [*homes[1::2], *homes[:1]])
+    found += [NumaPair(*sorted(each)) for each in couples if _have_cores(node, each)]
+    return list(dict.fromkeys(found))
+
+
+def _have_cores(node: Node, homes: tuple[int, int]) -> bool:
+    return all(len(cores_of(node, home)) >= homes.count(home) for home in homes)
+
+
+def subjects(node: Node) -> list[str]:
+    """Every pair's messages: ping-pong of a small and a large size, and a stream."""
+    return [f"{pair}/{traffic}" for pair in pairs_of(node) for traffic in TRAFFICS]
+
+
+def quantities(subject: str) -> tuple[str, ...]:
+    """What is measured of a subject."""
+    return (ALONE["stream" in subject],)
+
+
+def results(document: Mapping[str, Any]) -> Iterable[tuple[PairSubject, Mapping[str, Any]]]:
+    """The results of a raw document that are of such a run."""
+    for result in document.get("results") or []:
+        about = subject(str(result.get("cell")))
+        if about is not None and result.get("quantity") in ALONE:
+            yield about, result
+
+
+def figures(document: Document, node: Node) -> list[SubjectMetric]:
+    """Latencies and bandwidths by the path class that ``node`` gives a pair, and of other classes what they are over those of one
+    NUMA node. ``node``: the expected one."""
+    before = [*_mpi_prefixes(document), ""]
+    found = [_figure(about, result, node, before) for about, result in results(document.raw)]
+    right: dict[str, SubjectMetric] = {}
+    for metric in found:
+        if metric.path_class == RIGHT:
+            right.setdefault(_traffic(metric), metric)
+    ratios = [
+        _ratio(metric, right[_traffic(metric)], before)
+        for metric in found
+        if metric.path_class != RIGHT and _traffic(metric) in right and right[_traffic(metric)].value > 0
+    ]
+    return [*found, *ratios]
+
+
+def _figure(about: PairSubject, result: Mapping[str, Any], node: Node, before: Sequence[str]) -> SubjectMetric:
+    path_class, rate = about.pair.relation(node), result["total"]
+    question, ci = f"n{about.pair.first}_n{about.pair.second}.{about.traffic}", rate.get("ci")
+    return SubjectMetric(
+        name=f"{path_class}.{question}", subject=str(about), words=f"{about.words(node)}: {_PLACES[path_class]}",
+        path_class=path_class, value=float(rate["median"]), unit=str(rate["unit"]), quantity=str(result["quantity"]),
+        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=verified_in(result),
+        rows=_rows(path_class, question, about.traffic, before), least=rate.get("min"), most=rate.get("max"), n=rate.get("n"),
+        bytes=result.get("bytes"), question=question,
+    )  # fmt: skip
+
+
+def _ratio(wrong: SubjectMetric, right: SubjectMetric, before: Sequence[str]) -> SubjectMetric:
+    path_class = join_class(wrong.path_class, OVER)
+    ci = None
+    if wrong.ci and right.ci and right.ci[0] > 0:
+        ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
+    return replace(
+        wrong, name=f"{path_class}.{wrong.question}", derived=OVER, value=wrong.value / right.value, unit=RATIO_UNIT,
+        quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
+        words=f"{wrong.words}: over {_PLACES[RIGHT]}", rows=_rows(path_class, wrong.question, _traffic(wrong), before),
+    )  # fmt: skip
+
+
+def _traffic(metric: SubjectMetric) -> str:
+    return metric.question.rpartition(".")[2]
+
+
+def _rows(path_class: str, question: str, traffic: str, before: Sequence[str]) -> tuple[str, ...]:
+    """Of this MPI's version, of this MPI, of any; each for these NUMA nodes, then for any of the class."""
+    return tuple(f"{prefix}{path_class}.{row}" for prefix in before for row in (question, traffic))
+
+
+def _mpi_prefixes(document: Document) -> list[str]:
+    words = str((document.raw.get("mpi") or {}).get("library") or "")
+    for name, pattern in _LIBRARIES:
+        if version := pattern.search(words):
+            return [f"{name}_{re.sub(r'[^A-Za-z0-9]', '_', version[1])}.", f"{name}."]
+    return []
+
+
+def findings(document: Document | None, node: Node) -> list[Finding]:
+    """One for each subject whose ranks or their messages' memory were not where it says, by the expected ``node``."""
+    if document is None:
+        return []
+    wrong = ((about, _misplaced(about.pair, result, node)) for about, result in results(document.raw))
+    return [Finding(f"{about} binding", "INDETERMINATE", f"{about}: {why}") for about, why in wrong if why]
+
+
+def _misplaced(pair: NumaPair, result: Mapping[str, Any], node: Node) -> str | None:
+    for flow in result["flows"]:
+        for index, prefix in ((pair.first, ""), (pair.second, "partner_")):
+            numa, cpus = node.numa_node(index), parse_cpu_list(str(flow.get(f"{prefix}cpus") or ""))
+            if numa is None or not cpus or not set(cpus) <= set(numa.cpus):
+                return f"a rank ran on CPUs '{flow.get(f'{prefix}cpus')}', which are not of NUMA node {index}"
+            memory = flow.get(f"{prefix}memory_nodes")
+            if memory is not None and numa.memory > 0 and memory != [index]:
+                return f"a rank on NUMA node {index} had its messages in the memory of {memory}"
+    return None

@@ -1,0 +1,78 @@
+"""What does a wrong binding cost the site's own programs, and is what their launcher does as good as it should be?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nearfar.base import NOT_JUDGED, Finding
+from nearfar.cells import Skip
+from nearfar.measurement import RATIO, Document, SubjectMetric
+from nearfar.topology import Node
+
+from .question import Question
+
+#: What ``nearfar cost --programs`` calls the results of a program.
+QUANTITY = "program.over_reference"
+_VERDICTS = {True: "PASS", False: "FAIL", None: "INDETERMINATE"}
+
+
+def subject(name: str) -> str:
+    """``program/lammps``: what the document calls a program of the site."""
+    return f"program/{name}"
+
+
+def subjects(node: Node, names: tuple[str, ...] = ()) -> tuple[list[str], list[Skip]]:
+    """Each of the programs that the partition names."""
+    return [subject(name) for name in names], []
+
+
+def figures(document: Document) -> list[SubjectMetric]:
+    """Of each scheme its time (or the reference's figure over its own) over that of the scheme that it is compared with."""
+    return [_figure(result, part) for result in _results(document) for part in result["flows"]]
+
+
+def _figure(result: Mapping[str, Any], part: Mapping[str, Any]) -> SubjectMetric:
+    name, scheme, rate = str(result["cell"]).partition("/")[2], str(part["flow"]), part["rate"]
+    ci = rate.get("ci")
+    return SubjectMetric(
+        name=f"{name}.{scheme.replace('-', '_')}", subject=str(result["cell"]), path_class=scheme, value=float(rate["median"]),
+        words=f"{name}: {scheme} over {result['reference']}", unit="1", quantity=RATIO,
+        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), least=rate.get("min"),
+        most=rate.get("max"), n=rate.get("n"), question=scheme,
+    )  # fmt: skip
+
+
+def findings(document: Document | None) -> list[Finding]:
+    """Whether each program's launcher binds as well as the site asks (``at_most``); a note where it asks nothing."""
+    found = []
+    for result in [] if document is None else _results(document):
+        word = NOT_JUDGED if result.get("at_most") is None else _VERDICTS[result.get("good")]
+        found.append(Finding(str(result["cell"]), word, str(result["words"])))
+    return found
+
+
+def _results(document: Document) -> list[Mapping[str, Any]]:
+    return [each for each in document.raw.get("results") or [] if each["quantity"] == QUANTITY]
+
+
+def _nothing_known(node: Node, features: object) -> Document:
+    """Its figures are named after the site's programs, and have no rows."""
+    return Document({"kind": "modelled", "results": []}, "<imagined>", node, (), (), ())
+
+
+QUESTION = Question(
+    name="binding_check",
+    title="What a binding costs",
+    description="the site's programs under binding schemes",
+    program="nearfar cost",
+    cells=subjects,
+    order=115,
+    # A site asks for it with the feature `programs`, and names them in its partition.
+    systems=("+programs -modelled",),
+    without_cells=lambda node: "the partition names no program (programs: in the system's file)",
+    quantities=lambda subject: (QUANTITY,),
+    figures=lambda document, node: figures(document),
+    findings=findings,
+    synthetic=_nothing_known,
+)

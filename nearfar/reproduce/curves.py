@@ -1,0 +1,83 @@
+"""The curves of a row that is one in the source: totals over the number of GPUs, bandwidth over the size of a transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from nearfar.cells import Cell
+from nearfar.report.charts import curves as drawn
+from nearfar.report.figures import figures
+from nearfar.report.sections import size_curves_of
+
+from .rows_beside import FigureBeside, RowBeside
+from .this_site import ThisSite
+
+#: Of so many numbers of GPUs a table is a curve.
+_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A drawing with what it shows."""
+
+    caption: str
+    drawing: Markup
+
+
+def curves(one: RowBeside, site: ThisSite | None) -> Iterator[Curve]:
+    """The curves of a row; none where its figures are no curve."""
+    yield from _ramps(one)
+    if site is None:
+        return
+    for record in site.records(one.row):
+        if record.name == "size_sweep_check":
+            # The papers' curves are of host memory and a GPU.
+            for found in (
+                each for each in size_curves_of(figures(record, ""), record.document) if "GPU" not in each.title
+            ):
+                yield Curve(f"{site.name}, over the size of a transfer: {found.title}", found.curve)
+
+
+def _ramps(one: RowBeside) -> Iterator[Curve]:
+    steps = [(step, figure) for figure in one.figures if (step := _step(figure)) is not None]
+    if (
+        max((len({gpus for (way, gpus), _ in steps if way == each}) for each in ("h2d", "d2h", "both")), default=0)
+        < _STEPS
+    ):
+        return
+    yield Curve(
+        "published; hollow: the model",
+        _totals(steps, lambda figure: figure.published.value, lambda figure: figure.modelled),
+    )
+    if _longest([(step, figure) for step, figure in steps if figure.measured is not None]) > 1:
+        yield Curve("this site", _totals(steps, lambda figure: figure.measured, lambda figure: None))
+
+
+def _longest(steps: list[tuple[tuple[str, int], FigureBeside]]) -> int:
+    """The most numbers of GPUs that one way has."""
+    return max((len({gpus for (way, gpus), _ in steps if way == each}) for each in ("h2d", "d2h", "both")), default=0)
+
+
+def _totals(
+    steps: list[tuple[tuple[str, int], FigureBeside]],
+    value: Callable[[FigureBeside], float | None],
+    expected: Callable[[FigureBeside], float | None],
+) -> Markup:
+    series: dict[str, list[tuple[int, float, float | None]]] = {}
+    for (way, gpus), figure in steps:
+        found = value(figure)
+        if found is not None:
+            series.setdefault(way, []).append((gpus, found, expected(figure)))
+    return drawn.totals(series)
+
+
+def _step(figure: FigureBeside) -> tuple[str, int] | None:
+    """The way and the number of GPUs of plain copies to or from host memory; None of any other figure."""
+    cells: tuple[Cell, ...] = figure.published.asked.cells
+    if len(cells) != 1 or any(flow.kind != "host" or flow.options for flow in cells[0].flows):
+        return None
+    ways = {flow.direction for flow in cells[0].flows}
+    return "both" if len(ways) > 1 else ways.pop(), len({gpu for flow in cells[0].flows for gpu in flow.gpus})

@@ -1,0 +1,70 @@
+"""A paper beside model and site as a document: ``nearfar-reproduce/1``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import nearfar
+from nearfar.base import utc_text
+
+from . import words
+from .paper_files import Paper, PaperRow
+from .rows_beside import FigureBeside, RowBeside
+from .this_site import ThisSite
+
+SCHEMA = "nearfar-reproduce/1"
+_OPTIONAL = (
+    "unit",
+    "tolerance",
+    "tolerance_source",
+    "impossible",
+    "remark",
+    "node_type",
+    "check",
+    "command",
+    "lacks",
+    "not_asked",
+)
+
+
+def as_json(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> dict[str, Any]:
+    """The paper as JSON objects; ``site`` None: no run was named."""
+    return {
+        "schema": SCHEMA,
+        "program": {"name": "nearfar reproduce", "version": nearfar.__version__},
+        "made": utc_text(),
+        "paper": paper.name,
+        "title": paper.title,
+        "node": None if site is None else site.name,
+        "run": None if site is None else str(site.run.folder.parent),
+        "rows": [_row(each) for each in rows],
+    }
+
+
+def text(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> str:
+    """The document as JSON text."""
+    return json.dumps(as_json(paper, rows, site), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _row(one: RowBeside) -> dict[str, Any]:
+    row = one.row
+    return {
+        "id": row.id, "papers": list(row.papers), "place": row.place, "kind": row.kind, "what": row.what, "state": row.state,
+        "values": list(row.values), **{key: value for key in _OPTIONAL if (value := getattr(row, key))},
+        "checks": [{"check": check, "verdict": verdict, "words": line} for check, verdict, line in one.said],
+        "model_says": one.model_says or None, "site_says": one.site_says or None, "because": one.site_because or None,
+        "figures": [_figure(figure, row) for figure in one.figures],
+    }  # fmt: skip
+
+
+def _figure(figure: FigureBeside, row: PaperRow) -> dict[str, Any]:
+    said = figure.published
+    return {
+        "name": said.name, "cell": str(said.asked) if said.asked.cells else None,
+        "metric": str(said.asked) if said.asked.metric else None, "against": str(said.against) if said.against else None,
+        "published": said.value, "tolerance": said.tolerance, "modelled": figure.modelled, "basis": figure.basis or None,
+        "measured": figure.measured, "of": figure.site.what or None, "compared": figure.compared and figure.measured is not None,
+        "difference": figure.difference, "words": words.difference(figure, row) or None, "because": figure.site.because or None,
+    }  # fmt: skip

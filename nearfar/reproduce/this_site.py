@@ -1,0 +1,217 @@
+"""What a run of this site measured of a paper's figures: the same cells on a node of the paper's kind, else paths of the same sort."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from nearfar.base import plural
+from nearfar.cells import Cell, Flow, flow_class, pretty
+from nearfar.model.prediction import NodeType
+from nearfar.topology import Node
+from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun
+
+from .paper_files import PaperRow
+from .published_figures import GREATEST, LEAST, Asked, MetricPattern, PublishedFigure
+
+#: Cells by what they do, whatever their GPUs and NUMA nodes are numbered.
+_Sort = tuple[Any, ...]
+#: What a GPU's only NUMA node is near to.
+_SOLE = {"sole": "near"}
+#: Names of paths that a figure lists before it counts them.
+_NAMED = 2
+
+
+@dataclass(frozen=True)
+class SiteFigure:
+    """This site's answer to a published figure, in its unit: ``value`` of ``what``, or ``because`` there is none."""
+
+    value: float | None = None
+    what: str = ""
+    because: str = ""
+
+
+class ThisSite:
+    """The measured node of a run, asked for figures of rows."""
+
+    def __init__(self, run: NodeRun) -> None:
+        self.run = run
+        self.node = run.node
+        self._records = {record.name: record for record in run.checks}
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.run.name
+
+    def is_of_kind(self, node_type: NodeType | None) -> bool:
+        """Whether it has the GPUs of a node type, by model and number; without GPUs in either, as many NUMA nodes and packages."""
+        if self.node is None or node_type is None:
+            return False
+        mine, theirs = (sorted(str(gpu.name) for gpu in node.gpus) for node in (self.node, node_type.node))
+        if mine or theirs:
+            return mine == theirs
+        return _parts(self.node) == _parts(node_type.node) and self.node.product == node_type.node.product
+
+    def records(self, row: PaperRow) -> list[CheckRecord]:
+        """What the run has of the checks that measure a row."""
+        return [self._records[name] for name in row.checks if name in self._records]
+
+    def answer(self, figure: PublishedFigure, row: PaperRow, node_type: NodeType | None) -> SiteFigure:
+        """This site's counterpart of a figure."""
+        if not figure.asked:
+            return SiteFigure(because="")
+        alike = self.is_of_kind(node_type)
+        theirs = None if alike or node_type is None else node_type.node
+        one = self._asked(figure.asked, row, theirs)
+        if one.value is None or not figure.against:
+            percent = row.unit == "percent" and figure.asked.metric is not None and one.value is not None
+            return SiteFigure(one.value * 100, one.what) if percent and one.value is not None else one
+        other = self._asked(figure.against, row, theirs)
+        if not other.value:
+            return SiteFigure(because=other.because or f"{other.what} is nothing")
+        return SiteFigure((1 - one.value / other.value) * 100, f"{one.what} below {other.what}")
+
+    def _asked(self, asked: Asked, row: PaperRow, theirs: Node | None) -> SiteFigure:
+        if asked.metric is not None:
+            return self._by_name(asked.metric, row)
+        parts = [self._of_cell(cell, row, theirs) for cell in asked.cells]
+        lacking = next((part for part in parts if part.value is None), None)
+        if lacking is not None:
+            return lacking
+        names = [part.what for part in parts]
+        what = " and ".join(names) if len(names) <= _NAMED else f"the sum of {len(names)} cells"
+        return SiteFigure(sum(part.value or 0.0 for part in parts), what)
+
+    def _by_name(self, wanted: MetricPattern, row: PaperRow) -> SiteFigure:
+        found = [
+            m for record in self.records(row) for m in _metrics(record) if fnmatch.fnmatchcase(m.name, wanted.pattern)
+        ]
+        values = [metric.value for metric in found if metric.value is not None]
+        if not values:
+            return SiteFigure(because=self._why(row, None))
+        chosen = {LEAST: min, GREATEST: max}.get(wanted.which, median)(values)
+        of = found[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
+        return SiteFigure(chosen, of)
+
+    def _of_cell(self, cell: Cell, row: PaperRow, theirs: Node | None) -> SiteFigure:
+        """Of the cell itself, or where the node is another than the paper's of all cells of its sort: their median."""
+        whole = [
+            (own, metric.value)
+            for record in self.records(row)
+            for metric in _metrics(record)
+            if metric.derived is None and metric.flow is None and metric.unit == "GB/s"
+            if metric.value is not None and (own := metric.cell) is not None
+        ]
+        if theirs is None:
+            found = [(own, value) for own, value in whole if own == cell]
+        elif self.node is None:
+            return SiteFigure(because="the run does not say what its node is")
+        else:
+            packages = len(self.node.packages)
+            wanted = _sort(cell, theirs, packages)
+            found = [(own, value) for own, value in whole if _sort(own, self.node, packages) == wanted]
+        if not found:
+            return SiteFigure(because=self._why(row, cell, theirs))
+        cells = list(dict.fromkeys(own for own, _ in found))
+        what = (
+            ", ".join(map(pretty, cells))
+            if len(cells) <= _NAMED
+            else f"median of {len(cells)} cells like {pretty(cells[0])}"
+        )
+        return SiteFigure(median(value for _, value in found), what)
+
+    def _why(self, row: PaperRow, cell: Cell | None, theirs: Node | None = None) -> str:
+        """Why the run has no counterpart of a cell, or of figures by name."""
+        node, records = self.node, self.records(row)
+        about_gpus = cell is None or any(flow.gpus for flow in cell.flows)
+        if node is not None and about_gpus and not node.gpus:
+            return "this node has no GPU"
+        if node is not None and cell is not None and (lack := _lack(cell, node, theirs)):
+            return lack
+        if not row.checks:
+            return f"only '{row.command}' asks it"
+        not_run = [name for name in row.checks if name not in self._records]
+        if not_run:
+            return f"this run did not ask {not_run[0]}"
+        said = next((words for record in records for words in _reasons(record, cell)), None)
+        if said is not None:
+            return said
+        unfinished = next((record.problem for record in records if record.problem), None)
+        if unfinished is not None:
+            return unfinished
+        return f"this run of {' and '.join(record.name for record in records)} has no {'such figure' if cell is None else 'such cell'}"
+
+
+def _metrics(record: CheckRecord) -> Sequence[JudgedMetric]:
+    return () if record.verdict is None else record.verdict.metrics
+
+
+def _reasons(record: CheckRecord, cell: Cell | None) -> Iterator[str]:
+    """What the check says of the cell that it did not measure; of figures by name, what it says at all where it has none."""
+    if record.verdict is None:
+        return
+    if cell is None:
+        if not record.verdict.metrics:
+            yield from record.verdict.reasons
+            yield from (finding.reason for finding in record.verdict.findings)
+        return
+    for entry in (*record.verdict.failed, *record.verdict.unmeasured):
+        if entry.cell == str(cell):
+            yield entry.reason
+
+
+def _lack(cell: Cell, node: Node, theirs: Node | None) -> str:
+    """Which part of the cell the node lacks; empty where it has them all."""
+    known = node if theirs is None else theirs
+    wanted = {gpu for flow in cell.flows for gpu in flow.gpus}
+    have = plural(len(node.gpus), "GPU")
+    if len(wanted) > len(node.gpus) or (theirs is None and any(node.gpu(index) is None for index in wanted)):
+        return f"this node has {have}"
+    classes = {_class(known, flow) for flow in cell.flows}
+    if "off_socket" in classes or "across" in classes:
+        if len(node.host_numa_nodes) < 2:
+            return "this node has one NUMA node: nothing is off-socket"
+        if len(node.packages) < 2:
+            return "this node has one package: nothing is off-socket"
+    if any(flow.kind == "peer" for flow in cell.flows) and len(node.gpus) < 2:
+        return "this node has one GPU: there is no pair"
+    memories = {flow.numa_node for flow in cell.flows if flow.kind == "stream"}
+    if len(memories) > len(node.host_numa_nodes):
+        return f"this node has {plural(len(node.host_numa_nodes), 'NUMA node')}"
+    return ""
+
+
+def _class(node: Node, flow: Flow) -> str:
+    """The sort of a flow's path: the class to host memory; between GPUs whether they are of one package."""
+    if flow.kind == "peer":
+        source, destination = (node.gpu(index) for index in flow.gpus)
+        packages = {gpu.package for gpu in (source, destination) if gpu is not None}
+        return "beside" if len(packages) == 1 else "across"
+    found = flow_class(node, flow)
+    return _SOLE.get(found, found)
+
+
+def _sort(cell: Cell, node: Node, most_packages: int) -> _Sort:
+    """What a cell does: its flows by kind, direction, sort of path and options; how many GPUs, and of how many packages, as far as
+    there are so many."""
+    flows = []
+    for flow in cell.flows:
+        if flow.driver is None:
+            driver = ""
+        elif flow.kind == "peer":
+            driver = "destination"
+        else:
+            driver = flow_class(node, Flow(flow.driver, flow.destination)) if flow.direction == "h2d" else "other"
+        flows.append((flow.kind, flow.direction, _class(node, flow), flow.options, driver))
+    gpus = {gpu for flow in cell.flows for gpu in flow.gpus}
+    packages = {found.package for gpu in gpus if (found := node.gpu(gpu)) is not None}
+    memories = {flow.numa_node for flow in cell.flows if flow.kind == "stream"}
+    return (*sorted(flows), len(gpus), min(len(packages), max(1, most_packages)), len(memories))
+
+
+def _parts(node: Node) -> tuple[int, int]:
+    return len(node.packages), len(node.host_numa_nodes)

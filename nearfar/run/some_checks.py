@@ -1,0 +1,79 @@
+"""A run of named checks on this machine, as far as it has what they ask for: those that it cannot answer are said, and left out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, files, plural
+from nearfar.question import Question, named
+from nearfar.site import System
+
+from . import validation
+
+#: What a partition lacks, by the feature that stands for it.
+_LACKS = {
+    "gpu": "this machine has no GPU",
+    "ranks": "this machine has no MPI",
+    "mpi": "this machine has no OSU benchmarks with an MPI",
+}
+
+
+def run(
+    checks: Sequence[str],
+    system: str | None,
+    report_directory: Path | None,
+    wait: float | None,
+    command: tuple[str, ...],
+) -> tuple[int, Path]:
+    """Run those of ``checks`` that this machine can answer; the exit code and the run directory. What is left out, and how long the
+    rest took before, is said on standard error. Raises ``CouldNotJudge`` where it can answer none."""
+    request = validation.Request(system=system, report_directory=report_directory, wait=wait, command=command)
+    found = validation.chosen_system(request)
+    left_out = {name: why for name in checks if (why := cannot(named(name), found))}
+    asked = tuple(name for name in checks if name not in left_out)
+    for why in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, each in left_out.items() if each == why)
+        _say(f"not asked: {names}: {why}")
+    if not asked:
+        raise CouldNotJudge(
+            f"nothing of what is asked for can be measured here: {'; '.join(dict.fromkeys(left_out.values()))}"
+        )
+    _say(f"{plural(len(asked), 'check')}: {', '.join(asked)}; {_time(asked, found)}")
+    return validation.run(replace(request, checks=asked))
+
+
+def cannot(question: Question, system: System) -> str:
+    """Why no partition of a system answers a question by measuring; empty where one does."""
+    if question.problem is not None:
+        return question.problem
+    real = [partition for partition in system.partitions.values() if not partition.modelled]
+    if any(question.fits(system.name, p.name, p.features) for p in real):
+        return ""
+    have = {feature for partition in real for feature in partition.features}
+    wanted = [word[1:] for spec in question.systems for word in spec.split() if word[0] == "+"]
+    lacking = [_LACKS.get(word, f"no partition has the feature {word}") for word in wanted if word not in have]
+    return lacking[0] if lacking else f"no partition of '{system.name}' has all that it asks for"
+
+
+def _time(checks: Sequence[str], system: System) -> str:
+    """How long the checks took when they last ran here, in words."""
+    took: dict[str, float] = {}
+    for path in sorted(files.reports_directory().glob(f"{system.name}/*/run.json")):
+        try:
+            ran = json.loads(path.read_text(encoding="utf-8")).get("ran_cases", [])
+            took |= {case["check"]: float(case["seconds"]) for case in ran if float(case["seconds"]) > 0}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+    known = [took[name] for name in checks if name in took]
+    if not known:
+        return "no earlier run here says how long they take"
+    rest = f"; of {plural(len(checks) - len(known), 'check')} it is not known" if len(known) < len(checks) else ""
+    return f"about {max(1, round(sum(known)))} s, as when they last ran here{rest}"
+
+
+def _say(words: str) -> None:
+    print(f"nearfar: {words}", file=sys.stderr, flush=True)

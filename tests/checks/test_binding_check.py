@@ -1,0 +1,66 @@
+"""binding_check under a real ReFrame: the programs of a site's file, and what comes of what they cost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.base.files import CHECKOUT
+from nearfar.base.verdicts import NOT_JUDGED
+from tests.support.launched_checks import judged
+
+#: Takes half as long again as launched where its case says so.
+APP = f"""#!{sys.executable} -S
+import os, random, sys
+if sys.argv[1] == "broken":
+    sys.exit("no input file")
+slow = sys.argv[1] == "slow" and os.environ["NEARFAR_SCHEME"] == "default"
+print("Loop time of", (15 if slow else 10) * random.uniform(0.99, 1.01))
+"""
+#: Program -> its bound, the verdict of its finding, and what that says.
+CASES = {
+    "good": ("20%", "PASS", "default: no more than 20 %"),
+    "slow": ("20%", "FAIL", "default: more than 20 %"),
+    "told": ("", NOT_JUDGED, "against right: default"),
+    "broken": ("20%", "INDETERMINATE", "no input file"),
+}
+
+
+def partition(folder: Path, case: str) -> str:
+    """A line of the system file: a partition with one program."""
+    bound = f", at_most: '{CASES[case][0]}'" if CASES[case][0] else ""
+    program = (
+        f"{{name: app, command: ['{folder}/bin/app', {case}], fom: 'Loop time of (\\S+)', schemes: [default, right], "
+        f"threads_per_rank: 1, no_gpus: true, warm_up: 0, runs: 8, budget: 60{bound}}}"
+    )
+    return f"  - {{name: {case}, node_type: keeneland, features: [programs], programs: [{program}]}}\n"
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], str]:
+    folder = tmp_path_factory.mktemp("binding")
+    none = "  - {name: none, node_type: keeneland, features: [programs]}\n"
+    lines = "".join(partition(folder, case) for case in CASES) + none
+    return judged(folder, lines, "binding_check", "-c", str(CHECKOUT / "checks" / "long"), programs={"app": APP})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_verdicts(outcome: tuple[dict[str, dict[str, Any]], str], case: str) -> None:
+    found, said = outcome
+    assert case in found, said
+    _, verdict, words = CASES[case]
+    assert found[case]["verdict"] == verdict, found[case]["reasons"]
+    told = [
+        *found[case]["reasons"],
+        *(each["reason"] for each in found[case]["findings"] if each["item"] == "program/app"),
+    ]
+    assert words in " ".join(told)
+    assert ("app.default" in {metric["name"] for metric in found[case]["metrics"]}) == (case != "broken")
+
+
+def test_a_partition_without_programs_is_told_how(outcome: tuple[dict[str, dict[str, Any]], str]) -> None:
+    verdict = outcome[0]["none"]
+    assert verdict["verdict"] == NOT_JUDGED and "the partition names no program" in verdict["findings"][0]["reason"]

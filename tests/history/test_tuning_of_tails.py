@@ -1,0 +1,60 @@
+"""Rows of single transfers from runs of ``tail_check``: recorded, tuned, and read again by a judge."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nearfar import cli, history, measurement, verdict
+from nearfar.topology import node_to_document
+from nearfar.verdict import CaseInfo
+from nearfar.verdict.references import ReferenceFile
+from tests.data.runs import gpu_memory
+from tests.data.runs.synthetic import Run
+from tests.question import test_tail
+
+PATHS = ("n0:g0", "g0:n0", "n0:g1", "g1:n0")
+SITE = (
+    "system: redwood\nhosts: ['gpu[000-064]']\npartitions:\n  - {name: gpu, node_type: h200-x2-vm, features: [gpu]}\n"
+)
+
+
+def night(folder: Path, day: int, chance: random.Random) -> Path:
+    """A run of three hosts, whose slowest transfers differ a little."""
+    started = f"2026-11-{day:02}T03:00:00Z"
+    run = Run(folder / f"r{day}", "redwood", ["redwood"], hostname="admin")
+    for host in range(3):
+        gpus = tuple(replace(gpu, uuid=f"GPU-{host}-{gpu.index}") for gpu in test_tail.NODE.gpus)
+        node = replace(test_tail.NODE, hostname=f"gpu{host:03}", gpus=gpus)
+        slow = {path: replace(test_tail.USUAL, worst=300 * (1.04 + chance.expovariate(40))) for path in PATHS}
+        document = replace(test_tail.document_of(slow), node=node)
+        document.raw.update(gpu_memory.raw("gpu_memory_check"), results=[], started=started)
+        document.raw["node"] = node_to_document(node)
+        subject = CaseInfo("tail_check", "redwood", "gpu", "system", node.hostname, started)
+        judged = verdict.judge(document, {}, subject=subject, metrics=measurement.metrics(document, node))
+        run.node(node.hostname, document.raw["node"])
+        run.check(node.hostname, judged, gpu_memory._Document(document.raw))  # type: ignore[arg-type]
+    return run.finish()
+
+
+def test_the_slowest_transfers_are_tuned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(1)
+    for day in (1, 2, 3):
+        history.record(night(tmp_path, day, chance), tmp_path / "history")
+    (tmp_path / "site/systems").mkdir(parents=True)
+    (tmp_path / "site/systems/redwood.yaml").write_text(SITE)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    assert cli.main(["tune", "--system", "redwood", "--apply"]) == 0
+    assert "left out: nothing" in capsys.readouterr().err
+    rows = {row.name: row for row in ReferenceFile(tmp_path / "site/references/redwood.yaml", ["tail_check"]).rows()}
+    assert set(rows) == {f"sole_tail_{what}.{way}" for what in ("p99", "worst") for way in ("h2d", "d2h")}
+    for way in ("h2d", "d2h"):
+        worst = rows[f"sole_tail_worst.{way}"]
+        assert worst.lower is None and worst.highest is not None and worst.as_expected[1] is not None
+        assert 2 < worst.as_expected[1] <= 8.001 and 11.99 <= worst.highest <= 16.01

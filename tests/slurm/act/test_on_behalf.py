@@ -1,0 +1,155 @@
+"""Root on behalf of the user whose log and results they are: nothing of it becomes root's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nearfar.base import NearfarError
+from nearfar.slurm.act import retest, state_directory
+from nearfar.slurm.trust import on_behalf
+from tests.support import sweeping
+from tests.support.node_results import leave
+from tests.support.other_user import NOBODY, become, place_for_all, python_of
+from tests.support.private_slurm import PrivateSlurm, missing
+
+for_all = pytest.fixture(place_for_all)
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[PrivateSlurm]:
+    absent = missing()
+    if absent or os.geteuid() != 0:
+        pytest.skip(absent or "only root becomes another user")
+    # As SlurmUser it may do what operators may.
+    with PrivateSlurm(cpus=2, gpus=0, nodes=2, settings={"SlurmUser": "nobody"}) as private:
+        yield private
+
+
+@pytest.fixture
+def command(slurm: PrivateSlurm, for_all: Path) -> Iterator[Command]:
+    """``nearfar slurm …`` as root in a process of its own, on directories that are another user's."""
+    python = python_of(NOBODY, for_all)
+    variables = sweeping.site(for_all, slurm, python=python)
+    system = for_all / "site/systems/mine.yaml"
+    system.write_text(f"{system.read_text()}act: {{trusted: [root, nobody], default: drain}}\n")
+    for name in ("results", "log", "state"):
+        (for_all / name).mkdir()
+        os.chown(for_all / name, NOBODY, NOBODY)
+
+    def call(word: str, *words: str, before: list[str] | None = None) -> subprocess.CompletedProcess[str]:
+        slurm.until_nodes_answer()
+        places = [f"--results={for_all}/results", *([] if word == "sweep" else [f"--state={for_all}/log"])]
+        line = [*(before or []), python, "-m", "nearfar", "slurm", word, *words, *places]
+        environ = {name: value for name, value in os.environ.items() if name != "SUDO_USER"}
+        return subprocess.run(
+            line, env={**environ, **slurm.environment, **variables}, capture_output=True, text=True, timeout=300
+        )
+
+    yield call
+    for name in slurm.names:
+        slurm.run(["scontrol", "update", f"nodename={name}", "state=resume"])
+
+
+def owners(folder: Path) -> set[int]:
+    return {path.lstat().st_uid for path in (folder, *folder.rglob("*"))}
+
+
+def until_drained(command: Command, slurm: PrivateSlurm, results: Path) -> None:
+    """Let ``act`` drain n2 for what a run has found."""
+    place = leave(
+        results, "n2", "0000000a", at=time.time() - 60, wrong="wrong data", check="quick_check", system="mine"
+    )
+    for path in (place.parents[2], *place.parents[2].rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    done = command("act")
+    assert "drain" in slurm.run(["scontrol", "show", "node", "n2"]).stdout.lower(), done.stderr + done.stdout
+    done = command("clear", "n2", "--because=memory replaced")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slurm
+def test_all_that_root_types_is_done_as_the_owner(command: Command, slurm: PrivateSlurm, for_all: Path) -> None:
+    until_drained(command, slurm, for_all / "results")
+    done = command("clear", "n2", "--because=riser reseated")
+    assert done.returncode == 0 and f"nearfar: goes on as nobody: {for_all}/log is that user's" in done.stderr, (
+        done.stderr
+    )
+    done = command("retest", "n2", "--level=quick")
+    assert (done.returncode, done.stdout.split()[:2]) == (0, ["n2", "released"]), done.stderr + done.stdout
+    done = command("release", "n2", "--because=once more")
+    assert done.returncode == 0 and "in use already" in done.stdout, done.stderr
+    assert command("allow-drains", "--because=nothing").returncode == 2
+    for word in ("status", "log"):
+        assert command(word).returncode == 0
+
+    assert owners(for_all / "results") == owners(for_all / "log") == {NOBODY}
+    users = {word for word in slurm.run(["scontrol", "show", "jobs"]).stdout.split() if word.startswith("UserId=")}
+    assert users == {"UserId=nobody(65534)"}
+    lines = [json.loads(line) for line in (for_all / "log/log.jsonl").read_text().splitlines()]
+    assert {(line["by"], line["sudo"]) for line in lines} == {("nobody", "root")}
+    by_itself = command("act", before=become(NOBODY))
+    assert by_itself.returncode == 0, by_itself.stderr
+
+
+@pytest.mark.slurm
+def test_a_log_of_roots_and_results_of_another(command: Command, slurm: PrivateSlurm, for_all: Path) -> None:
+    """As ``install --act-user root`` has it: who measures is the owner of the results."""
+    os.chown(for_all / "log", 0, 0)
+    until_drained(command, slurm, for_all / "results")
+    done = command("retest", "n2", "--level=quick")
+    assert (done.returncode, done.stdout.split()[:2]) == (0, ["n2", "released"]), done.stderr + done.stdout
+    assert owners(for_all / "results") == {NOBODY} and owners(for_all / "log") == {0}
+    assert "UserId=root" not in slurm.run(["scontrol", "show", "jobs"]).stdout
+    refused = command("retest", "n2", "--level=quick", before=become(NOBODY))
+    assert refused.returncode == 2 and f"{for_all}/log: belongs to user root" in refused.stderr
+    assert (
+        f"(sudo nearfar slurm retest n2 --level=quick --results={for_all}/results --state={for_all}/log)"
+        in refused.stderr
+    )
+
+
+def test_who_may_not_is_told_the_whole_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    results, state = tmp_path / "results", tmp_path / "log"
+    results.mkdir()
+    state.mkdir()
+    os.chown(results, NOBODY, NOBODY)
+    monkeypatch.setattr("sys.argv", ["nearfar", "slurm", "retest", "n2", "--level", "quick"])
+    monkeypatch.setattr(os, "geteuid", lambda: 4321)
+    with pytest.raises(
+        NearfarError, match=r"belongs to nobody: type it as root \(sudo nearfar slurm retest n2 --level quick\)"
+    ):
+        retest._measures(results, state)
+    os.chown(state, NOBODY, NOBODY)
+    with pytest.raises(
+        NearfarError, match=r"type it as nobody \(sudo -u nobody nearfar slurm retest n2 --level quick\)"
+    ):
+        retest._measures(results, state)
+    with pytest.raises(
+        NearfarError, match=r"type it as that user \(sudo -u nobody nearfar slurm retest n2 --level quick\)"
+    ):
+        state_directory.prepare(state)
+    os.chown(state, 1234, 1234)
+    with pytest.raises(NearfarError, match=f"chown -R root {state} && nearfar slurm install --act-user=root --apply"):
+        retest._measures(results, state)
+
+
+def test_a_user_whom_this_machine_does_not_know(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    on_behalf.of_owner(tmp_path / "missing")
+    os.chown(tmp_path, 54321, 54321)
+    with pytest.raises(NearfarError, match="belongs to user 54321, whom this machine does not know; chown it"):
+        on_behalf.of_owner(tmp_path)
+    assert os.geteuid() == 0
+    os.chown(tmp_path, 0, 0)
