@@ -420,6 +420,14 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
     export BIN
 }
 
+left_to_set_up() { # $1: base or test. Prints what set_up would do, and fails; true where that is nothing. Changes nothing
+    local LEVEL=$1 python stamp=$STATE/build/setup-$1.stamp
+    python=$(usable_python) || { printf 'no Python environment\n' && return 1; }
+    [[ ${WAY-} != spack ]] || { printf 'what Spack would build is not looked at\n' && return 1; }
+    "$python" "$CHECKOUT/setup/build" --is-built >/dev/null 2>&1 || { printf 'the programs are not built\n' && return 1; }
+    [[ -e $stamp && $(<"$stamp") == "$(system_key)" ]] || { printf 'the system is not looked at, or has changed\n' && return 1; }
+}
+
 run_nearfar() { # replaces this process by nearfar
     if [[ -x ${PYTHON%/*}/nearfar && $PYTHON == "$(venv_folder)/bin/python" ]]; then exec "${PYTHON%/*}/nearfar" "$@"; fi
     PYTHONPATH=$CHECKOUT${PYTHONPATH:+:$PYTHONPATH} exec "$PYTHON" "$CHECKOUT/setup/run_nearfar.py" "$@"

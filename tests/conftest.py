@@ -68,7 +68,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip the tests marked ``gpu`` and ``spack`` where there is none; the slow ones come first."""
     items.sort(
         key=lambda item: (
-            not any(item.get_closest_marker(slow) for slow in ("gpu", "guest", "sanitizer", "slurm", "spack"))
+            not any(
+                item.get_closest_marker(slow) for slow in ("ansible", "gpu", "guest", "sanitizer", "slurm", "spack")
+            )
         )
     )
     with_spack = [item for item in items if item.get_closest_marker("spack")]

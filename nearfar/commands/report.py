@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from nearfar import report
 from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.report import batch
 from nearfar.run import run_file
 
 from .run_names import run_directories
@@ -16,6 +18,7 @@ _EPILOG = """examples:
   nearfar report reports/redwood/20261120T090000
   nearfar report 'reports/redwood/*'
   NEARFAR_SITE=/etc/nearfar nearfar report latest      # with the site's own templates/
+  nearfar report --together gathered                   # hosts.json, nodes/HOST/: what the Ansible role validate gathers
 """
 
 
@@ -26,13 +29,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Nothing is measured or judged. Prints the path of each page."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run directory, a pattern of several, or 'latest'")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a run directory, a pattern of several, or 'latest'")
+    parser.add_argument("--together", metavar="DIR", type=Path,
+                        help="one page of the runs of many hosts: DIR/hosts.json names them, DIR/nodes/HOST are their runs")  # fmt: skip
     parser.add_argument("--summary", action="store_true", help="print the ten lines of the terminal's summary too")
 
 
 def run(args: argparse.Namespace) -> int:
     """Build each page. Of one that cannot be built the file at fault is told, the others are built, and the exit code is that of the
     worst."""
+    if (args.together is None) == (not args.runs):
+        raise NearfarError("name runs, or --together DIR; nearfar report --help has examples")
+    if args.together is not None:
+        gathered = batch.gather(args.together.absolute())
+        print(gathered.summary() if args.summary else gathered.page)
+        return EXIT_GOOD
     code = EXIT_GOOD
     for word in args.runs:
         try:

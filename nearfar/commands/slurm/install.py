@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,6 +49,7 @@ _EPILOG = """examples:
   nearfar slurm install --every 2 --apply                        all else stays as it was installed (/etc/nearfar/installed.json)
   nearfar slurm install --drop metrics --apply                   without that option again
   nearfar slurm install --remove --apply                         all that was installed
+  nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --json     for programs: nothing is written
 
 From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. The scripts get PATH and
 SLURM_CONF of this machine and this shell. A file that was edited since is kept (--force replaces it). slurm.conf is not touched:
@@ -126,6 +128,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="also files that were edited by hand, or were there before"
     )
     parser.add_argument("--remove", action="store_true", help="remove what was installed, and nothing else")
+    parser.add_argument("--json", action="store_true", help="say what changes, or what was changed, as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -142,14 +145,21 @@ def run(args: argparse.Namespace) -> int:
     every = _options(args, known, named, plain)
     here = args.root == Path("/")
     unchecked = [line for options in every for line in known_names.check(options, _slurm(options))] if here else []
-    found = [(options, *_sorted(install.changes(options, known), args.force)) for options in every]
+    found = [(options, *_sorted(install.changes(options, known), args)) for options in every]
     wanted, kept = [c for _, these, _ in found for c in these], [c for _, _, these in found for c in these]
+    absent = list(dict.fromkeys(path for options in every for path in directories.missing(options))) if here else []
+    noted = any(install.noted_otherwise(options, known) for options in every)
     steps: list[str] = []
     if args.apply:
         for options, these, _ in found:
             install.write(these, options, known)
             problems = directories.make(options) if here else directories.to_make(options)
             steps += next_steps.after_writing(options, _settings(options) if here else None, problems)
+        left = {path for options in every for path in directories.missing(options)}
+        absent = [path for path in absent if path not in left]
+    if args.json:
+        _print_json(args, bool(wanted or absent) or noted, wanted, kept, absent, [*unchecked, *steps])
+        return EXIT_GOOD
     many, them = plural(len(wanted), "file"), "it" if len(wanted) == 1 else "them"
     done = f"{many} written" if args.apply else f"{many} would be written: --apply writes {them}"
     print(done if wanted else "nothing to change")
@@ -163,28 +173,47 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _remove(args: argparse.Namespace, known: InstallManifest) -> int:
-    if not known.parts:
+    if not known.parts and not args.json:
         raise NearfarError(f"{known.path}: nothing that is known was installed here; --folder DIR, --root DIR?")
     what = tuple(args.what or PARTS)
-    wanted, kept = _sorted(install.removal(known, what), args.force)
-    if args.apply:
-        parts = [name for name in known.parts if name in what]
+    wanted, kept = _sorted(install.removal(known, what), args)
+    parts = [name for name in known.parts if name in what]
+    if args.apply and parts:
         install.remove(wanted, known, what)
-        print(f"{plural(len(wanted), 'file')} removed")
-        _told_kept(kept)
-        for step in next_steps.after_removal(parts, str(args.folder)):
-            print(f"  {step}")
+    steps = next_steps.after_removal(parts, str(args.folder)) if args.apply else []
+    if args.json:
+        _print_json(args, bool(wanted), wanted, kept, [], steps)
         return EXIT_GOOD
-    print(f"{plural(len(wanted), 'file')} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
+    if args.apply:
+        print(f"{plural(len(wanted), 'file')} removed")
+    else:
+        print(f"{plural(len(wanted), 'file')} would be removed: --apply removes {'it' if len(wanted) == 1 else 'them'}")
     _told_kept(kept)
+    for step in steps:
+        print(f"  {step}")
     return EXIT_GOOD
 
 
-def _sorted(found: Sequence[install.Change], force: bool) -> tuple[list[install.Change], list[install.Change]]:
+def _print_json(
+    args: argparse.Namespace, changed: bool, wanted: Sequence[install.Change], kept: Sequence[install.Change],
+    absent: Sequence[str], steps: Sequence[str],
+) -> None:  # fmt: skip
+    """Tell programs what changes, or was changed. ``directories`` are those to be made, or made; ``changed`` is true also where the
+    files are as they should be and ``installed.json`` says something else of them."""
+    print(json.dumps({
+        "schema": "nearfar-install-changes/1", "applied": bool(args.apply), "changed": changed,
+        "files": [*(c.entry(kept=False) for c in wanted), *(c.entry(kept=True) for c in kept)],
+        "directories": list(absent), "left_to_do": list(dict.fromkeys(steps)),
+    }, indent=1, ensure_ascii=False))  # fmt: skip
+
+
+def _sorted(
+    found: Sequence[install.Change], args: argparse.Namespace
+) -> tuple[list[install.Change], list[install.Change]]:
     """What is to be done, and what is kept because somebody has edited it; all of it is shown."""
-    for change in found:
+    for change in [] if args.json else found:
         print("\n".join(change.diff()))
-    return [c for c in found if force or not c.edited], [c for c in found if c.edited and not force]
+    return [c for c in found if args.force or not c.edited], [c for c in found if c.edited and not args.force]
 
 
 def _told_kept(kept: Sequence[install.Change]) -> None:

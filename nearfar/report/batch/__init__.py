@@ -4,6 +4,7 @@ Needs: base, question, verdict, report, report.charts, report.figures.
 """
 
 from .distributions import Distributions
+from .hosts import GatheredHosts, gather
 from .nodes import Batch, BatchNode
 from .page import render
 
@@ -11,5 +12,7 @@ __all__ = [
     "Batch",
     "BatchNode",
     "Distributions",
+    "GatheredHosts",
+    "gather",
     "render",
 ]

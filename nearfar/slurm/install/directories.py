@@ -24,6 +24,11 @@ def wanted(options: InstallOptions) -> dict[str, str]:
     return found
 
 
+def missing(options: InstallOptions) -> list[str]:
+    """Those that are not there."""
+    return [path for path in wanted(options) if not Path(path).exists()]
+
+
 def make(options: InstallOptions) -> list[str]:
     """Make the directories that are missing, with those above them; a line for each that is not as it should be, with what
     to do. One that is there is left as it is."""

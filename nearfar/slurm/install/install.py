@@ -6,8 +6,9 @@ import difflib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from nearfar import __version__
 from nearfar.base import NearfarError, cannot_write, write_atomically
@@ -43,6 +44,13 @@ class Change:
         lines = [line.encode("utf-8", "replace").decode() for line in found]
         return lines or [f"{name}: mode {self.mode:04o}"]
 
+    def entry(self, kept: bool) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "path": str(self.place), "part": self.part, "action": "write" if self.after is not None else "remove",
+            "mode": f"{self.mode:04o}", "kept": kept, "diff": self.diff(),
+        }  # fmt: skip
+
     def carry_out(self) -> None:
         """Write or remove the file. Raises ``CouldNotJudge`` with the remedy."""
         try:
@@ -68,6 +76,18 @@ def changes(options: InstallOptions, known: InstallManifest) -> list[Change]:
         found.append(Change(file.part, file.path, place, now, file.text, file.mode, edited))
     present = {file.path for file in files}
     return [*found, *(gone for gone in _gone(known, options.what) if gone.path not in present)]
+
+
+def noted_otherwise(options: InstallOptions, known: InstallManifest) -> bool:
+    """Whether writing would change what the manifest says of the parts, be their files as they are or not."""
+    parts = [known.parts.get(name) for name in options.what]
+    if any(
+        part is None or (replace(part.options, what=options.what), part.version) != (options, __version__)
+        for part in parts
+    ):
+        return True
+    files = [file for file in rendered(options) if _present(known.place(file.path)) == file.text]
+    return any(known.digest(file.path) != file.digest for file in files)
 
 
 def removal(known: InstallManifest, what: Sequence[str]) -> list[Change]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -370,3 +372,53 @@ def test_what_was_installed_is_written_down(tmp_path: Path, install: Install) ->
     }
     paths = {path.lstrip("/") for part in written["parts"].values() for path in part["files"]}
     assert paths == set(ALL) - {"etc/nearfar/installed.json"}
+
+
+def test_programs_are_told_what_changes_and_what_was_changed(tmp_path: Path, install: Install) -> None:
+    def told(*words: str) -> dict[str, Any]:
+        code, said = install("--json", *words)
+        assert code == 0, said
+        return dict(json.loads(said))
+
+    shown = told()
+    assert (shown["changed"], shown["applied"], listing(tmp_path)) == (True, False, {})
+    assert {file["path"] for file in shown["files"]} == {
+        str(tmp_path / name) for name in ALL if "installed" not in name
+    }
+    assert told("--apply")["changed"] and listing(tmp_path) == ALL
+    again = told("--apply")
+    assert (again["changed"], again["files"]) == (False, []) and any(
+        "slurm.conf" in step for step in again["left_to_do"]
+    )
+    assert not told()["changed"]
+    # The same files by another account of them.
+    assert told("--user=other")["changed"] and told("--act-user=nearfar")["changed"] is False
+    later = told("--at=01:15")
+    assert [file["action"] for file in later["files"]] == ["write"] and "01:15" in str(later["files"])
+    edited = tmp_path / "etc/nearfar/act"
+    edited.write_text("#!/bin/sh\n")
+    assert [(file["path"], file["kept"]) for file in told()["files"]] == [(str(edited), True)] and not told()["changed"]
+    assert told("--force", "--apply")["changed"]
+    assert told("--remove")["changed"] and listing(tmp_path) == ALL
+    assert told("--remove", "--apply")["changed"] and listing(tmp_path) == {}
+    assert not told("--remove", "--apply")["changed"], "a second time there is nothing"
+
+
+def test_a_missing_directory_is_a_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, user = tmp_path / "etc", pwd.getpwuid(os.geteuid()).pw_name
+    monkeypatch.setattr("nearfar.slurm.install.rendering._UNITS", str(tmp_path / "units"))
+    words = ["slurm", "install", "--partition=gpu", f"--results={tmp_path}/results", "--user=nobody", f"--act-user={user}",
+             "--slurm-version=23.11", f"--folder={folder}", f"--state={tmp_path}/state", f"--collect={tmp_path}/found",
+             "--what", "act", "--json"]  # fmt: skip
+
+    def told(*more: str) -> dict[str, Any]:
+        assert main([*words, *more]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    assert told()["changed"] and told("--apply")["changed"]
+    (tmp_path / "results").chmod(0o700)  # its mode is told, not changed
+    assert not told()["changed"]
+    shutil.rmtree(tmp_path / "found")
+    assert (told()["changed"], told()["directories"]) == (True, [str(tmp_path / "found")])

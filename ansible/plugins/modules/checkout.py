@@ -1,0 +1,213 @@
+#!/usr/bin/python
+"""The nearfar checkout of a host, from an archive that lies on that host."""
+
+DOCUMENTATION = r"""
+module: checkout
+short_description: Unpack an archive of nearfar's checkout, and know whether what is there is that archive
+description:
+  - Writes what differs, removes what an earlier archive had and this one lacks, and leaves alone what belongs to no archive
+    (C(build/), C(.venv/), C(reports/)).
+  - Without O(archive) nothing is written; RV(current) says whether the checkout is as the archive with that digest left it.
+version_added: "0.1.0"
+author: The nearfar authors
+attributes:
+  check_mode:
+    description: Says what it would write.
+    support: full
+  diff_mode:
+    description: Names the files.
+    support: full
+options:
+  dest:
+    description: The checkout's directory, an absolute path.
+    type: path
+    required: true
+  digest:
+    description: SHA-256 of the archive.
+    type: str
+    required: true
+  archive:
+    description: A tar archive on this host, as C(git archive) makes it; one directory that holds all is left out.
+    type: path
+  space:
+    description: MB that have to be free where O(dest) is, beside the archive's own files.
+    type: int
+    default: 0
+"""
+
+EXAMPLES = r"""
+- name: Unpack nearfar
+  nearfar.validation.checkout:
+    dest: /opt/nearfar
+    digest: "{{ digest }}"
+    archive: /tmp/nearfar.tar.gz
+"""
+
+RETURN = r"""
+current:
+  description: Whether the checkout was as the archive leaves it before anything was done.
+  returned: success
+  type: bool
+written:
+  description: Files that were written, or would be.
+  returned: success
+  type: list
+  elements: str
+removed:
+  description: Files that were removed, or would be.
+  returned: success
+  type: list
+  elements: str
+"""
+
+import errno  # noqa: E402
+import hashlib  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import tarfile  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+MARKER = ".nearfar-pack.json"
+
+
+def sha256(data):
+    """The digest of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def on_disk(path):
+    """What is there: (mode, digest); a link's target in place of a digest; None where nothing is."""
+    if os.path.islink(path):
+        return ["link", os.readlink(path)]
+    try:
+        with open(path, "rb") as stream:
+            return ["0755" if os.fstat(stream.fileno()).st_mode & 0o100 else "0644", sha256(stream.read())]
+    except OSError:
+        return None
+
+
+def marker(dest):
+    """What the archive before left: its digest and files; empty where there was none."""
+    try:
+        with open(os.path.join(dest, MARKER)) as stream:
+            found = json.load(stream)
+        return str(found["digest"]), dict(found["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", {}
+
+
+def contents(archive):
+    """The archive's files by name: ([mode, digest or target], bytes). Raises ValueError for what leads out of the directory."""
+    found = {}
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            parts = member.name.split("/")
+            if member.name.startswith("/") or ".." in parts:
+                raise ValueError(f"{member.name}: leads out of the checkout")
+            name = "/".join(part for part in parts if part not in ("", "."))
+            if member.issym():
+                if member.linkname.startswith("/") or ".." in member.linkname.split("/"):
+                    raise ValueError(f"{member.name}: a link that leads out of its directory")
+                found[name] = (["link", member.linkname], b"")
+            elif member.isfile():
+                data = tar.extractfile(member).read()
+                found[name] = (["0755" if member.mode & 0o100 else "0644", sha256(data)], data)
+            elif not member.isdir():
+                raise ValueError(f"{member.name}: neither file, directory nor link")
+    tops = {name.split("/")[0] for name in found}
+    if len(tops) == 1 and "validate" not in found:
+        found = {name.split("/", 1)[-1]: entry for name, entry in found.items()}
+    if "validate" not in found or "pyproject.toml" not in found:
+        raise ValueError("not an archive of nearfar's checkout: it has no ./validate")
+    return found
+
+
+def put(path, entry, data):
+    """Write a file beside its place and rename it there."""
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        os.makedirs(folder, 0o755)
+    beside = os.path.join(folder, f".{os.path.basename(path)}.nearfar")
+    try:
+        if entry[0] == "link":
+            os.symlink(entry[1], beside)
+        else:
+            with open(beside, "wb") as stream:
+                stream.write(data)
+            os.chmod(beside, int(entry[0], 8))
+        os.rename(beside, path)
+    except OSError:
+        if os.path.lexists(beside):
+            os.unlink(beside)
+        raise
+
+
+def free(path):
+    """Free bytes where a directory is, or will be."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    state = os.statvfs(path)
+    return state.f_bavail * state.f_frsize
+
+
+def main():
+    """Look, and write what differs."""
+    module = AnsibleModule(
+        argument_spec={
+            "dest": {"type": "path", "required": True},
+            "digest": {"type": "str", "required": True},
+            "archive": {"type": "path"},
+            "space": {"type": "int", "default": 0},
+        },
+        supports_check_mode=True,
+    )
+    dest, digest = module.params["dest"], module.params["digest"]
+    if not dest.startswith("/") or dest.rstrip("/").count("/") < 1 or os.path.normpath(dest) == "/":
+        module.fail_json(msg=f"{dest}: not a directory for a checkout; an absolute path such as /opt/nearfar")
+    known, files = marker(dest)
+    current = known == digest and all(on_disk(os.path.join(dest, name)) == entry for name, entry in files.items())
+    if module.params["archive"] is None:
+        module.exit_json(changed=False, current=current, written=[], removed=[])
+    try:
+        wanted = contents(module.params["archive"])
+    except (OSError, EOFError, tarfile.TarError, ValueError) as error:
+        module.fail_json(msg=f"the archive cannot be used: {error}")
+    if os.path.exists(os.path.join(dest, ".git")):
+        module.fail_json(
+            msg=f"{dest}: a git clone, which is its owner's: update it there, or set nearfar_checkout to another place"
+        )
+    written = sorted(name for name, (entry, dummy) in wanted.items() if on_disk(os.path.join(dest, name)) != entry)
+    removed = sorted(name for name in files if name not in wanted and os.path.lexists(os.path.join(dest, name)))
+    changed = bool(written or removed) or known != digest
+    diff = {
+        "before": "".join(
+            f"{name}\n" for name in sorted(removed + [n for n in written if os.path.lexists(os.path.join(dest, n))])
+        ),
+        "after": "".join(f"{name}\n" for name in written),
+        "before_header": "{} (archive {})".format(dest, known[:12] or "none"),
+        "after_header": f"{dest} (archive {digest[:12]})",
+    }
+    needed = sum(len(wanted[name][1]) for name in written) + (module.params["space"] << 20 if changed else 0)
+    if needed > free(dest):
+        module.fail_json(
+            msg=f"{dest}: {free(dest) >> 20} MB free, {(needed >> 20) + 1} MB needed: make room, or set nearfar_checkout "
+            "to another place"
+        )
+    if changed and not module.check_mode:
+        try:
+            for name in removed:
+                os.unlink(os.path.join(dest, name))
+            for name in written:
+                put(os.path.join(dest, name), *wanted[name])
+            entries = {name: entry for name, (entry, dummy) in wanted.items()}
+            text = json.dumps({"digest": digest, "files": entries}, indent=0, sort_keys=True)
+            put(os.path.join(dest, MARKER), ["0644"], text.encode("utf-8"))
+        except OSError as error:
+            why = "the disk is full: make room" if error.errno == errno.ENOSPC else os.strerror(error.errno)
+            module.fail_json(msg=f"{error.filename or dest}: cannot be written: {why}")
+    module.exit_json(changed=changed, current=current, written=written, removed=removed, diff=diff)
+
+
+if __name__ == "__main__":
+    main()
