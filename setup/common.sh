@@ -18,8 +18,9 @@ finish() { # a user's error: one line, exit 2
     exit 2
 }
 
-# Ctrl-C ends this, whatever the program that ran had made of it.
-trap 'say "interrupted; the next set-up goes on from here"; exit 130' INT
+# Ctrl-C ends this, whatever the program that ran had made of it; said where the user looks, though what ran was written to a log.
+exec 8>&2
+trap 'say "interrupted; the next set-up goes on from here" 2>&8; exit 130' INT
 
 refuse_path() { # ReFrame splits paths at white space, compilers stumble over quotes: $1 is what the folder is, $2 its path
     local odd=$'[] \t\n\'"`$\\\\&;|<>(){}*?![#:]'
@@ -429,6 +430,6 @@ left_to_set_up() { # $1: base or test. Prints what set_up would do, and fails; t
 }
 
 run_nearfar() { # replaces this process by nearfar
-    if [[ -x ${PYTHON%/*}/nearfar && $PYTHON == "$(venv_folder)/bin/python" ]]; then exec "${PYTHON%/*}/nearfar" "$@"; fi
-    PYTHONPATH=$CHECKOUT${PYTHONPATH:+:$PYTHONPATH} exec "$PYTHON" "$CHECKOUT/setup/run_nearfar.py" "$@"
+    if [[ -x ${PYTHON%/*}/nearfar && $PYTHON == "$(venv_folder)/bin/python" ]]; then exec "${PYTHON%/*}/nearfar" "$@" 8>&-; fi
+    PYTHONPATH=$CHECKOUT${PYTHONPATH:+:$PYTHONPATH} exec "$PYTHON" "$CHECKOUT/setup/run_nearfar.py" "$@" 8>&-
 }
