@@ -548,16 +548,16 @@ def test_a_path_that_reframe_or_nvcc_cannot_take_is_refused_at_once(tmp_path: Pa
 @pytest.mark.parametrize("tool", ["apt-get", "cmake"])
 def test_control_c_ends_the_set_up(machine: Machine, tool: str) -> None:
     """Whether the program that runs then ends of it (cmake, below a Python) or not (apt-get), nothing else is started."""
-    begun = machine.checkout.parent / "begun"
+    begun, sleep = machine.checkout.parent / "begun", shutil.which("sleep")
     if tool == "apt-get":
         machine.is_a("debian")
     else:
         machine.has_everything()
     ignored = "trap '' INT; " if tool == "apt-get" else ""
-    script(machine.bin / tool, f'{ignored}echo "{tool} $*" >>{machine.calls}; : >{begun}; sleep 2; exit 1')
+    script(machine.bin / tool, f'{ignored}echo "{tool} $*" >>{machine.calls}; : >{begun}; {sleep} 2; exit 1')
     if tool == "cmake":
         script(
-            machine.bin / tool, f"[[ $1 != --version ]] || {{ echo cmake version 3.25; exit; }}; : >{begun}; sleep 60"
+            machine.bin / tool, f"[[ $1 != --version ]] || {{ echo cmake version 3.25; exit; }}; : >{begun}; {sleep} 60"
         )
     running = subprocess.Popen(
         [str(machine.bin / "bash"), str(machine.checkout / "validate")], env=machine.environment, start_new_session=True,
