@@ -56,7 +56,9 @@ def test_the_answer_is_first_and_what_to_do_last(ask: Any) -> None:
 def test_what_the_launcher_does_is_as_good(ask: Any) -> None:
     code, out, _ = ask(*FOM, "--at-most", "40%", "--resolution", "5%", does=("wrong=slow",))
     assert code == 0 and "default: costs no more than 40 %" in out
-    assert out.splitlines()[-1] == "next: nothing to change: what the launcher does is as good as right"
+    # In one of twenty trials chance makes it look better.
+    words = "next: nothing to change: what the launcher does is "
+    assert out.splitlines()[-1] in (f"{words}as good as right", f"{words}better than right")
 
 
 def test_the_document_keeps_to_its_schema(ask: Any) -> None:
