@@ -301,7 +301,7 @@ def site() -> Site:
         wanted = "local" if claimed is None else claimed.name
     elif wanted != "local" and wanted not in systems:
         raise NearfarError(
-            f"no system file called '{wanted}', which --system or NEARFAR_SYSTEM names{did_you_mean(wanted, ['local', *systems])}"
+            f"no system file called '{wanted}'{did_you_mean(wanted, ['local', *systems])}; --system or NEARFAR_SYSTEM names it"
         )
     if wanted == "local":
         from nearfar.mpi.osu import installed

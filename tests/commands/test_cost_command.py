@@ -50,7 +50,7 @@ def test_the_answer_is_first_and_what_to_do_last(ask: Any) -> None:
     )
     assert lines[-1].startswith("next: start it as right does: taskset -c ")
     assert "default, run 1: 0 s" in err and "left" in err
-    assert max(map(len, lines[:-1])) <= 140
+    assert max(map(len, lines[:-1])) <= 160
 
 
 def test_what_the_launcher_does_is_as_good(ask: Any) -> None:
