@@ -13,16 +13,14 @@ import pytest
 
 from nearfar.binding import Layout, place
 from tests.support.launching import ROOT, as_mpirun, crossed, of_another_node, one_cpu, open_mpi_5, tell, told, write
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    needed()
     with PrivateSlurm(cpus=len(os.sched_getaffinity(0)), gpus=2, nodes=2) as private:
         yield private
 

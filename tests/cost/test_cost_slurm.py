@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 from . import fakes
 
@@ -17,9 +17,7 @@ pytestmark = pytest.mark.slurm
 
 
 def test_ranks_are_bound_below_srun(tmp_path: Path) -> None:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    needed()
     first, second = fakes.cpus()
     options = "--launcher srun --ranks 2 --threads-per-rank 1 --no-gpus --schemes default,right,free-free --runs 1 --warm-up 0 --json"
     script = tmp_path / "job.sh"

@@ -15,7 +15,7 @@ from nearfar.base.files import CHECKOUT
 from nearfar.binding.locality import fabric_nics
 from nearfar.topology import inventory
 from tests.mpi.test_osu_launchers import built
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 WITHIN = "osu_latency/H-H/same_numa_node"
@@ -23,11 +23,7 @@ WITHIN = "osu_latency/H-H/same_numa_node"
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    if os.geteuid() != 0:
-        pytest.skip("only root gives each node a host name of its own")
+    needed(root=True)
     with PrivateSlurm(cpus=len(os.sched_getaffinity(0)), gpus=0, nodes=2) as private:
         yield private
 

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.acting import Site, prepared
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    needed()
     with PrivateSlurm(cpus=1, gpus=0, nodes=6) as slurm:
         yield slurm
 

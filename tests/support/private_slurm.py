@@ -23,6 +23,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "scontrol", "scancel")
 #: The environment variable that names an installation of Slurm.
 INSTALLATION = "NEARFAR_TEST_SLURM"
@@ -39,6 +41,15 @@ def missing() -> str | None:
         if absent is not None:
             raise RuntimeError(f"{INSTALLATION}={named}: no {absent} in its bin or sbin")
     return next((name for name in (*PROGRAMS, "munged") if not shutil.which(name, path=search_path())), None)
+
+
+def needed(root: bool = False) -> None:
+    """Skip the test where Slurm is not installed; with ``root`` also where this user is not root."""
+    absent = missing()
+    if absent:
+        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    if root and os.geteuid() != 0:
+        pytest.skip("only root gives each node a host name of its own")
 
 
 def search_path() -> str:

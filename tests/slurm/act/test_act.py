@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +15,10 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.findings import reasons
-from tests.support.acting import Site, prepared
+from tests.support.acting import Site
 from tests.support.node_results import leave, utc
-from tests.support.private_slurm import PrivateSlurm, missing
 
 pytestmark = pytest.mark.slurm
-
-NODES = 6
-
-
-@pytest.fixture(scope="module")
-def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    with PrivateSlurm(cpus=1, gpus=0, nodes=NODES) as slurm:
-        yield slurm
-
-
-@pytest.fixture
-def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with prepared(private, tmp_path, monkeypatch) as site:
-        yield site
 
 
 @pytest.fixture

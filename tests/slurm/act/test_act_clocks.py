@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,8 @@ from nearfar.slurm.act import clear, quarantine
 from nearfar.slurm.act.state_directory import locked
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings.log import ActLog
-from tests.support.acting import Site, prepared
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.acting import Site
+from tests.support.private_slurm import PrivateSlurm, needed
 
 
 def test_nothing_is_written_by_a_clock_that_was_set_back(tmp_path: Path) -> None:
@@ -47,17 +46,9 @@ def test_the_last_line_may_be_torn_or_none_of_ours(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root gives each node a host name of its own")
+    needed(root=True)
     with PrivateSlurm(cpus=1, gpus=0, nodes=2) as slurm:
         yield slurm
-
-
-@pytest.fixture
-def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with prepared(private, tmp_path, monkeypatch) as site:
-        yield site
 
 
 @pytest.mark.slurm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +13,14 @@ from nearfar.slurm.findings import ActLog, CheckRun, SlurmView, deaths, reasons,
 from nearfar.slurm.findings.gathering import of_sweep
 from tests.support.acting import Site, prepared
 from tests.support.node_results import leave
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    if os.geteuid() != 0:
-        pytest.skip("only root gives each node a host name of its own")
+    needed(root=True)
     settings = {"SlurmdTimeout": "6", "MessageTimeout": "3"}
     with (
         PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as slurm,

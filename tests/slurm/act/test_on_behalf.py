@@ -17,7 +17,7 @@ from nearfar.slurm.trust import on_behalf
 from tests.support import sweeping
 from tests.support.node_results import leave
 from tests.support.other_user import NOBODY, become, place_for_all, python_of
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 for_all = pytest.fixture(place_for_all)
 
@@ -26,9 +26,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root becomes another user")
+    needed(root=True)
     # As SlurmUser it may do what operators may.
     with PrivateSlurm(cpus=2, gpus=0, nodes=2, settings={"SlurmUser": "nobody"}) as private:
         yield private

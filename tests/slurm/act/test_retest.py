@@ -17,11 +17,11 @@ from nearfar.slurm.findings import reasons
 from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.gathering import of_sweep
 from tests.support import sweeping
-from tests.support.acting import Site, prepared
+from tests.support.acting import Site
 from tests.support.node_results import leave
 from tests.support.pair_results import figure
 from tests.support.pair_results import leave as pairs
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 #: Leaves the results of a retest: given the site, the nodes and the reservation.
@@ -30,19 +30,9 @@ Measured = Callable[[Site, Sequence[str], str], None]
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    if os.geteuid() != 0:
-        pytest.skip("only root gives each node a host name of its own")
+    needed(root=True)
     with PrivateSlurm(cpus=2, gpus=2, nodes=4) as slurm:
         yield slurm
-
-
-@pytest.fixture
-def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with prepared(private, tmp_path, monkeypatch) as site:
-        yield site
 
 
 def measuring(site: Site, monkeypatch: pytest.MonkeyPatch, measured: Measured) -> None:

@@ -27,7 +27,7 @@ from nearfar.slurm.sweep import begin_or_resume
 from nearfar.slurm.telling import events
 from tests.support import sweeping
 from tests.support.fake_slurm import FakeSlurm
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 REASON = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000002"
 SUSPECT = Suspect("n1", REASON, OurDrain(1.0, REASON, "host_device_check", None, False))
@@ -156,9 +156,7 @@ def test_killed_at_every_step(tmp_path: Path, verdict: str, keeps: bool) -> None
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root gives each node a host name of its own")
+    needed(root=True)
     with PrivateSlurm(cpus=2, gpus=2, nodes=2) as private:
         yield private
 

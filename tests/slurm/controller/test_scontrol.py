@@ -17,7 +17,7 @@ from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller.node_names import expand, fold
 from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.controller.scontrol import Refused, Slurm, WrongOption
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 GIVEN_AT = datetime(2026, 11, 21, 19, 21, 18, tzinfo=timezone.utc)
 #: What Slurm 22.05 printed of a node, its free texts taken out.
@@ -118,9 +118,7 @@ def test_without_slurm() -> None:
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    needed()
     with PrivateSlurm(cpus=1, gpus=0, nodes=2) as slurm:
         yield slurm
 

@@ -16,7 +16,7 @@ from nearfar.base import utc_text, validator
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from tests.support.node_results import leave
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact:\n  trusted: [root]\n  default: drain\npartitions:\n  - name: gpu\n'
 NODE = """\
@@ -373,9 +373,7 @@ def test_what_another_user_may_not_do(tmp_path: Path) -> None:
 @pytest.mark.slurm
 def test_with_a_real_slurm(site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Its settings and nodes are read as they are, and no node is other than before."""
-    absent = missing()
-    if absent:
-        pytest.skip(absent)
+    needed()
     (site.bin / "scontrol").unlink()
     settings = {"Epilog": "/etc/nearfar/epilog", "HealthCheckProgram": "/bin/true", "HealthCheckInterval": "60"}
     with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as private:

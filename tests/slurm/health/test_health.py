@@ -22,7 +22,7 @@ from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.gathering import TimeRange, gather
 from nearfar.slurm.health import check
 from tests.support.node_results import leave
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 NODE = CHECKOUT / "site" / "nodes" / "h200-x4-vm.xml"
 SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact: {default: drain}\npartitions:\n  - name: gpu\n    node_type: h200-x4-vm\n'
@@ -247,9 +247,7 @@ def test_as_another_user(site: Path) -> None:
 @pytest.mark.slurm
 def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
     """slurmd runs it with its bare environment, at its start and every second; a broken node is found, and drained by act."""
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root gives each node files of its own")
+    needed(root=True)
     script = tmp_path / "health-check"
     folder = tmp_path / "health"
     (tmp_path / "site" / "systems").mkdir(parents=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.health import QUICK_LIMIT
 from tests.slurm.health.test_health import SYSTEM, hardware
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 
 def install(folder: Path, health: Path, *words: str) -> Path:
@@ -83,9 +82,7 @@ def test_its_own_faults_never_stop_a_job(site: Path, fault: str) -> None:
 
 @pytest.fixture
 def private(site: Path) -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root gives each node files of its own")
+    needed(root=True)
     scripts = install(site / "etc", site / "health")
     settings = {"Prolog": f"{scripts}/prolog", "PrologFlags": "Alloc", "Epilog": f"{scripts}/epilog"}
     with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as private:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support import sweeping
 from tests.support.other_user import NOBODY, become, place_for_all, python_of
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 for_all = pytest.fixture(place_for_all)
@@ -43,9 +43,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def slurm(small: Path) -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root gives each node a host name of its own, and becomes other users")
+    needed(root=True)
     settings = {"PreemptType": "preempt/partition_prio", "PreemptMode": "CANCEL"}
     with PrivateSlurm(cpus=2, gpus=0, nodes=2, settings=settings) as private:
         made = private.run(

@@ -19,18 +19,14 @@ from nearfar.cli import main
 from nearfar.slurm.sweep import begin_or_resume
 from nearfar.topology import inventory
 from tests.support import fake_stream, sweeping
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
-    if os.geteuid() != 0:
-        pytest.skip("only root gives each node a host name of its own")
+    needed(root=True)
     with PrivateSlurm(cpus=2, gpus=2, nodes=4, settings={"SlurmdTimeout": "6", "MessageTimeout": "3"}) as private:
         yield private
 

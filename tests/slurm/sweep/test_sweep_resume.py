@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import sys
@@ -16,16 +15,14 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from tests.support import fake_node_run, sweeping
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent or os.geteuid() != 0:
-        pytest.skip(absent or "only root gives each node a host name of its own")
+    needed(root=True)
     with PrivateSlurm(cpus=2, gpus=0, nodes=4) as private:
         yield private
 

@@ -17,26 +17,18 @@ import pytest
 from nearfar import cli
 from nearfar.base.files import CHECKOUT
 from nearfar.slurm.act import state_directory
-from tests.support.acting import Site, prepared
+from tests.support.acting import Site
 from tests.support.node_results import leave
-from tests.support.private_slurm import PrivateSlurm, missing
+from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateSlurm]:
-    absent = missing()
-    if absent:
-        pytest.skip(f"{absent} is not installed (Debian: slurmctld slurmd slurm-client munge)")
+    needed()
     with PrivateSlurm(cpus=1, gpus=0, nodes=4) as slurm:
         yield slurm
-
-
-@pytest.fixture
-def site(private: PrivateSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with prepared(private, tmp_path, monkeypatch) as site:
-        yield site
 
 
 def test_a_drain_and_a_release(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
