@@ -17,7 +17,7 @@ def real_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return h200.write(tmp_path_factory.mktemp("runs"))
 
 
-@pytest.mark.parametrize("system, nodes", [("h200-vm", 3), ("h200-x2-vm", 5), ("h200-x1-vm", 2)])
+@pytest.mark.parametrize("system, nodes", [("h200-vm", 3), ("h200-x2-vm", 7), ("h200-x1-vm", 2)])
 def test_the_command_in_their_provenance_makes_them(
     real_runs: Path, system: str, nodes: int, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
