@@ -24,6 +24,7 @@ from . import (
 from .baseline import Baseline, Night
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .document_findings import UNJUDGED, CaseInfo, KnownPath
+from .figure_columns import FigureColumns, columns
 from .judgement import HISTORY, headline, judge, needs_sanity
 from .look_plan import LookPlan
 from .looks import LaterLook
@@ -38,6 +39,7 @@ __all__ = [
     "BuildProvenance",
     "CaseInfo",
     "CheckRecord",
+    "FigureColumns",
     "FigureLook",
     "JudgedMetric",
     "JudgedReference",
@@ -55,6 +57,7 @@ __all__ = [
     "build_provenance",
     "case_files",
     "cell_of",
+    "columns",
     "disturbances",
     "document_facts",
     "headline",

@@ -12,9 +12,9 @@ import json
 import marshal
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -115,10 +115,11 @@ class KeptReadings:
             self._trusted.add(node)
 
 
-def _above(folder: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _above(folder: str) -> tuple[str, ...]:
     """A relative directory and those above it."""
     path = PurePosixPath(folder)
-    yield from (str(each) for each in (path, *path.parents) if each.parts)
+    return tuple(str(each) for each in (path, *path.parents) if each.parts)
 
 
 def _hashed(value: object) -> str:

@@ -5,7 +5,7 @@ Needs: base, verdict, verdict.references, slurm.trust.
 
 from __future__ import annotations
 
-from . import publish_result, result, results_directory
+from . import figures_file, publish_result, result, results_directory
 from .pair import Pair, joined, parted
 from .publish_result import make_for_all
 from .result import NodeResult, ResultFinding, RunInfo
@@ -15,6 +15,7 @@ __all__ = [
     "Pair",
     "ResultFinding",
     "RunInfo",
+    "figures_file",
     "joined",
     "make_for_all",
     "parted",
