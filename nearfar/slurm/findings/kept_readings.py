@@ -62,7 +62,7 @@ class KeptReadings:
         if kept is not None and self._stamp(place, trust, kept.folders, kept.files, now) == kept.stamp:
             self._now[name] = kept
             return kept.reading
-        one = result.read(place, trust)
+        one = result.read(place, trust, numbers=False)
         reading = of_result(one)
         if self._path is not None:
             folders = tuple(sorted({above for check in reading.checks for above in _above(check.folder)}))

@@ -84,7 +84,7 @@ def of_result(one: NodeResult) -> ResultReading:
 def _check(one: NodeResult, check: result.CheckResult) -> CheckReading:
     figures, pair = check.figures, len(one.nodes) > 1
     return CheckReading(
-        check.check, check.counted, str(check.folder.relative_to(one.folder)), _words(check), result.failures(check),
+        check.check, check.counted, str(check.folder).removeprefix(f"{one.folder}/"), _words(check), result.failures(check),
         result.within_bounds(figures), result.cells(figures), result.intermittent(figures, check.excused),
         result.within_bounds(figures, is_between) if pair else frozenset(),
     )  # fmt: skip

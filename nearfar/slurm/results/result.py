@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -128,17 +129,21 @@ class NodeResult(RunInfo):
 
 def within_bounds(figures: FigureColumns, wanted: Callable[[str], bool] | None = None) -> frozenset[str]:
     """The names of the figures of a check that were judged and are inside their bounds; ``wanted``: of those subjects alone."""
-    each = zip(figures.names, figures.subjects, figures.passed)
-    return _once(name for name, subject, passed in each if passed and (wanted is None or wanted(subject)))
+    flags = figures.passed
+    if wanted is not None:
+        flags = tuple(passed and wanted(subject) for subject, passed in zip(figures.subjects, flags))
+    return _set(figures.names, flags)
 
 
 def intermittent(figures: FigureColumns, excused: Collection[str] = ()) -> frozenset[str]:
     """The names of the figures that were beyond their bound in some looks alone, without those that are ``excused``."""
-    return _once(name for name in compress(figures.names, figures.intermittent) if name not in excused)
+    return _set(figures.names, figures.intermittent) - set(excused)
 
 
 def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
     """The FAILs of a check that count."""
+    if not check.findings:
+        return ()
     figures = check.figures
     uncounted = {name for name, counted in zip(figures.names, figures.counted) if not counted} | check.excused.keys()
     return tuple(f for f in check.findings if f.verdict == "FAIL" and (f.hard or f.what not in uncounted))
@@ -146,16 +151,13 @@ def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
 
 def cells(figures: FigureColumns) -> frozenset[str]:
     """The cells of a check that were measured, and the like that is no cell."""
-    return _once(figures.subjects)
+    return _set(figures.subjects)
 
 
-_SETS: dict[frozenset[str], frozenset[str]] = {}
-
-
-def _once(words: Iterable[str]) -> frozenset[str]:
-    """A set that is kept once for all nodes: most have the same."""
-    found = frozenset(map(sys.intern, words))
-    return _SETS.setdefault(found, found)
+@lru_cache(maxsize=4096)
+def _set(words: tuple[str, ...], flags: tuple[bool, ...] | None = None) -> frozenset[str]:
+    """A set of words, or of those with a flag, which is kept once for all nodes: most have the same."""
+    return frozenset(map(sys.intern, words if flags is None else compress(words, flags)))
 
 
 def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> str:
@@ -182,9 +184,10 @@ def many() -> Iterator[None]:
             gc.enable()
 
 
-def read(folder: Path, trust: Trust) -> NodeResult:
-    """The result in a folder. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short,
-    forged, another node's, modelled, NaN, or at odds with its own verdict files."""
+def read(folder: Path, trust: Trust, numbers: bool = True) -> NodeResult:
+    """The result in a folder. ``numbers``: of its figures the numbers, too; without them those of good checks have only names and
+    verdicts. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short, forged, another node's, modelled,
+    NaN, or at odds with its own verdict files."""
     trust.directory(folder)
     path = folder / RESULT
     raw = trust.document(path, SCHEMA, "node-result-1")
@@ -194,7 +197,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
-    good = figures_file.read(folder, trust) if figures_file.NAME in raw["files"] else {}
+    good = figures_file.read(folder, trust, numbers) if figures_file.NAME in raw["files"] else {}
     checks = _excused([_check(folder, raw, entry, trust, good.get(entry["folder"])) for entry in raw["checks"]])
     nodes = parted(raw["node"])
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))

@@ -80,12 +80,13 @@ class Trust:
 
     def below(self, above: Path, path: Path) -> None:
         """As ``directory``, of a path below one that has just been looked at."""
-        try:
-            parts = path.relative_to(above).parts
-        except ValueError:
-            raise CouldNotJudge(f"{path}: not below {above}; not read") from None
-        place = str(above)
-        for part in parts:
+        place, whole = str(above), str(path)
+        if whole == place:
+            return
+        inside = whole.removeprefix(f"{place.rstrip('/')}/")
+        if inside == whole:
+            raise CouldNotJudge(f"{path}: not below {above}; not read")
+        for part in inside.split("/"):
             place = f"{place}/{part}"
             self.check_folder(place, _stat(place))
 
