@@ -119,7 +119,7 @@ class _Called(NamedTuple):
     verdict: str
     partition: str
     columns: Mapping[str, tuple[Any, ...]]
-    count: int
+    figures: int
 
 
 @lru_cache(maxsize=64)
@@ -148,8 +148,8 @@ def _checked(path: Path, line: bytes, what: str) -> list[Mapping[str, Any]]:
 
 def _taken(of: str, node: str, what: _Called, values: Mapping[str, Sequence[float | None]] | None) -> CheckFigures:
     """Raises ``ValueError`` for columns of another length."""
-    numbers = {} if values is None else {name: tuple(values[name]) for name in _NUMBERS}
-    if not {what.count}.issuperset(map(len, numbers.values())):
+    numbers: dict[str, tuple[Any, ...]] = {} if values is None else {name: tuple(values[name]) for name in _NUMBERS}
+    if not {what.figures}.issuperset(map(len, numbers.values())):
         raise ValueError(f"columns of {what.check} differ in length")
     return CheckFigures(
         of, node, what.check, what.verdict, what.partition, FigureColumns(**what.columns, **numbers)
