@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, validator
 from nearfar.slurm.results import figures_file, publish_result, result
 from nearfar.slurm.results.result import NodeResult, RunInfo
 from nearfar.slurm.trust import own, trust
@@ -59,6 +59,13 @@ def test_it_says_what_the_verdict_files_say(place: Path, monkeypatch: pytest.Mon
     assert understood(place, monkeypatch) == bad, "only what holds something against the node is read whole"
 
 
+def test_it_is_as_its_schema_says(place: Path) -> None:
+    head, called, numbers, end = (place / figures_file.NAME).read_bytes().split(b"\n")
+    written = {"called": json.loads(called), "numbers": json.loads(numbers)}
+    assert list(validator("node-figures-1").iter_errors(written)) == [] and end == b""
+    assert len(written["called"]) == len(written["numbers"]) == len(json.loads(head)["verdicts"]) > 0
+
+
 @pytest.mark.parametrize("scenario", ["healthy", "broken", "sub_numa", "one_gpu"])
 def test_every_scenario_is_read_alike(tmp_path: Path, scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = synthetic.SCENARIOS[scenario](tmp_path / "run")
@@ -84,10 +91,6 @@ def test_a_figure_that_does_not_count_is_none_that_passed(tmp_path: Path) -> Non
         place = leave(tmp_path / "results", node, "00000001", at=1.8e9, stale=stale)
         (check,) = read(place).checks
         assert result.within_bounds(check.figures) == passed, node
-
-
-def green(text: str) -> str:
-    return text.replace('"FAIL"', '"PASS"')
 
 
 def lines(place: Path, change: Callable[[list[bytes]], Any]) -> None:
