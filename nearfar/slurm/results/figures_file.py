@@ -122,7 +122,7 @@ class _Called(NamedTuple):
     figures: int
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _understood(line: bytes) -> Sequence[_Called]:
     """What the second line says. Raises ``CouldNotJudge`` or ``ValueError``."""
     return tuple(map(_named, _checked(Path(NAME), line, "called")))

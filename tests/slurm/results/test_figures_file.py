@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,26 @@ from tests.support.verdicts import judged, judged_metric
 CHECKS = ("host_memory_check", "host_device_check", "peer_check", "latency_check", "size_sweep_check")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results directory of a real run, of which one check has a slow figure."""
+    folder = tmp_path_factory.mktemp("figures")
+    run = golden.write(folder / "run", CHECKS, {"g2:g3": 0.5})
+    publish_result.leave(run, result.place(folder / "results", "s1", "vm", 1), about("vm"))
+    return folder / "results"
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A result of a real run, of which one check has a slow figure."""
-    run = golden.write(tmp_path / "run", CHECKS, {"g2:g3": 0.5})
-    about = RunInfo(
-        nodes=("vm",), hostname="vm", level="accept", sweep="s1", started="2026-11-20T09:00:00Z", ended="2026-11-20T09:05:00Z",
+def place(made: Path, tmp_path: Path) -> Path:
+    """Its result, to be damaged."""
+    shutil.copytree(made, tmp_path / "results")
+    return result.place(tmp_path / "results", "s1", "vm", 1)
+
+
+def about(host: str) -> RunInfo:
+    return RunInfo(
+        nodes=("vm",), hostname=host, level="accept", sweep="s1", started="2026-11-20T09:00:00Z", ended="2026-11-20T09:05:00Z",
     )  # fmt: skip
-    return publish_result.leave(run, result.place(tmp_path / "results", "s1", "vm", 1), about)
 
 
 def read(place: Path) -> NodeResult:
@@ -70,10 +83,7 @@ def test_it_is_as_its_schema_says(place: Path) -> None:
 def test_every_scenario_is_read_alike(tmp_path: Path, scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = synthetic.SCENARIOS[scenario](tmp_path / "run")
     host = json.loads((run / "run.json").read_text())["hostname"]
-    about = RunInfo(
-        nodes=("n1",), hostname=host, level="accept", sweep="s1", started="2026-11-20T09:00:00Z", ended="2026-11-20T09:05:00Z",
-    )  # fmt: skip
-    place = publish_result.leave(run, result.place(tmp_path / "results", "s1", "n1", 1), about)
+    place = publish_result.leave(run, result.place(tmp_path / "results", "s1", "vm", 1), about(host))
     assert read(place) == whole(place, monkeypatch)
 
 
