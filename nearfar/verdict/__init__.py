@@ -24,13 +24,22 @@ from . import (
 from .baseline import Baseline, Night
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .document_findings import UNJUDGED, CaseInfo, KnownPath
-from .figure_columns import FigureColumns, columns
 from .judgement import HISTORY, headline, judge, needs_sanity
 from .look_plan import LookPlan
 from .looks import LaterLook
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
-from .verdict_types import FigureLook, JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
+from .verdict_types import (
+    FigureColumns,
+    FigureLook,
+    JudgedMetric,
+    JudgedReference,
+    MeasuredGpu,
+    PastRuns,
+    Verdict,
+    cell_of,
+    columns,
+)
 
 __all__ = [
     "HISTORY",

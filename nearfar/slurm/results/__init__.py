@@ -1,6 +1,6 @@
 """What a run leaves in a shared results directory, how it is published there, and how it is read.
 
-Needs: base, verdict, verdict.references, slurm.trust.
+Needs: base, verdict, slurm.trust.
 """
 
 from __future__ import annotations
