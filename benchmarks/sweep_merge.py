@@ -22,12 +22,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.base.verdicts import NOT_JUDGED, worst
-from nearfar.slurm.results import publish_result, result
+from nearfar.slurm.results import figures_file, publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import merge
 from nearfar.slurm.sweep.levels import LEVELS
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 
+#: So often it is merged: others use the machine, too.
+_TIMES = 3
 #: One node in so many is slow between two of its GPUs.
 _SLOW_EVERY = 97
 _SLOW = "NV18.g2_g3"
@@ -101,6 +103,9 @@ def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict
                 verdict=made["verdict"],
                 findings=[_finding(m) for m in made["metrics"] if m["verdict"] not in ("PASS", NOT_JUDGED)],
             )
+        (place / figures_file.NAME).unlink()
+        figures_file.write(place, (entry["folder"] for entry in mine["checks"]))
+        mine["files"][figures_file.NAME] = (place / figures_file.NAME).stat().st_size
         mine["verdict"] = worst(entry["verdict"] for entry in mine["checks"])
         mine["reason"] = next((f["words"] for e in mine["checks"] for f in e["findings"]), None)
         (place / "result.json").unlink()
@@ -127,12 +132,16 @@ def main() -> None:
         made = finished_sweep(results, nodes)
         fill(results, nodes, source, verdicts)
         metrics = sum(len(verdict["metrics"]) for verdict in verdicts.values())
-        began, worked = time.perf_counter(), time.process_time()
-        merged = merge.merge(made)
-        seconds, worked = time.perf_counter() - began, time.process_time() - worked
+        taken = []
+        for _ in range(_TIMES):
+            began, worked = time.perf_counter(), time.process_time()
+            merged = merge.merge(made)
+            taken.append((time.process_time() - worked, time.perf_counter() - began))
+        worked, seconds = min(taken)
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"{len(nodes)} nodes, {metrics} figures each: merged in {seconds:.1f} s ({worked:.1f} s of one core), at most {most:.0f} MiB"
+            f"{len(nodes)} nodes, {metrics} figures each: merged in {seconds:.1f} s "
+            f"({worked:.1f} s of one core, the least of {_TIMES} times), at most {most:.0f} MiB"
         )
         print(f"the page: {merged.page.stat().st_size / 1e6:.1f} MB; {merged.summary().splitlines()[0]}")
     finally:

@@ -32,6 +32,7 @@ from nearfar.verdict import (
     judge,
     references,
 )
+from nearfar.verdict import columns as figure_columns
 from nearfar.verdict.references import ReferenceFile
 
 from . import draining, twin
@@ -141,7 +142,8 @@ def _run(name: str, night: int, verdict: Verdict, excused: Mapping[str, str]) ->
         for m in verdict.metrics
         if m.verdict == "FAIL" and m.name not in excused
     )
-    passed, intermittent = result.within_bounds(verdict.metrics), result.intermittent(verdict.metrics, excused)
+    told = figure_columns(verdict.metrics)
+    passed, intermittent = result.within_bounds(told), result.intermittent(told, excused)
     ended = (night + 1) * _DAY
     return CheckRun(
         name,

@@ -17,6 +17,7 @@ SCHEMAS = {
     "measurement": "measurement-2",
     "verdict": "verdict-2",
     "node-result": "node-result-1",
+    "node-figures": "node-figures-1",
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",

@@ -29,7 +29,17 @@ from .look_plan import LookPlan
 from .looks import LaterLook
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
-from .verdict_types import FigureLook, JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
+from .verdict_types import (
+    FigureColumns,
+    FigureLook,
+    JudgedMetric,
+    JudgedReference,
+    MeasuredGpu,
+    PastRuns,
+    Verdict,
+    cell_of,
+    columns,
+)
 
 __all__ = [
     "HISTORY",
@@ -38,6 +48,7 @@ __all__ = [
     "BuildProvenance",
     "CaseInfo",
     "CheckRecord",
+    "FigureColumns",
     "FigureLook",
     "JudgedMetric",
     "JudgedReference",
@@ -55,6 +66,7 @@ __all__ = [
     "build_provenance",
     "case_files",
     "cell_of",
+    "columns",
     "disturbances",
     "document_facts",
     "headline",

@@ -244,6 +244,7 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
         "slurm-status-1",
         "slurm-log-1",
         "doctor-1",
+        "node-figures-1",
     ],
 )
 def test_schemas_are_schemas(name: str) -> None:

@@ -61,7 +61,7 @@ def node_result(run: Path) -> list[Any]:
     return [
         (read.verdict, read.reason),
         *(
-            (c.check, c.verdict, c.findings, result.within_bounds(c.whole.metrics), result.cells(c.whole.metrics))
+            (c.check, c.verdict, c.findings, result.within_bounds(c.figures), result.cells(c.figures))
             for c in read.checks
         ),
     ]

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from nearfar.base import NOT_JUDGED, statistics
-from nearfar.verdict import JudgedMetric, Verdict
+from nearfar.verdict import FigureColumns, Verdict, columns
+
+#: As ``FigureColumns`` has them: lowest, highest, below, above.
+_Bounds = tuple["float | None", "float | None", "float | None", "float | None"]
 
 
 @dataclass
 class Distribution:
     """One figure of one check, or all that one row of references judges; ``values[i]`` is of ``owners[i]``, a position in
-    the collection's nodes. ``lowest`` and ``highest`` are the bounds that were in force, ``below`` and ``above`` those beyond
-    which it is DEGRADED, ``bad`` the positions of values that did not pass."""
+    the collection's nodes. ``bounds`` were in force: the lowest and the highest good value, and those below and above which it is
+    DEGRADED. ``bad``: the positions of values that did not pass."""
 
     check: str
     name: str
@@ -25,37 +28,45 @@ class Distribution:
     values: array[float] = field(default_factory=lambda: array("d"))
     owners: array[int] = field(default_factory=lambda: array("l"))
     bad: list[int] = field(default_factory=list)
-    lowest: set[float] = field(default_factory=set)
-    highest: set[float] = field(default_factory=set)
-    below: set[float] = field(default_factory=set)
-    above: set[float] = field(default_factory=set)
+    bounds: set[_Bounds] = field(default_factory=set)
 
-    def add(self, owner: int, metric: JudgedMetric, value: float) -> None:
-        """Take over a figure of a verdict, and its ``value``."""
-        if metric.verdict not in ("PASS", NOT_JUDGED):
+    def add(self, owner: int, value: float, verdict: str, bounds: _Bounds) -> None:
+        """Take over a figure of a verdict."""
+        if verdict not in ("PASS", NOT_JUDGED):
             self.bad.append(len(self.values))
         self.values.append(value)
         self.owners.append(owner)
-        reference = metric.reference
-        if reference is not None:
-            if reference.lowest is not None:
-                self.lowest.add(reference.lowest)
-            if reference.highest is not None:
-                self.highest.add(reference.highest)
-            if metric.degraded_below is not None:
-                self.below.add(metric.degraded_below)
-            if metric.degraded_above is not None:
-                self.above.add(metric.degraded_above)
+        self.bounds.add(bounds)
 
     def join(self, other: Distribution) -> None:
         """Take over another's values."""
         self.bad += [len(self.values) + position for position in other.bad]
         self.values += other.values
         self.owners += other.owners
-        self.lowest |= other.lowest
-        self.highest |= other.highest
-        self.below |= other.below
-        self.above |= other.above
+        self.bounds |= other.bounds
+
+    @property
+    def lowest(self) -> set[float]:
+        """The lower bounds."""
+        return self._bound(0)
+
+    @property
+    def highest(self) -> set[float]:
+        """The upper bounds."""
+        return self._bound(1)
+
+    @property
+    def below(self) -> set[float]:
+        """Below which it is DEGRADED."""
+        return self._bound(2)
+
+    @property
+    def above(self) -> set[float]:
+        """Above which it is DEGRADED."""
+        return self._bound(3)
+
+    def _bound(self, which: int) -> set[float]:
+        return {bound for bounds in self.bounds if (bound := bounds[which]) is not None}
 
     @cached_property
     def middle(self) -> float:
@@ -102,21 +113,25 @@ class Distributions:
         #: By check, then by figure.
         self._single: dict[str, dict[str, Distribution]] = {}
 
-    def add(self, node: str, verdicts: Sequence[Verdict]) -> None:
-        """Take over a node's verdicts. What is no finite number is left out: its check has said so."""
+    def add(self, node: str, verdicts: Iterable[Verdict]) -> None:
+        """Take over a node's verdicts."""
+        self.add_figures(node, ((verdict.check, columns(verdict.metrics)) for verdict in verdicts))
+
+    def add_figures(self, node: str, checks: Iterable[tuple[str, FigureColumns]]) -> None:
+        """Take over the figures of a node's checks. What is no finite number is left out: its check has said so."""
         owner = len(self.nodes)
         self.nodes.append(node)
-        for verdict in verdicts:
-            mine = self._single.setdefault(verdict.check, {})
-            for metric in verdict.metrics:
-                value = metric.value
+        for check, told in checks:
+            mine = self._single.setdefault(check, {})
+            bounds = zip(told.lowest, told.highest, told.below, told.above)
+            each = zip(told.names, told.units, told.rows, told.verdicts, told.values, bounds)
+            for name, unit, row, verdict, value, bound in each:
                 if value is None or not math.isfinite(value):
                     continue
-                found = mine.get(metric.name)
+                found = mine.get(name)
                 if found is None:
-                    found = Distribution(verdict.check, metric.name, metric.unit, metric.rows[-1])
-                    mine[metric.name] = found
-                found.add(owner, metric, value)
+                    found = mine[name] = Distribution(check, name, unit, row)
+                found.add(owner, value, verdict, bound)
 
     def single(self, check: str) -> list[Distribution]:
         """A check's figures one by one: those that did not pass somewhere first, then as they were measured."""

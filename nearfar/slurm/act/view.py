@@ -24,6 +24,7 @@ from nearfar.slurm.findings import (
     reconciled,
     summarize,
 )  # fmt: skip
+from nearfar.slurm.results import result
 
 from .decide import decide
 from .decision import Decisions
@@ -97,10 +98,11 @@ def _decided(
     last = None if last is not None and last > now else last
     times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, asked_for, last)
     policy, results = options.policy, options.results
-    readings = None if results is None else KeptReadings(results, options.readings)
-    found = gather(results, options.health, policy.system, policy.trusted, now, times, readings)
-    LastRead(options.state).check_mounted(options)
-    decisions = decide(found.runs, nodes, policy, before, now)
+    with result.many():
+        readings = None if results is None else KeptReadings(results, options.readings)
+        found = gather(results, options.health, policy.system, policy.trusted, now, times, readings)
+        LastRead(options.state).check_mounted(options)
+        decisions = decide(found.runs, nodes, policy, before, now)
     other_systems = tuple(_evidence_of_other_systems(found.others, nodes))
     # What is mended later came before: all of it is read again then.
     until = now if not found.mendable else times.recent if last is None else last

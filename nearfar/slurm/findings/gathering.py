@@ -69,8 +69,7 @@ def gather(
     others: set[tuple[str, str, str]] = set()
     if results is not None:
         readings = readings or KeptReadings(results)
-        with result.many():
-            found, problems, sweeps = _results(results, system, users, now, times, others, readings)
+        found, problems, sweeps = _results(results, system, users, now, times, others, readings)
         runs, refused = runs + found, refused + problems
     if health is not None:
         found, lines = _health(health, system, now, others)

@@ -12,10 +12,11 @@ import json
 import marshal
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -29,6 +30,9 @@ _SCHEMA = "nearfar-act-readings/1"
 #: Seconds after which a change leaves another time behind, whatever the clock of the file system and its steps (this host's may be
 #: five minutes off).
 SETTLED = 310.0
+#: What is looked at of a directory or file, and when it was changed last.
+_LOOKED_AT = attrgetter("st_mode", "st_uid", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+_CHANGED = attrgetter("st_ctime")
 #: What reading a document that was made up may end in, whatever is looked at before: it is one more that is not believed.
 MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -62,7 +66,7 @@ class KeptReadings:
         if kept is not None and self._stamp(place, trust, kept.folders, kept.files, now) == kept.stamp:
             self._now[name] = kept
             return kept.reading
-        one = result.read(place, trust)
+        one = result.read(place, trust, numbers=False)
         reading = of_result(one)
         if self._path is not None:
             folders = tuple(sorted({above for check in reading.checks for above in _above(check.folder)}))
@@ -98,9 +102,9 @@ class KeptReadings:
             found = [os.lstat(root), *[os.lstat(f"{root}/{name}") for name in (*folders, *files)]]
         except (CouldNotJudge, OSError):
             return None
-        if max([status.st_ctime for status in found]) > now - SETTLED:
+        numbers = list(map(_LOOKED_AT, found))
+        if max(map(_CHANGED, found)) > now - SETTLED:
             return None
-        numbers = [(s.st_mode, s.st_uid, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in found]
         said = marshal.dumps((sorted(trust.users), numbers), 2)  # version 2 says the same of the same
         return blake2b(said, digest_size=16).hexdigest()
 
@@ -115,10 +119,11 @@ class KeptReadings:
             self._trusted.add(node)
 
 
-def _above(folder: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _above(folder: str) -> tuple[str, ...]:
     """A relative directory and those above it."""
     path = PurePosixPath(folder)
-    yield from (str(each) for each in (path, *path.parents) if each.parts)
+    return tuple(str(each) for each in (path, *path.parents) if each.parts)
 
 
 def _hashed(value: object) -> str:

@@ -82,12 +82,11 @@ def of_result(one: NodeResult) -> ResultReading:
 
 
 def _check(one: NodeResult, check: result.CheckResult) -> CheckReading:
-    metrics = check.whole.metrics
-    between = (metric for metric in metrics if is_between(metric.subject)) if len(one.nodes) > 1 else ()
+    figures, pair = check.figures, len(one.nodes) > 1
     return CheckReading(
-        check.check, check.counted, str(check.folder.relative_to(one.folder)), _words(check), result.failures(check),
-        result.within_bounds(metrics), result.cells(metrics), result.intermittent(metrics, check.excused),
-        result.within_bounds(between),
+        check.check, check.counted, str(check.folder).removeprefix(f"{one.folder}/"), _words(check), result.failures(check),
+        result.within_bounds(figures), result.cells(figures), result.intermittent(figures, check.excused),
+        result.within_bounds(figures, is_between) if pair else frozenset(),
     )  # fmt: skip
 
 
@@ -104,7 +103,7 @@ def _words(check: result.CheckResult) -> str:
     if check.excuse or check.counted not in ("INDETERMINATE", "DEGRADED"):
         return check.excuse
     found = next((finding.words for finding in check.findings if finding.verdict == check.counted), "")
-    return _cut(found or next(iter(check.whole.reasons), ""))
+    return _cut(found or check.reason or "")
 
 
 def _cut(words: str) -> str:

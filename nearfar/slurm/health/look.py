@@ -253,7 +253,7 @@ def _last(results: Path, node: str) -> _Last | None:
 
 
 def _partition_of(found: Any) -> str | None:
-    return next((check.whole.partition for check in found.checks if check.whole.partition), None)
+    return next((check.partition for check in found.checks if check.partition), None)
 
 
 def _node(found: Any, trust: Any) -> Node | None:

@@ -1,11 +1,11 @@
 """What a run leaves in a shared results directory, how it is published there, and how it is read.
 
-Needs: base, verdict, verdict.references, slurm.trust.
+Needs: base, verdict, slurm.trust.
 """
 
 from __future__ import annotations
 
-from . import publish_result, result, results_directory
+from . import figures_file, publish_result, result, results_directory
 from .pair import Pair, joined, parted
 from .publish_result import make_for_all
 from .result import NodeResult, ResultFinding, RunInfo
@@ -15,6 +15,7 @@ __all__ = [
     "Pair",
     "ResultFinding",
     "RunInfo",
+    "figures_file",
     "joined",
     "make_for_all",
     "parted",

@@ -16,6 +16,7 @@ from typing import Any
 from nearfar.base import CouldNotJudge, NearfarError, cannot_write, copy_tree
 from nearfar.verdict import UNJUDGED, verdict_file
 
+from . import figures_file
 from .result import RESULT, SCHEMA, RunInfo, verdict_of
 from .verdict_findings import findings
 
@@ -41,6 +42,7 @@ def leave(run_directory: Path, place: Path, info: RunInfo, run: str | None = Non
             _copy(run_directory, beside, {entry["node_folder"] for entry in document["checks"]})
             for entry in document["checks"]:
                 del entry["node_folder"]
+            figures_file.write(beside, (entry["folder"] for entry in document["checks"]))
             document["files"] = _sizes(beside)
             _write(beside / RESULT, document)
             os.rename(beside, place)

@@ -10,17 +10,20 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, good, short_host_name, utc_time, worst
+from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import JudgedMetric, Verdict, disturbances, verdict_file
-from nearfar.verdict.references import WIDENED
+from nearfar.verdict import FigureColumns, JudgedMetric, Verdict, columns, disturbances, verdict_file
 
+from . import figures_file
+from .figures_file import CheckFigures
 from .pair import joined, parted
 
 SCHEMA = "nearfar-node-result/1"
@@ -49,15 +52,17 @@ class ResultFinding:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``;
-    ``whole`` is the former. ``excused``: the slow figures that are no evidence against the node because another check of the run found
-    its host disturbed, with why."""
+    """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
+    the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``excused``: the slow figures that are no evidence against
+    the node because another check of the run found its host disturbed, with why."""
 
     check: str
     verdict: str
     findings: tuple[ResultFinding, ...]
     folder: Path
-    whole: Verdict
+    figures: FigureColumns
+    reason: str | None = None
+    partition: str = ""
     excused: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -122,49 +127,37 @@ class NodeResult(RunInfo):
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
 
 
-def within_bounds(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The names of the figures of a verdict that were judged and are inside their bounds. Bounds that were only widened, because the
-    software is another and nobody knows yet what it does, say nothing."""
-    return _once(
-        metric.name
-        for metric in metrics
-        if good(metric.verdict)
-        and metric.reference is not None
-        and metric.reference.stale_bounds != WIDENED
-        and _counts(metric)
-    )
+def within_bounds(figures: FigureColumns, wanted: Callable[[str], bool] | None = None) -> frozenset[str]:
+    """The names of the figures of a check that were judged and are inside their bounds; ``wanted``: of those subjects alone."""
+    flags = figures.passed
+    if wanted is not None:
+        flags = tuple(passed and wanted(subject) for subject, passed in zip(figures.subjects, flags))
+    return _set(figures.names, flags)
 
 
-def intermittent(metrics: Iterable[JudgedMetric], excused: Collection[str] = ()) -> frozenset[str]:
+def intermittent(figures: FigureColumns, excused: Collection[str] = ()) -> frozenset[str]:
     """The names of the figures that were beyond their bound in some looks alone, without those that are ``excused``."""
-    low = (m for m in metrics if m.verdict == "DEGRADED" and m.intermittent and _counts(m))
-    return _once(m.name for m in low if m.name not in excused)
+    return _set(figures.names, figures.intermittent) - set(excused)
 
 
 def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
     """The FAILs of a check that count."""
-    uncounted = {metric.name for metric in check.whole.metrics if not _counts(metric)} | check.excused.keys()
+    if not check.findings:
+        return ()
+    figures = check.figures
+    uncounted = {name for name, counted in zip(figures.names, figures.counted) if not counted} | check.excused.keys()
     return tuple(f for f in check.findings if f.verdict == "FAIL" and (f.hard or f.what not in uncounted))
 
 
-def _counts(metric: JudgedMetric) -> bool:
-    """Whether a figure's verdict counts: judges of before held figures against stale rows as if nothing had changed."""
-    reference = metric.reference
-    return reference is None or not reference.stale or reference.stale_bounds is not None
+def cells(figures: FigureColumns) -> frozenset[str]:
+    """The cells of a check that were measured, and the like that is no cell."""
+    return _set(figures.subjects)
 
 
-def cells(metrics: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The cells of a verdict that were measured, and the like that is no cell."""
-    return _once(metric.subject for metric in metrics)
-
-
-_SETS: dict[frozenset[str], frozenset[str]] = {}
-
-
-def _once(words: Iterable[str]) -> frozenset[str]:
-    """A set that is kept once for all nodes: most have the same."""
-    found = frozenset(map(sys.intern, words))
-    return _SETS.setdefault(found, found)
+@lru_cache(maxsize=4096)
+def _set(words: tuple[str, ...], flags: tuple[bool, ...] | None = None) -> frozenset[str]:
+    """A set of words, or of those with a flag, which is kept once for all nodes: most have the same."""
+    return frozenset(map(sys.intern, words if flags is None else compress(words, flags)))
 
 
 def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> str:
@@ -191,9 +184,10 @@ def many() -> Iterator[None]:
             gc.enable()
 
 
-def read(folder: Path, trust: Trust) -> NodeResult:
-    """The result in a folder. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short,
-    forged, another node's, modelled, NaN, or at odds with its own verdict files."""
+def read(folder: Path, trust: Trust, numbers: bool = True) -> NodeResult:
+    """The result in a folder. ``numbers``: of its figures the numbers, too; without them those of good checks have only names and
+    verdicts. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short, forged, another node's, modelled,
+    NaN, or at odds with its own verdict files."""
     trust.directory(folder)
     path = folder / RESULT
     raw = trust.document(path, SCHEMA, "node-result-1")
@@ -203,7 +197,8 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
-    checks = _excused([_check(folder, raw, entry, trust) for entry in raw["checks"]])
+    good = figures_file.read(folder, trust, numbers) if figures_file.NAME in raw["files"] else {}
+    checks = _excused([_check(folder, raw, entry, trust, good.get(entry["folder"])) for entry in raw["checks"]])
     nodes = parted(raw["node"])
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
@@ -216,9 +211,9 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     )  # fmt: skip
 
 
-def _excused(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    found = disturbances.of_other_checks([(check.check, check.whole.metrics) for check in checks])
-    return tuple(replace(check, excused=excused) for check, excused in zip(checks, found))
+def _excused(checks: Sequence[tuple[CheckResult, Sequence[JudgedMetric]]]) -> tuple[CheckResult, ...]:
+    found = disturbances.of_other_checks([(check.check, metrics) for check, metrics in checks])
+    return tuple(replace(check, excused=excused) if excused else check for (check, _), excused in zip(checks, found))
 
 
 def _check_times(path: Path, *times: str) -> None:
@@ -243,30 +238,44 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
             raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; half a result is not counted")
 
 
-def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckResult:
-    """A check of ``result.json``, held against its ``verdict.json``."""
+def _check(
+    folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust, good: CheckFigures | None
+) -> tuple[CheckResult, Sequence[JudgedMetric]]:  # fmt: skip
+    """A check of ``result.json``, held against its ``verdict.json``, and its judged figures. Where that file is the very one whose
+    figures are kept as ``good``, and ``result.json`` has nothing to say of it either, those stand for them: none of it is bad."""
     place = folder / entry["folder"]
-    if f"{entry['folder']}/verdict.json" not in result["files"]:
+    if f"{entry['folder']}/{verdict_file.NAME}" not in result["files"]:
         raise CouldNotJudge(f"{folder / RESULT}: {entry['check']} has no verdict file; not counted")
     trust.below(folder, place)
-    path = place / "verdict.json"
-    raw = trust.object(path)
+    path = place / verdict_file.NAME
+    text = trust.file(path)
+    if good is not None and not entry["findings"] and good.digest == figures_file.digest(text):
+        _check_said(path, result, entry, good)
+        return CheckResult(entry["check"], entry["verdict"], (), place, good.figures, None, good.partition), ()
+    raw = trust.parsed(path, text)
     try:
         verdict = verdict_file.from_raw(raw, path)
     except NearfarError as error:
         raise CouldNotJudge(f"{error}; not counted") from None
     # As the file says it: the reader calls "not judged" what early versions called PASS.
-    said = raw.get("check"), raw.get("verdict")
-    if said != (entry["check"], entry["verdict"]):
-        raise CouldNotJudge(
-            f"{path}: says {said[0]} {said[1]}, result.json {entry['check']} {entry['verdict']}; not counted"
-        )
+    _check_said(path, result, entry, replace(verdict, verdict=raw["verdict"]))
     if verdict.kind != "measured":
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
-    if short_host_name(verdict.node) != short_host_name(result["hostname"]):
-        raise CouldNotJudge(f"{path}: of {verdict.node}, in a result of {result['hostname']}; not counted")
     found = tuple(ResultFinding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
-    return CheckResult(entry["check"], entry["verdict"], found, place, verdict)
+    figures, reason = columns(verdict.metrics), next(iter(verdict.reasons), None)
+    return CheckResult(
+        entry["check"], entry["verdict"], found, place, figures, reason, verdict.partition
+    ), verdict.metrics
+
+
+def _check_said(path: Path, result: dict[str, Any], entry: dict[str, Any], said: Verdict | CheckFigures) -> None:
+    """Raise ``CouldNotJudge`` where a verdict file says otherwise than ``result.json``."""
+    if (said.check, said.verdict) != (entry["check"], entry["verdict"]):
+        raise CouldNotJudge(
+            f"{path}: says {said.check} {said.verdict}, result.json {entry['check']} {entry['verdict']}; not counted"
+        )
+    if short_host_name(said.node) != short_host_name(result["hostname"]):
+        raise CouldNotJudge(f"{path}: of {said.node}, in a result of {result['hostname']}; not counted")
 
 
 _FINDING = ("what", "verdict", "hard", "words", "code", "cell", "value", "limit", "unit")

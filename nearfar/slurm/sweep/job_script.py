@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from nearfar import history
 from nearfar.base import CouldNotJudge, files, node_lock
 from nearfar.slurm.controller import templates
 
@@ -78,6 +77,8 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
     Raises ``CouldNotJudge`` where there are no programs.
     """
+    from nearfar import history  # `act`, which needs the room, has no use for it
+
     programs = environ.get("NEARFAR_PROGRAMS") or str(files.state_directory() / "build" / "bin")
     if not Path(programs).is_dir():
         raise CouldNotJudge(

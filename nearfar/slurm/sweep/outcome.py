@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nearfar.base import ORDER, NearfarError, worst
 from nearfar.slurm.results import NodeResult, result
 from nearfar.slurm.trust import own
-from nearfar.verdict import Verdict
+from nearfar.verdict import FigureColumns
 
 from . import job_script
 from .pairing import NodeVerdict
@@ -40,8 +39,8 @@ class Outcome:
 def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None) -> list[Outcome]:
     """Every node of a sweep, worst first; in a nightly run without those that others had.
 
-    ``on_result`` is called with each result as it is read; after that what their verdict files hold is not kept, which for a thousand
-    nodes would fill the memory.
+    ``on_result`` is called with each result as it is read; after that their figures are not kept, which for a thousand nodes would fill
+    the memory.
     """
     found = []
     with result.many():
@@ -51,15 +50,10 @@ def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: N
                 continue
             if one.result is not None:
                 on_result(one.result)
-                checks = tuple(replace(check, whole=_bare(check.whole)) for check in one.result.checks)
+                checks = tuple(replace(check, figures=FigureColumns()) for check in one.result.checks)
                 one = replace(one, result=replace(one.result, checks=checks))
             found.append(one)
     return worst_first(sweep, found)
-
-
-def _bare(verdict: Verdict) -> Verdict:
-    nothing: dict[str, Any] = dict.fromkeys(("metrics", "findings", "missing", "failed", "skipped", "left_out"), ())
-    return replace(verdict, measurement=None, software={}, **nothing)
 
 
 def worst_first(sweep: Sweep, found: Iterable[Outcome]) -> list[Outcome]:

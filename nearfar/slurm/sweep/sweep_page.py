@@ -26,7 +26,7 @@ class SweepPage:
 
     def add(self, result: NodeResult) -> None:
         """Take over a result's figures."""
-        self._distributions.add(result.name, [check.whole for check in result.checks])
+        self._distributions.add_figures(result.name, [(check.check, check.figures) for check in result.checks])
 
     def render(
         self,

@@ -80,17 +80,18 @@ class Trust:
 
     def below(self, above: Path, path: Path) -> None:
         """As ``directory``, of a path below one that has just been looked at."""
-        try:
-            parts = path.relative_to(above).parts
-        except ValueError:
-            raise CouldNotJudge(f"{path}: not below {above}; not read") from None
-        place = str(above)
-        for part in parts:
+        place, whole = str(above), str(path)
+        if whole == place:
+            return
+        inside = whole.removeprefix(f"{place.rstrip('/')}/")
+        if inside == whole:
+            raise CouldNotJudge(f"{path}: not below {above}; not read")
+        for part in inside.split("/"):
             place = f"{place}/{part}"
             self.check_folder(place, _stat(place))
 
-    def object(self, path: Path) -> dict[str, Any]:
-        """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""
+    def file(self, path: Path) -> bytes:
+        """What is in a file of these users. Its directory has been checked already."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
@@ -100,7 +101,14 @@ class Trust:
             self.check_file(path, status)
             if status.st_size > _LARGEST:
                 raise CouldNotJudge(f"{path}: has {status.st_size >> 20} MiB, no document has so many; not counted")
-            text = stream.read(_LARGEST)
+            return stream.read(min(status.st_size + 1, _LARGEST))  # a read of more takes as much memory first
+
+    def object(self, path: Path) -> dict[str, Any]:
+        """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""
+        return self.parsed(path, self.file(path))
+
+    def parsed(self, path: Path, text: bytes) -> dict[str, Any]:
+        """The JSON object that was read of a file, whole and without NaN."""
         try:
             numbers: dict[str, Any] = {"parse_float": _figure, "parse_int": _whole} if _may_be_huge(text) else {}
             found = json.loads(text, parse_constant=_no_figure, **numbers)

@@ -160,7 +160,9 @@ def read_anew(files: Files, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The nodes whose results were read in a call of ``act``."""
     read, whole = [], result.read
     with monkeypatch.context() as patch:
-        patch.setattr(result, "read", lambda place, trust: read.append(place.parent.name) or whole(place, trust))  # type: ignore[func-returns-value]
+        patch.setattr(
+            result, "read", lambda place, *how, **more: read.append(place.parent.name) or whole(place, *how, **more)
+        )  # type: ignore[func-returns-value]
         readings = KeptReadings(files.results, files.kept)
         found = looked_at(files, readings)
         assert isinstance(found, Gathered) and {run.node for run in found.runs} == set(NODES)

@@ -79,10 +79,10 @@ def test_whatever_else_is_wrong_with_a_result(
 ) -> None:
     whole = result.read
 
-    def broken(place: Path, trust: Any) -> Any:
+    def broken(place: Path, trust: Any, **how: Any) -> Any:
         if place.parent.name == "n1":
             raise error("unforeseen")
-        return whole(place, trust)
+        return whole(place, trust, **how)
 
     monkeypatch.setattr(result, "read", broken)
     for node in ("n1", "n2"):
