@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nearfar.base import printable
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller.node_names import expand, fold
@@ -62,8 +63,8 @@ def test_every_reason_and_comment_is_read_back(reasons: list[str], comment: str)
         shown(f"n{index}", "IDLE+DRAIN", reason, comment) for index, reason in enumerate(reasons)
     ) + shown("last")  # fmt: skip
     found = parse_nodes(text)
-    assert [node.reason for node in found.values()] == [*reasons, None]
-    assert {node.comment for node in found.values()} == ({comment, None} if comment else {None})
+    assert [node.reason for node in found.values()] == [*map(printable, reasons), None]
+    assert {node.comment for node in found.values()} == ({printable(comment), None} if comment else {None})
     assert {(node.reason_by, node.reason_at) for node in found.values()} == {("root", GIVEN_AT), (None, None)}
     assert {node.words for node in found.values()} == {"IDLE+DRAIN", "IDLE"}
 
