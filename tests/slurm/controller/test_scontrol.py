@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearfar.base import printable
+from nearfar.base import printable, printable_lines
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller.node_names import expand, fold
@@ -136,7 +136,12 @@ def test_reasons_through_a_real_slurmctld(private: PrivateSlurm, reason: str) ->
     slurm.update("n2", lambda node: None, state="drain", reason=reason)
     slurm.update("n2", lambda node: None, comment="my Reason=none State=DOWN")
     node = slurm.nodes()["n2"]
-    assert (node.reason, node.comment, node.drain, node.base) == (reason, "my Reason=none State=DOWN", True, "IDLE")
+    assert (node.reason, node.comment, node.drain, node.base) == (
+        printable_lines(reason),
+        "my Reason=none State=DOWN",
+        True,
+        "IDLE",
+    )
     assert node.reason_at is not None and node.reason_at >= before
     assert slurm.nodes()["n1"].reason is None
 
