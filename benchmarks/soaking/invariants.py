@@ -25,6 +25,8 @@ _CALLS = 12
 #: Seconds until a slurmctld that was started shows nodes as reserved.
 _SHOWN_RESERVED = 15.0
 _FLOOR = "held while it lasts"
+#: Slurm's word for a reboot that it has not seen within ResumeTimeout.
+_TIMED_OUT = "reboot timed out"
 #: What is said of a node in use with open evidence that is rightly left so.
 _TOLD = (
     "held", "drains are stopped", "has not heard from it", "somebody has resumed", "somebody else had drained it",
@@ -109,8 +111,11 @@ class Invariants:
         return None if said["dry_run"] else said
 
     def _foreign(self, nodes: dict[str, NodeState]) -> Iterator[str]:
-        for name, reason in self.truth.foreign.items():
+        for name, reason in list(self.truth.foreign.items()):
             state = nodes[name]
+            if state.base == "DOWN" and (state.reason or "").endswith(_TIMED_OUT):
+                del self.truth.foreign[name]  # versions.REBOOT_TIMEOUT_KEEPS_DRAIN: Slurm took the drain away
+                continue
             if not state.drain or not (state.reason or "").startswith(reason):
                 yield f"{name}: others drained it with '{reason}', and it is {state.words} '{state.reason}'"
 

@@ -26,6 +26,7 @@ from .host_names import short_host_name
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
 from .schema_check import conforms, schema
+from .shown_text import printable, printable_lines
 from .site_file import SiteFile, SiteFileError, Step, did_you_mean, site_directories, site_files, validator
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
@@ -69,6 +70,8 @@ __all__ = [
     "node_set",
     "passes",
     "plural",
+    "printable",
+    "printable_lines",
     "process",
     "refuse_too_many",
     "reports_directory",

@@ -8,7 +8,7 @@ import sys
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
 from nearfar.commands import metrics_option
-from nearfar.slurm.act import DRAIN, explain, view
+from nearfar.slurm.act import explain, held_nodes, view
 from nearfar.slurm.telling import act_and_tell
 
 from . import act_arguments, renamed
@@ -20,8 +20,9 @@ _EPILOG = """examples:
 
 Only the system file's `act` allows more than looking: docs/guide/slurm-act.md.
 For people: nearfar slurm status | log | retest | clear | release | allow-drains.
-exit codes: 0 all that was decided is done, 2 wrong use or no rights, 3 something is unclear or waits for a person (drains are
-stopped, hard evidence on many nodes at once)
+exit codes: 0 all that was decided is done, 2 wrong use or no rights, 3 something could not be read or done, or a person has to act first
+(drains stopped or held, the same fault on many nodes, a faulty node in use, a result not believed, a clock that is off). Where nodes
+that are drained already wait for a person, act ends with 0 and status with 3. 1 is not used: a node that failed is act's daily work.
 """
 
 
@@ -55,15 +56,5 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(explain.document(seen, done), indent=1, ensure_ascii=False))
     else:
         print(explain.all_nodes(seen, options.policy, done))
-    held = any(b.hard and options.policy.step(b.check, True) == DRAIN for b in seen.decisions.blamed)
     undone = done and (done.unclear or any(done.problems.values()))
-    waits = (
-        seen.decisions.stop
-        or seen.past.stopped
-        or held
-        or seen.decisions.held
-        or undone
-        or seen.refused
-        or seen.other_systems
-    )
-    return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
+    return EXIT_COULD_NOT_JUDGE if undone or held_nodes.waits(seen, options.policy) else EXIT_GOOD

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, printable
 from nearfar.site import FlapRule
 from nearfar.slurm import trust
 from nearfar.slurm.act import STATE, ActOptions, read_policy
@@ -45,7 +45,7 @@ def add_because(parser: argparse.ArgumentParser, what: str) -> None:
 
 def because(args: argparse.Namespace) -> str:
     """The person's word, in one line. Raises ``NearfarError`` where there is none."""
-    words = " ".join((args.because or "").split())
+    words = printable(" ".join((args.because or "").split()))
     if not words:
         raise NearfarError("say why, for the log: --because WORDS")
     return words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from nearfar.base import EXIT_FAILED, EXIT_GOOD
+from nearfar.base import EXIT_FAILED, EXIT_GOOD, printable_lines
 from nearfar.slurm.act import retest
 from nearfar.slurm.sweep import LEVELS
 
@@ -44,7 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, release or drain again, and say which."""
-    request = retest.RetestOptions(args.nodes, args.level, args.partition, args.accept_delivered, args.beside)
+    delivered = None if args.accept_delivered is None else printable_lines(args.accept_delivered)
+    request = retest.RetestOptions(args.nodes, args.level, args.partition, delivered, args.beside)
     options = act_arguments.options(args)
     act_arguments.on_behalf(options.state)
     outcome = retest.run(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,10 +87,13 @@ def _write_down(view: ActView, system: str, log: ActLog) -> None:
         log.note("drained_by_others", time.time(), name, since=view.now, reason=state.reason, who=state.reason_by)
     for name, booted in reboots(view.nodes, open_, view.past):
         log.note("rebooted", time.time(), name, booted=booted)
-    for name in back_in_use(view.nodes, view.past):
-        log.note("back_in_use", time.time(), name, since=view.now)
-    for name in resumed_by_others(view.nodes, view.past):
-        log.note("resumed_by_others", time.time(), name)
+    by_node: dict[str, list[CheckRun]] = defaultdict(list)
+    for run in view.runs:
+        by_node[run.node].append(run)
+    for name, since in back_in_use(view.nodes, view.past, by_node, view.now):
+        log.note("back_in_use", time.time(), name, since=since)
+    for name, since in resumed_by_others(view.nodes, view.past, by_node, view.now):
+        log.note("resumed_by_others", time.time(), name, since=since)
     for name in drains_seen(view.nodes, view.past, view.now):
         log.note("drain_seen", time.time(), name)
     for name in view.decisions.died:

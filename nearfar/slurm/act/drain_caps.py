@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState
@@ -14,30 +14,57 @@ from nearfar.slurm.findings import WRONG_DATA, LogSummary, drained_by_us
 from .decision import CAP, DRAIN, FLOOR, NOTHING, Decision, headline
 
 
+@dataclass(frozen=True)
+class UsedUp:
+    """Why one drain more is too many, in words, and the nodes that use up what may be out, whoever has taken them out."""
+
+    why: str
+    by: frozenset[str]
+
+
+def used_up(nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float) -> list[UsedUp]:
+    """What keeps ``act`` from draining one usable node more, whatever is found on it: caps, and the floors of partitions."""
+    ours, today, out = _counted(nodes, past, now)
+    # What is true of one node is true of all of the same partitions.
+    one_of = {state.partitions: name for name, state in nodes.items() if state.usable and name not in {*ours, *today}}
+    found: dict[UsedUp, None] = {}
+    for name in sorted(one_of.values()):
+        for each in (_beyond(name, nodes, ours, today, policy), _too_few_left(name, nodes, ours, out, policy)):
+            found |= {} if each is None else {each: None}
+    return list(found)
+
+
 def within_caps(
     decisions: Sequence[Decision], nodes: Mapping[str, NodeState], policy: Policy, past: LogSummary, now: float
 ) -> tuple[list[Decision], str | None]:
     """The decisions without the drains that the caps and the floor do not allow, or that are stopped already; and why a cap stops
     them."""
-    ours = [name for name, state in nodes.items() if drained_by_us(state)]
-    today = list(past.drained_today(now))
-    out = {name for name, state in nodes.items() if not state.usable}
+    ours, today, out = _counted(nodes, past, now)
     stop, why = None, past.stopped
     held: dict[str, Decision] = {}
     for decision in sorted((d for d in decisions if d.action == DRAIN), key=_severity):
         too_few = None if why is not None else _too_few_left(decision.node, nodes, ours, out, policy)
         if why is None and too_few is None:
-            stop = why = _beyond(decision.node, nodes, ours, today, policy)
+            beyond = _beyond(decision.node, nodes, ours, today, policy)
+            stop = why = None if beyond is None else beyond.why
         if why is not None:
             how = "a person allows them: nearfar slurm allow-drains --because WORDS"
             held[decision.node] = _held(decision, CAP, f"held, drains are stopped ({why}); {how}")
         elif too_few is not None:
-            held[decision.node] = _held(decision, FLOOR, _while_too_few(decision, too_few))
+            held[decision.node] = _held(decision, FLOOR, _while_too_few(decision, too_few.why))
         else:
             ours.append(decision.node)
             today.append(decision.node)
             out.add(decision.node)
     return [held.get(decision.node, decision) for decision in decisions], stop
+
+
+def _counted(
+    nodes: Mapping[str, NodeState], past: LogSummary, now: float
+) -> tuple[list[str], list[str], set[str]]:  # fmt: skip
+    """The nodes that ``act`` has drained, those that it has drained within a day, and those that are not usable."""
+    ours = [name for name, state in nodes.items() if drained_by_us(state)]
+    return ours, list(past.drained_today(now)), {name for name, state in nodes.items() if not state.usable}
 
 
 def _severity(decision: Decision) -> tuple[object, ...]:
@@ -59,7 +86,7 @@ def _while_too_few(decision: Decision, too_few: str) -> str:
 
 def _too_few_left(
     name: str, nodes: Mapping[str, NodeState], ours: Collection[str], out: Set[str], policy: Policy
-) -> str | None:
+) -> UsedUp | None:
     """In which partition one drain more leaves too few usable nodes; None where it does not. One that is not usable already takes
     nothing away."""
     if name in out:
@@ -70,22 +97,24 @@ def _too_few_left(
         if len(members) - len(gone) - 1 < least:
             others = len(gone - set(ours))
             already = f"{len(gone)} of {len(members)} nodes are out already, {others} by others"
-            return f"partition {partition}: {already}; at least {least} must stay"
+            why = f"partition {partition}: {already}; at least {least} must stay"
+            return UsedUp(why, frozenset(gone))
     return None
 
 
 def _beyond(
     name: str, nodes: Mapping[str, NodeState], ours: Sequence[str], today: Sequence[str], policy: Policy
-) -> str | None:
+) -> UsedUp | None:
     """Why one more drain is too many; None where it is not."""
     for cap, before, when in ((policy.per_day, today, "within a day"), (policy.in_all, ours, "in all")):
         counted = {*before, name}
         if len(counted) > cap.nodes:
-            return f"no more than {cap.nodes} drained {when}"
+            return UsedUp(f"no more than {cap.nodes} drained {when}", frozenset(before))
         for partition in nodes[name].partitions:
             members = {n for n, state in nodes.items() if partition in state.partitions}
             most = cap.of(len(members))
             if len(counted & members) > most:
                 which = "the one node" if len(members) == 1 else f"the {len(members)} nodes"
-                return f"no more than {most} of {which} of partition {partition} drained {when}"
+                why = f"no more than {most} of {which} of partition {partition} drained {when}"
+                return UsedUp(why, frozenset(members.intersection(before)))
     return None

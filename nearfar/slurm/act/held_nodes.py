@@ -1,4 +1,5 @@
-"""Nodes that are not drained for what was found: held by a cap, by the floor, or because many have the same."""
+"""Nodes that are not drained for what was found: held by a cap, by the floor, or because many have the same; and whether that, or
+something else that ``act`` cannot mend, waits for a person."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from nearfar.site import Policy
 from nearfar.slurm.findings import ActLog, SharedFault
 
-from .decision import CAP, FLOOR, Decisions
+from .decision import CAP, DRAIN, FLOOR, NOTHING, Decision, Decisions
+from .view import ActView
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,32 @@ def shared(decisions: Decisions) -> Iterator[tuple[SharedFault, tuple[str, ...]]
         nodes = tuple(node for node in blame.nodes if node in evidence and evidence[node].metric == key)
         if nodes:
             yield blame, nodes
+
+
+def told(decisions: Decisions, policy: Policy) -> Iterator[tuple[SharedFault, tuple[str, ...]]]:
+    """Those of ``shared`` that keep ``act`` from something that the site allows it: a person is told."""
+    for blame, nodes in shared(decisions):
+        if not blame.hard or policy.step(blame.check, True) == DRAIN:
+            yield blame, nodes
+
+
+def in_use_though_faulty(decision: Decision, seen: ActView) -> bool:
+    """Whether a node is in use though its drain is held, or hard evidence of it is open for which ``act`` does not drain it."""
+    state = seen.nodes.get(decision.node)
+    if decision.action != NOTHING or decision.waits or decision.drained or decision.evidence is None:
+        return False
+    in_use = state is not None and state.usable and not state.gone
+    return in_use and not seen.past.retested(decision.node) and (bool(decision.held) or decision.evidence.finding.hard)
+
+
+def waits(seen: ActView, policy: Policy) -> bool:
+    """Whether a person has to do something before ``act`` can do its part: drains are stopped or held, a fault is on many nodes at
+    once, a faulty node is in use, a result is not believed, a clock is off, evidence is another system's, Slurm does not answer.
+    Nodes that ``act`` has drained are not asked for: it has done its part."""
+    stopped = seen.decisions.stop or seen.past.stopped or seen.decisions.held or seen.trouble
+    unheard = seen.refused or seen.clocks or seen.other_systems
+    shared_faults = seen.trouble is None and any(told(seen.decisions, policy))
+    return bool(stopped or unheard or shared_faults) or any(in_use_though_faulty(d, seen) for d in seen.decisions.nodes)
 
 
 def held(decisions: Decisions, stopped: str | None) -> Iterator[HeldNodes]:

@@ -92,7 +92,7 @@ def suspects(
         else:
             more = "" if delivered is None else f", not '{delivered}'"
             raise NearfarError(
-                f"{name}: drained by others with '{state.reason}'{more}; theirs to resume, or --accept-delivered REASON"
+                f"{name}: drained by others with '{' '.join(state.reason.split())}'{more}; theirs to resume, or --accept-delivered REASON"
             )
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, printable_lines
 
 #: Subjects whose line is one text to its end.
 _TEXTS = ("OS", "Reason", "Comment", "Extra", "Features", "AvailableFeatures", "ActiveFeatures", "Gres", "Partitions")
@@ -45,7 +45,8 @@ _NO_TIME = 0xFFFFFFF0
 
 @dataclass(frozen=True)
 class NodeState:
-    """What slurmctld holds of a node. ``fields``: every other subject by Slurm's name, as text.
+    """What slurmctld holds of a node. ``fields``: every other subject by Slurm's name, as text. ``reason`` and ``comment``, which people
+    write, hold line breaks and what is printable: all else is as Python writes it (``\\x1b``).
 
     ``reason_at`` is in UTC; it and ``reason_by`` are None where Slurm did not say.
     """
@@ -216,7 +217,7 @@ def _node(lines: list[str]) -> NodeState:
 
 def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
     name, state = fields.get("NodeName", ""), fields.get("State", "")
-    comment = "\n".join(texts["Comment"]) if "Comment" in texts else None
+    comment = printable_lines("\n".join(texts["Comment"])) if "Comment" in texts else None
     if not name or not re.match("[A-Z]", state):
         raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
     base, flags = state_of(state)
@@ -250,7 +251,7 @@ def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime |
     first = lines[0] if given is None else lines[0][: given.start()]
     seconds = None if given is None else _time(given[2])
     at = None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
-    return "\n".join([first, *lines[1:]]), None if given is None else given[1], at
+    return printable_lines("\n".join([first, *lines[1:]])), None if given is None else given[1], at
 
 
 def _time(text: str) -> float | None:

@@ -51,6 +51,10 @@ SCRIPTS_LISTED = VersionDifference(
     (24, 5), "Prolog and Epilog may be set several times, and are shown as Prolog[0], Prolog[1]",
     "src/api/config_info.c: Prolog[%d]",
 )  # fmt: skip
+REBOOT_TIMEOUT_KEEPS_DRAIN = VersionDifference(
+    (24, 5), "a drained node whose reboot was not seen within ResumeTimeout is DOWN and drained, and so from 23.11.6 on; "
+    "before, it is DOWN alone, with its reason and 'reboot timed out'", "src/slurmctld/node_mgr.c: reboot timed out",
+)  # fmt: skip
 REBOOT_ASAP_KEEPS_DRAIN = VersionDifference(
     (24, 11), "scontrol reboot ASAP leaves a node drained that was drained; before, it puts it into use: reboot a drained node "
     "without ASAP", "src/slurmctld/proc_req.c: REBOOT_FLAGS_ASAP",
@@ -63,6 +67,7 @@ DIFFERENCES = (
     REASON_KEPT,
     REASON_JOINED,
     SCRIPTS_LISTED,
+    REBOOT_TIMEOUT_KEEPS_DRAIN,
     REBOOT_ASAP_KEEPS_DRAIN,
     KILL_TASK_NAMES_JOB,
     HEALTH_CHECK_TIMEOUT,

@@ -1,6 +1,6 @@
 """``nearfar slurm doctor``: what is wrong with an installed site, each with what to do about it; nothing is written.
 
-Needs: base, verdict, site, site.lint, prometheus, slurm.act, slurm.controller, slurm.health, slurm.install, slurm.trust.
+Needs: base, verdict, site, site.lint, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.health, slurm.install, slurm.trust.
 """
 
 from __future__ import annotations

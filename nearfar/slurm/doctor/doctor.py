@@ -8,6 +8,7 @@ from nearfar.base import NearfarError
 
 from . import (
     directories_kept,
+    drains_left,
     dry_walk,
     installed_files,
     results_read,
@@ -31,6 +32,7 @@ _QUESTIONS: tuple[tuple[str, Callable[[InstalledSite], Iterator[DoctorAnswer]]],
     ("slurm.conf", slurm_settings.ask),
     ("results", results_read.ask),
     ("those told", those_told.ask),
+    ("drains", drains_left.ask),
     ("dry walk", dry_walk.ask),
 )
 

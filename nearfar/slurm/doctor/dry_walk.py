@@ -13,6 +13,7 @@ from nearfar.slurm.act import DRAIN, view
 from nearfar.slurm.controller import NodeState, Slurm
 from nearfar.slurm.health import kept_looks
 
+from . import drains_left
 from .answer import DoctorAnswer, not_looked, ok, problem
 from .installed_site import InstalledSite, first_line
 
@@ -72,12 +73,12 @@ def _walk(site: InstalledSite) -> DoctorAnswer:
     made_up = f"a GPU absent from {node} (made up)"
     if decision is None:
         return problem(_ABOUT, f"{made_up}: act would not even name the node", "nearfar slurm status")
-    if seen.past.stopped is not None:
-        return problem(
-            _ABOUT,
-            f"{made_up}: drains are stopped: {seen.past.stopped}",
-            "nearfar slurm allow-drains --because WORDS",
-        )
+    try:
+        none_left = next(drains_left.used_up(site), None)
+    except NearfarError:  # a Slurm that does not answer: the walk goes over a pretended one
+        none_left = None
+    if none_left is not None:
+        return replace(none_left, about=_ABOUT)
     if seen.decisions.stop is not None:
         return problem(
             _ABOUT,

@@ -43,19 +43,24 @@ def _resumed(drained: float, runs: Sequence[CheckRun], state: NodeState) -> floa
     return min(ran, state.busy if state.busy is not None and state.busy > drained else inf)
 
 
-def resumed_by_others(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
-    """Nodes drained by us that are in use though we have not resumed them: what the log does not say yet."""
-    for name in past.drained:
+def resumed_by_others(
+    nodes: Mapping[str, NodeState], past: LogSummary, runs: Mapping[str, Sequence[CheckRun]], now: float
+) -> Iterator[tuple[str, float]]:  # fmt: skip
+    """Nodes drained by us that are in use though we have not resumed them, with the latest moment at which they can have been: what
+    the log does not say yet. A slurmctld that is started anew no longer knows when a node was resumed."""
+    for name, drained in past.drained.items():
         if name in nodes and not nodes[name].out and name not in past.resumed_by_others and not past.retested(name):
-            yield name
+            yield name, min(now, _resumed(drained.at, runs.get(name, ()), nodes[name]))
 
 
-def back_in_use(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
-    """Nodes that somebody else had drained, by the log, and that are in use: what the log does not say yet. What is found from now on
-    was found after somebody resumed them."""
-    for name in past.drained_by_others:
+def back_in_use(
+    nodes: Mapping[str, NodeState], past: LogSummary, runs: Mapping[str, Sequence[CheckRun]], now: float
+) -> Iterator[tuple[str, float]]:  # fmt: skip
+    """Nodes that somebody else had drained, by the log, and that are in use, with the latest moment at which they can have been
+    resumed: what the log does not say yet. What is found from then on was found after somebody resumed them."""
+    for name, drained in past.drained_by_others.items():
         if name in nodes and not nodes[name].out and name not in past.back_in_use:
-            yield name
+            yield name, min(now, _resumed(drained, runs.get(name, ()), nodes[name]))
 
 
 def drained_by_others(

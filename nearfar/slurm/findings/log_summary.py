@@ -50,7 +50,7 @@ class LogSummary:
     slow before is closed. ``evidence``: hard evidence that is open; ``closed_evidence``: what is not; ``answered``: what was
     known until then is closed too, by ``(node,)`` for all of a node, and by ``(node, check, what, code)``.
     ``drained_by_others``: when somebody else drained it last; ``back_in_use``: by when such a one was in use again;
-    ``resumed_by_others``: when one that was drained by us was first seen in use; ``drain_seen``: when one that was drained by us
+    ``resumed_by_others``: by when one that was drained by us was; ``drain_seen``: when one that was drained by us
     was seen so by a later call, so that slurmctld has kept it; ``rebooted``: the last boot of one that was drained by us or
     suspect. ``flaps``: how often each was drained; ``died``, ``up_again``: when one that is drained by us stopped answering, and
     when it answered again. ``held``: nodes that are not drained for what was found, by what holds them.
@@ -161,7 +161,7 @@ def _read_of_node(summary: LogSummary, node: str, entry: Entry, done: bool) -> N
     elif entry.action == "back_in_use":
         summary.back_in_use[node] = float(entry.more.get("since", entry.at))
     elif entry.action == "resumed_by_others":
-        summary.resumed_by_others[node] = entry.at
+        summary.resumed_by_others[node] = float(entry.more.get("since", entry.at))
         summary.flaps.resumed(node)
     elif entry.action == "rebooted":
         summary.rebooted[node] = float(entry.more.get("booted", entry.at))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, printable
 from nearfar.slurm.trust import NotOurs
 
 #: So many lines are said of one user's files.
@@ -30,8 +30,3 @@ def lines(refused: Sequence[CouldNotJudge]) -> tuple[str, ...]:
 def mendable(refused: Sequence[CouldNotJudge]) -> bool:
     """Whether one of them may count once it is mended: what belongs to others never does."""
     return not all(isinstance(error, NotOurs) for error in refused)
-
-
-def printable(text: str) -> str:
-    """A text with what is not printable as Python writes it: ``\\\\n``, ``\\\\x1b``."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

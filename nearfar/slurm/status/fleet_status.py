@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from nearfar.base import NodeListError, SiteFile, node_set, short_host_name, site_directories, site_files
 from nearfar.site import Policy
-from nearfar.slurm.act import DRAIN, ActOptions, ActView, LastRead, held_nodes
+from nearfar.slurm.act import ActOptions, ActView, LastRead, held_nodes
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import CheckRun, drained_by_us
 from nearfar.slurm.results import results_directory
@@ -43,7 +43,8 @@ class SharedByMany:
 class FleetStatus:
     """Every node of a system. ``acted``: when ``act`` ran last (None: never, or not here); ``stopped``: why drains are stopped;
     ``in_all``, ``within_a_day``: the caps, that of all nodes first. ``problems``: files that are not believed, clocks, other systems'
-    evidence; ``shared``: what is on many nodes at once; ``holds``: a drain is held for others' sake; ``trouble``: why Slurm could not
+    evidence; ``shared``: what is on many nodes at once; ``act_waits``: ``act`` cannot do its part until a person has
+    done something; ``trouble``: why Slurm could not
     be asked, so that all is by the log and the results alone (None: it could); ``asked_for``: nodes that the user has named."""
 
     system: str
@@ -56,7 +57,7 @@ class FleetStatus:
     max_age: float
     problems: Sequence[str] = ()
     shared: Sequence[SharedByMany] = ()
-    holds: bool = False
+    act_waits: bool = False
     trouble: str | None = None
     asked_for: Sequence[NodeStatus] = ()
     by_group: Mapping[str, Sequence[NodeStatus]] = field(init=False)
@@ -75,8 +76,7 @@ class FleetStatus:
         """Whether something waits for a person; where nodes are named, whether one of them does."""
         if self.asked_for:
             return self.trouble is not None or any(node.group in (DECIDE, WAITS, TO_TEST) for node in self.asked_for)
-        groups = any(self.by_group[group] for group in (DECIDE, WAITS, TO_TEST))
-        return groups or bool(self.stopped or self.holds or self.problems or self.shared or self.trouble)
+        return self.act_waits or any(self.by_group[group] for group in (DECIDE, WAITS, TO_TEST))
 
 
 def status_of(seen: ActView, options: ActOptions, asked_for: Sequence[str] = ()) -> FleetStatus:
@@ -98,15 +98,14 @@ def status_of(seen: ActView, options: ActOptions, asked_for: Sequence[str] = ())
     shared = () if seen.trouble is not None else tuple(_shared(seen, policy))
     return FleetStatus(
         policy.system, seen.now, [status(name) for name in sorted(names)], LastRead(options.state).at, stopped, in_all, within_a_day,
-        policy.max_age, problems, shared, seen.decisions.held, seen.trouble, [status(name) for name in asked_for],
+        policy.max_age, problems, shared, held_nodes.waits(seen, policy), seen.trouble, [status(name) for name in asked_for],
     )  # fmt: skip
 
 
 def _shared(seen: ActView, policy: Policy) -> Iterator[SharedByMany]:
     """What is found on many nodes at once, as far as no person has answered it."""
-    for blame, nodes in held_nodes.shared(seen.decisions):
-        if not blame.hard or policy.step(blame.check, True) == DRAIN:
-            yield SharedByMany(f"{blame.check} {blame.metric}", nodes, blame.tested, blame.hard, blame.words)
+    for blame, nodes in held_nodes.told(seen.decisions, policy):
+        yield SharedByMany(f"{blame.check} {blame.metric}", nodes, blame.tested, blame.hard, blame.words)
 
 
 def _newest(runs: Sequence[CheckRun]) -> dict[str, dict[str, CheckRun]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nearfar.base import day_text, passes
 from nearfar.site import HEALTH, MPI_PAIRS
-from nearfar.slurm.act import COMMENT, DRAIN, NOTHING, RESUME, ActView, Decision, headline
+from nearfar.slurm.act import COMMENT, DRAIN, NOTHING, RESUME, ActView, Decision, headline, held_nodes
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import RUN, CheckRun, drained_by_us, our_reason
 
@@ -99,8 +99,7 @@ def _by_decision(
         return SUSPECT, f"the next act {how}: {decision.why}"
     if decision is None or decision.evidence is None or decision.action != NOTHING:
         return None
-    in_use = state is not None and state.usable and not state.gone
-    if in_use and (decision.held or decision.evidence.finding.hard):
+    if held_nodes.in_use_though_faulty(decision, seen):
         return DECIDE, f"{decision.why}{_by_hand(name, decision.why)}"
     return SUSPECT, decision.why
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,10 +17,13 @@ from nearfar.slurm.act import retest, state_directory
 from nearfar.slurm.trust import on_behalf
 from tests.support import sweeping
 from tests.support.node_results import leave
-from tests.support.other_user import NOBODY, become, place_for_all, python_of
+from tests.support.other_user import become, place_for_all, python_of
 from tests.support.private_slurm import PrivateSlurm, needed
 
 for_all = pytest.fixture(place_for_all)
+
+#: Another user, whom Slurm takes as SlurmUser: from 25.11 on it does not take nobody.
+DAEMON = pwd.getpwnam("daemon").pw_uid
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -28,20 +32,20 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def slurm() -> Iterator[PrivateSlurm]:
     needed(root=True)
     # As SlurmUser it may do what operators may.
-    with PrivateSlurm(cpus=2, gpus=0, nodes=2, settings={"SlurmUser": "nobody"}) as private:
+    with PrivateSlurm(cpus=2, gpus=0, nodes=2, settings={"SlurmUser": "daemon"}) as private:
         yield private
 
 
 @pytest.fixture
 def command(slurm: PrivateSlurm, for_all: Path) -> Iterator[Command]:
     """``nearfar slurm …`` as root in a process of its own, on directories that are another user's."""
-    python = python_of(NOBODY, for_all)
+    python = python_of(DAEMON, for_all)
     variables = sweeping.site(for_all, slurm, python=python)
     system = for_all / "site/systems/mine.yaml"
-    system.write_text(f"{system.read_text()}act: {{trusted: [root, nobody], default: drain}}\n")
+    system.write_text(f"{system.read_text()}act: {{trusted: [root, daemon], default: drain}}\n")
     for name in ("results", "log", "state"):
         (for_all / name).mkdir()
-        os.chown(for_all / name, NOBODY, NOBODY)
+        os.chown(for_all / name, DAEMON, DAEMON)
 
     def call(word: str, *words: str, before: list[str] | None = None) -> subprocess.CompletedProcess[str]:
         slurm.until_nodes_answer()
@@ -67,7 +71,7 @@ def until_drained(command: Command, slurm: PrivateSlurm, results: Path) -> None:
         results, "n2", "0000000a", at=time.time() - 60, wrong="wrong data", check="quick_check", system="mine"
     )
     for path in (place.parents[2], *place.parents[2].rglob("*")):
-        os.chown(path, NOBODY, NOBODY)
+        os.chown(path, DAEMON, DAEMON)
     done = command("act")
     assert "drain" in slurm.run(["scontrol", "show", "node", "n2"]).stdout.lower(), done.stderr + done.stdout
     done = command("clear", "n2", "--because=memory replaced")
@@ -78,7 +82,7 @@ def until_drained(command: Command, slurm: PrivateSlurm, results: Path) -> None:
 def test_all_that_root_types_is_done_as_the_owner(command: Command, slurm: PrivateSlurm, for_all: Path) -> None:
     until_drained(command, slurm, for_all / "results")
     done = command("clear", "n2", "--because=riser reseated")
-    assert done.returncode == 0 and f"nearfar: goes on as nobody: {for_all}/log is that user's" in done.stderr, (
+    assert done.returncode == 0 and f"nearfar: goes on as daemon: {for_all}/log is that user's" in done.stderr, (
         done.stderr
     )
     done = command("retest", "n2", "--level=quick")
@@ -89,12 +93,12 @@ def test_all_that_root_types_is_done_as_the_owner(command: Command, slurm: Priva
     for word in ("status", "log"):
         assert command(word).returncode == 0
 
-    assert owners(for_all / "results") == owners(for_all / "log") == {NOBODY}
+    assert owners(for_all / "results") == owners(for_all / "log") == {DAEMON}
     users = {word for word in slurm.run(["scontrol", "show", "jobs"]).stdout.split() if word.startswith("UserId=")}
-    assert users == {"UserId=nobody(65534)"}
+    assert users == {f"UserId=daemon({DAEMON})"}
     lines = [json.loads(line) for line in (for_all / "log/log.jsonl").read_text().splitlines()]
-    assert {(line["by"], line["sudo"]) for line in lines} == {("nobody", "root")}
-    by_itself = command("act", before=become(NOBODY))
+    assert {(line["by"], line["sudo"]) for line in lines} == {("daemon", "root")}
+    by_itself = command("act", before=become(DAEMON))
     assert by_itself.returncode == 0, by_itself.stderr
 
 
@@ -105,9 +109,9 @@ def test_a_log_of_roots_and_results_of_another(command: Command, slurm: PrivateS
     until_drained(command, slurm, for_all / "results")
     done = command("retest", "n2", "--level=quick")
     assert (done.returncode, done.stdout.split()[:2]) == (0, ["n2", "released"]), done.stderr + done.stdout
-    assert owners(for_all / "results") == {NOBODY} and owners(for_all / "log") == {0}
+    assert owners(for_all / "results") == {DAEMON} and owners(for_all / "log") == {0}
     assert "UserId=root" not in slurm.run(["scontrol", "show", "jobs"]).stdout
-    refused = command("retest", "n2", "--level=quick", before=become(NOBODY))
+    refused = command("retest", "n2", "--level=quick", before=become(DAEMON))
     assert refused.returncode == 2 and f"{for_all}/log: belongs to user root" in refused.stderr
     assert (
         f"(sudo nearfar slurm retest n2 --level=quick --results={for_all}/results --state={for_all}/log)"
@@ -121,20 +125,20 @@ def test_who_may_not_is_told_the_whole_line(tmp_path: Path, monkeypatch: pytest.
     results, state = tmp_path / "results", tmp_path / "log"
     results.mkdir()
     state.mkdir()
-    os.chown(results, NOBODY, NOBODY)
+    os.chown(results, DAEMON, DAEMON)
     monkeypatch.setattr("sys.argv", ["nearfar", "slurm", "retest", "n2", "--level", "quick"])
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
     with pytest.raises(
-        NearfarError, match=r"belongs to nobody: type it as root \(sudo nearfar slurm retest n2 --level quick\)"
+        NearfarError, match=r"belongs to daemon: type it as root \(sudo nearfar slurm retest n2 --level quick\)"
     ):
         retest._measures(results, state)
-    os.chown(state, NOBODY, NOBODY)
+    os.chown(state, DAEMON, DAEMON)
     with pytest.raises(
-        NearfarError, match=r"type it as nobody \(sudo -u nobody nearfar slurm retest n2 --level quick\)"
+        NearfarError, match=r"type it as daemon \(sudo -u daemon nearfar slurm retest n2 --level quick\)"
     ):
         retest._measures(results, state)
     with pytest.raises(
-        NearfarError, match=r"type it as that user \(sudo -u nobody nearfar slurm retest n2 --level quick\)"
+        NearfarError, match=r"type it as that user \(sudo -u daemon nearfar slurm retest n2 --level quick\)"
     ):
         state_directory.prepare(state)
     os.chown(state, 1234, 1234)

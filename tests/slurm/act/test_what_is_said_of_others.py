@@ -59,3 +59,10 @@ def test_the_log_names_who_else_drained(fleet: Fleet, capsys: pytest.CaptureFixt
     fleet.run("log", "n2", "--json")
     last = json.loads(capsys.readouterr().out)["events"][-1]
     assert (last["what"], last["by"], last["nodes"]) == ("drained by others", "alice", "n2")
+
+
+def test_a_persons_word_is_one_line_of_printable_letters(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet.run("clear", "n2", "--because", "\x1b[2J'GPU'\n\"2\"\u202e replaced\r")
+    fleet.run("log", "n2")
+    shown = capsys.readouterr().out
+    assert "\\x1b[2J'GPU' \"2\"\\u202e replaced" in shown and shown.replace("\n", "").isprintable()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nearfar.base import printable, printable_lines
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller.node_names import expand, fold
@@ -62,8 +63,8 @@ def test_every_reason_and_comment_is_read_back(reasons: list[str], comment: str)
         shown(f"n{index}", "IDLE+DRAIN", reason, comment) for index, reason in enumerate(reasons)
     ) + shown("last")  # fmt: skip
     found = parse_nodes(text)
-    assert [node.reason for node in found.values()] == [*reasons, None]
-    assert {node.comment for node in found.values()} == ({comment, None} if comment else {None})
+    assert [node.reason for node in found.values()] == [*map(printable, reasons), None]
+    assert {node.comment for node in found.values()} == ({printable(comment), None} if comment else {None})
     assert {(node.reason_by, node.reason_at) for node in found.values()} == {("root", GIVEN_AT), (None, None)}
     assert {node.words for node in found.values()} == {"IDLE+DRAIN", "IDLE"}
 
@@ -135,7 +136,12 @@ def test_reasons_through_a_real_slurmctld(private: PrivateSlurm, reason: str) ->
     slurm.update("n2", lambda node: None, state="drain", reason=reason)
     slurm.update("n2", lambda node: None, comment="my Reason=none State=DOWN")
     node = slurm.nodes()["n2"]
-    assert (node.reason, node.comment, node.drain, node.base) == (reason, "my Reason=none State=DOWN", True, "IDLE")
+    assert (node.reason, node.comment, node.drain, node.base) == (
+        printable_lines(reason),
+        "my Reason=none State=DOWN",
+        True,
+        "IDLE",
+    )
     assert node.reason_at is not None and node.reason_at >= before
     assert slurm.nodes()["n1"].reason is None
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nearfar.base import printable
 from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
@@ -30,7 +31,7 @@ def test_an_answer_cut_off_anywhere_is_never_a_shorter_truth(data: st.DataObject
         return
     ends = [len("".join(texts[: i + 1])) for i in range(len(texts))]
     assert len(found) == sum(end - 1 <= kept for end in ends), "each node of which anything is shown"
-    assert all(found[f"n{i}"].reason == (reasons[i] or None) for i in range(len(found)))
+    assert all(found[f"n{i}"].reason == (printable(reasons[i]) or None) for i in range(len(found)))
 
 
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
@@ -60,11 +61,24 @@ def test_a_comment_is_never_taken_for_a_reason_or_a_node(comment: str, state: st
 
 @pytest.mark.parametrize(
     "reason",
-    ["a\\nb\\", "\\", "'\"`$(reboot)`\"'", "[root@2026-01-01T00:00:00]", "a [x@y] [root@Unknown]", "x" * 300, "bad\rDIMM", "\ufffd\ufffd"],
+    ["a\\nb\\", "\\", "'\"`$(reboot)`\"'", "[root@2026-01-01T00:00:00]", "a [x@y] [root@Unknown]", "x" * 300, "\ufffd", "größer 温度"],
 )  # fmt: skip
 def test_strange_reasons(reason: str) -> None:
     node = parse_nodes(shown("n1", "IDLE+DRAIN", reason))["n1"]
     assert (node.reason, node.reason_by, node.reason_at) == (reason, "root", GIVEN_AT)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("bad\rDIMM", "bad\\rDIMM"), ("\x1b[2J\x1b[31mred", "\\x1b[2J\\x1b[31mred"), ("a\u202eb\u2028c", "a\\u202eb\\u2028c"),
+        ("x\n    \x07y", "x\n\\x07y"),
+    ],
+)  # fmt: skip
+def test_what_would_move_a_cursor_is_written_out(written: str, read: str) -> None:
+    """Reasons and comments are shown on administrators' terminals, in mails and on pages."""
+    node = parse_nodes(shown("n1", "IDLE+DRAIN", written, written.replace("\n    ", " ")))["n1"]
+    assert node.reason == read and all(letter.isprintable() for letter in (node.comment or ""))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +110,7 @@ def test_bytes_that_are_no_text_and_carriage_returns(tmp_path: Path) -> None:
     slurm = fake_scontrol(tmp_path, answer.replace(b"REASON", b"gr\xf6\xdfer\rNodeName=n9"))
     found = slurm.nodes()
     assert set(found) == {"n1", "n2"}
-    assert found["n1"].reason == "gr\ufffd\ufffder\rNodeName=n9"
+    assert found["n1"].reason == "gr\ufffd\ufffder\\rNodeName=n9"
 
 
 def test_how_the_caller_likes_his_times_and_language_changes_nothing(tmp_path: Path) -> None:

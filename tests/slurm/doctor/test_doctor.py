@@ -15,6 +15,7 @@ from nearfar import __version__
 from nearfar.base import utc_text, validator
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
+from nearfar.slurm.findings import ActLog
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, needed
 
@@ -191,6 +192,19 @@ def stopped(site: Site) -> None:
     (site.state / "log.jsonl").write_text(json.dumps(line) + "\n")
 
 
+def used_up(site: Site) -> None:
+    """One was drained an hour ago and released; one is down, and somebody has drained another."""
+    ActLog(site.state).note("drain", time.time() - 3600, "n3", why="x", reason="x", check="health")
+    system = site.folder / "site/systems/vm.yaml"
+    caps = "{per_day: {nodes: 2, share: 0.3}, in_all: {nodes: 9, share: 0.9}, available: {nodes: 3}}"
+    system.write_text(system.read_text().replace("  default: drain\n", f"  default: drain\n  cap: {caps}\n"))
+    by = "   Reason=ticket 12 [alice@2026-11-20T09:00:00]\n"
+    site.nodes(n1="IDLE", n2="DOWN", n3="IDLE", n4="IDLE+DRAIN")
+    nodes = site.folder / "nodes"
+    before, mine, after = nodes.read_text().partition("NodeName=n4")
+    nodes.write_text(before + mine + after.replace("   LastBusyTime", by + "   LastBusyTime"))
+
+
 def silent(site: Site) -> None:
     os.utime(site.collected / "n2.json", (time.time() - 86400, time.time() - 86400))
 
@@ -216,7 +230,11 @@ def slip(site: Site) -> None:
     (foreign, "owners of results", "theirs (user 12345)"),
     (believed_of_nobody, "results", "others can write to it (mode 0666)"),
     (older, "versions", "n2 with 0.0.9"),
-    (stopped, "dry walk", "drains are stopped: too many → nearfar slurm allow-drains"),
+    (stopped, "drains", "drains are stopped: too many → nearfar slurm status; they are really broken: nearfar slurm allow-drains"),
+    (used_up, "drains", "no node more can be drained: no more than 1 of the 4 nodes of partition gpu drained within a day "
+                        "(act, in use again: n3)"),
+    (used_up, "drains", "partition gpu: 2 of 4 nodes are out already, 2 by others; at least 3 must stay (DOWN: n2; alice: n4)"),
+    (used_up, "dry walk", "for the same reason as drains"),
     (lambda site: (site.folder / "site").chmod(0o777), "health check as root", "others can write to it (mode 0777)"),
     (silent, "looks of the nodes", "n2: idle, and no look in"),
     (long_ago, "last act", "24 hours ago"),
@@ -246,7 +264,7 @@ def test_a_slurm_that_does_not_answer_is_waited_for_once(site: Site, monkeypatch
     code, found = site.doctor()
     assert time.monotonic() - began < 20 and code == 1
     assert "no answer within" in found.pop("Slurm")[0][1], "said once"
-    [(verdict, words)] = found["slurm.conf, results"]
+    [(verdict, words)] = found["slurm.conf, results, drains"]
     assert (verdict, words) == ("problem", "for the same reason as Slurm → mend Slurm first") and len(found) == 1, found
     assert (site.folder / "calls").read_text().count("asked") == 1
     assert "dry walk" not in found, "a node is pretended"
@@ -255,7 +273,7 @@ def test_a_slurm_that_does_not_answer_is_waited_for_once(site: Site, monkeypatch
 def test_one_cause_is_said_once(site: Site) -> None:
     no_policy(site)
     _, found = site.doctor()
-    assert set(found) == {"what act may do", "owners of results, results, hooks, dry walk"}, found
+    assert set(found) == {"what act may do", "owners of results, results, hooks, drains, dry walk"}, found
 
 
 @pytest.mark.parametrize("busy, looks, verdict, words", [

@@ -215,15 +215,15 @@ def test_a_gpu_that_was_absent_for_one_look(site: Site, tmp_path: Path) -> None:
         pytest.skip("health findings count as root's alone")
     health = tmp_path / "health"
     gone = {"what": "g2", "verdict": "FAIL", "hard": True, "words": "GPU 2 is absent"}
-    for minutes, findings in ((60, [gone]), (55, [])):
+    for minutes, findings in ((10, [gone]), (5, [])):
         look = {
-            "schema": "nearfar-health/1", "run": f"000000{minutes}", "node": "n4", "hostname": "n4", "system": "vm", "partition": "gpu",
+            "schema": "nearfar-health/1", "run": f"000000{minutes:02}", "node": "n4", "hostname": "n4", "system": "vm", "partition": "gpu",
             "time": utc(site.now - 60 * minutes), "boot": None, "seconds": 0.3, "verdict": "FAIL" if findings else "PASS",
             "findings": findings, "last": None,
         }  # fmt: skip
         kept_looks.store(health, look, "")
     assert site.act("--health", str(health)) == 0
-    assert site.node("n4").reason == "nearfar: FAIL health g2 run=00000060" and site.node("n4").drain
+    assert site.node("n4").reason == "nearfar: FAIL health g2 run=00000010" and site.node("n4").drain
     assert list((health / "kept" / "n4").iterdir()) == [], "the log has it now"
     assert site.run("clear", "n4", "--because", "reseated") == 0
     site.private.run(["scontrol", "update", "nodename=n4", "state=resume"])

@@ -15,7 +15,7 @@ from nearfar.slurm.act.quarantine import suspects
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.evidence import Evidence
-from nearfar.slurm.findings.interventions import drained_by_others
+from nearfar.slurm.findings.interventions import back_in_use, drained_by_others, resumed_by_others
 from nearfar.slurm.findings.log import Entry
 from nearfar.slurm.findings.log_summary import LogSummary, log_line, summarize
 from nearfar.slurm.findings.reconcile import SlurmView, reconciled
@@ -201,6 +201,22 @@ def test_what_is_found_after_a_node_was_seen_in_use_again_stays_open() -> None:
     assert decided(node, unseen.past, *passed) == (NOTHING, "no FAIL that counts"), "it may have been resumed after it"
     again = seen.line("drained_by_others", 20, since=at(20))
     assert decided(node, again.past, *passed) == (NOTHING, "no FAIL that counts"), "drained and resumed once more"
+
+
+def test_when_a_node_was_resumed_outlives_a_restart_of_slurmctld() -> None:
+    """By Slurm's record it was resumed at 28, before the finding at 25; act ran at 24, and slurmctld, started anew, says 20."""
+    found, later = ran("n1", "r1", WRONG, hours_ago=25), replace(state("n1"), fields=busy(20))
+    others = Log().line("drained_by_others", 30, since=at(30))
+    ours = Log().drain(30)
+    resumed = {"n1": replace(state("n1"), fields=busy(28))}
+    assert [*back_in_use(resumed, others.past, {}, at(24))] == [("n1", at(28))]
+    assert [*resumed_by_others(resumed, ours.past, {}, at(24))] == [("n1", at(28))]
+    as_job = {"n1": full("r0", 29, job=True)}
+    assert [*back_in_use(resumed, others.past, as_job, at(24))] == [("n1", as_job["n1"][0].began)], "a job ran on it"
+    assert [*back_in_use({"n1": state("n1")}, others.past, {}, at(24))] == [("n1", at(24))], "Slurm does not know"
+    for log, action in ((others, "back_in_use"), (ours, "resumed_by_others")):
+        log.evidence(found, 24).line(action, 24, since=at(28))
+        assert decided(later, log.past)[0] == DRAIN, f"{action}: nobody has been there since it was found"
 
 
 def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:

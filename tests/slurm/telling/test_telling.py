@@ -59,8 +59,8 @@ def test_a_drain_and_a_release(site: Site, tmp_path: Path, monkeypatch: pytest.M
     assert 'nearfar_fleet_node{system="vm",node="n2",state="waits"} 1' in _text(textfiles)
 
     site.private.run(["scontrol", "update", "nodename=n2", "state=resume"])
-    site.slurm.wait("n2", lambda node: not node.drain, 30)
-    assert cli.main(command) == 0 and cli.main(command) == 0
+    site.slurm.wait("n2", lambda node: node.usable, 30)
+    assert cli.main(command) == cli.main(command) == 3, "it is in use though found faulty"
     *_, released = _lines(told)
     assert len(_lines(told)) == 3 and (released["event"], released["by_act"]) == ("release", False)
     assert 'nearfar_hook_events_waiting{system="vm",hook="on-drain"} 0' in _text(textfiles)
