@@ -181,6 +181,8 @@ class _Blocks:
     def _counted(self, each: SchemeRuns, block: int, began: float, ended: Ended) -> Run:
         answer = None if self.plan.answer is None else answer_in(ended.output, self.plan.answer)
         problem, value = ended.problem, None
+        if problem is None and self.plan.expected is not None and not self.plan.expected.search(ended.output):
+            problem = f"'{self.plan.expected.pattern}' is not in its output (--expect)"
         if problem is None:
             reading = self.plan.figure.read(ended.output, ended.seconds)
             value, problem = reading.value, reading.problem

@@ -21,6 +21,7 @@ from nearfar.base import CouldNotJudge, process
 from nearfar.mpi import death
 
 from . import leftovers
+from .case_folder import CaseFolder
 from .launchers import Launcher
 from .schemes import Scheme
 
@@ -81,12 +82,15 @@ class Ended:
 
 
 class Runner:
-    """Starts a program under schemes. ``folder`` is one for its files, which the ranks see too."""
+    """Starts a program under schemes. ``folder`` is one for its files, which the ranks see too; ``case`` what each run has a copy of."""
 
-    def __init__(self, program: Sequence[str], launcher: Launcher, folder: Path) -> None:
+    def __init__(
+        self, program: Sequence[str], launcher: Launcher, folder: Path, case: CaseFolder | None = None
+    ) -> None:
         self.program = tuple(program)
         self.launcher = launcher
         self._folder = folder
+        self._case = case or CaseFolder()
         self._count = 0
 
     def probe(self, scheme: Scheme, limit: float) -> Ended:
@@ -122,8 +126,10 @@ class Runner:
             str(plan),
             *program,
         ]
-        seconds, code, early, left = _ran(command, environment, out, err, limit, tick, token)
-        said = _tail(out) + _tail(err)
+        where = None if probe else self._case.copied(own / "case")
+        seconds, code, early, left = _ran(command, environment, out, err, where, limit, tick, token)
+        written = self._case.written(where)
+        said = "".join(_tail(each) for each in (out, written, err) if each is not None and each.is_file())
         bindings = _bindings(plan, scheme.ranks, wait=not probe)
         shutil.rmtree(own, ignore_errors=True)
         problem = None
@@ -135,7 +141,7 @@ class Runner:
 
 
 def _ran(
-    command: Sequence[str], environment: dict[str, str], out: Path, err: Path, limit: float | None,
+    command: Sequence[str], environment: dict[str, str], out: Path, err: Path, where: Path | None, limit: float | None,
     tick: Callable[[float], None] | None, token: str,
 ) -> tuple[float, int, bool, tuple[str, ...]]:  # fmt: skip
     """Wall seconds, exit code, whether its time was over, and what it left behind."""
@@ -153,8 +159,8 @@ def _ran(
         try:
             with uninterrupted():  # until it is known which child there is to end
                 child = subprocess.Popen(
-                    list(command), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, start_new_session=True,
-                    preexec_fn=before_it_begins,
+                    list(command), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd=where,
+                    start_new_session=True, preexec_fn=before_it_begins,
                 )  # fmt: skip
             early = not _waited(child, began, limit, tick)
             ended = time.monotonic()

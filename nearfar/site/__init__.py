@@ -8,7 +8,16 @@ Needs: base, topology, topology.inventory, cells, measurement, model.prediction,
 
 from __future__ import annotations
 
-from . import drain_policy, environments, expectations, gpu_count, reframe_settings, systems, topology_diff
+from . import (
+    applications,
+    drain_policy,
+    environments,
+    expectations,
+    gpu_count,
+    reframe_settings,
+    systems,
+    topology_diff,
+)
 from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy
 from .environments import SYSTEM, Environment
 from .expectations import filled
@@ -27,6 +36,7 @@ __all__ = [
     "Policy",
     "SiteHooks",
     "System",
+    "applications",
     "drain_policy",
     "environments",
     "expectations",

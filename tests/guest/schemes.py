@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 from nearfar import cost
+from nearfar.binding import scheme_names
 from nearfar.cost import running
 from nearfar.topology import Gpu, Node, NumaNode, Package
 
-NAMES = (*cost.SCHEMES, "0-1", "1-1", "1-free")
+NAMES = (*scheme_names.SCHEMES, "0-1", "1-1", "1-free")
 #: What the guests are, with GPUs that are made up: the first hangs on the second NUMA node.
 TWO = Node(
     "two",
