@@ -10,14 +10,15 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
+from tests.cost.fakes import SEEDED
 from tests.support.launched_checks import judged
 
 #: Takes half as long again as launched where its case says so.
 APP = f"""#!{sys.executable} -S
-import os, random, sys
+{SEEDED}
 if sys.argv[1] == "broken":
     sys.exit("no input file")
-slow = sys.argv[1] == "slow" and os.environ["NEARFAR_SCHEME"] == "default"
+slow = sys.argv[1] == "slow" and scheme == "default"
 print("Loop time of", (15 if slow else 10) * random.uniform(0.99, 1.01))
 """
 #: Program -> its bound, the verdict of its finding, and what that says.
