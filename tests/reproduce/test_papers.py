@@ -15,6 +15,7 @@ from nearfar.base import CHECKOUT, NearfarError, site_files
 from nearfar.model.prediction import load_node_type
 from nearfar.question import questions
 from nearfar.reproduce import beside, load_paper, papers
+from nearfar.site import applications
 
 SITE = [CHECKOUT / "site"]
 NAMES = ["hamilton-sl390", "joubert2019", "meredith2012", "pop-gpu-affinity", "spafford2011"]
@@ -86,12 +87,20 @@ def test_a_row_that_runs_is_asked_by_its_checks() -> None:
         node = load_node_type(row.node_type, SITE).node
         asked = {cell for name in row.checks for cell in known[name].cells(node)[0]}
         names = {metric.name for name in row.checks for metric in known[name].known_figures(node)}
+        if "binding_check" in row.checks:
+            names |= figures_of_applications()
         if not set(row.cells) <= asked:
             lacking.add(row.id)
         for metric in (part.metric for figure in row.figures for part in (figure.asked, figure.against)):
             assert metric is None or fnmatch.filter(names, metric.pattern), (row.id, metric)
     # Both directions at once through the host.
     assert lacking == {47, 48}
+
+
+def figures_of_applications() -> set[str]:
+    """What binding_check calls the figures of the shipped applications."""
+    every = [applications.load(name, SITE) for name in site_files("applications", SITE)]
+    return {f"{one.name}.{scheme}".replace("-", "_") for one in every for scheme in one.options["schemes"]}
 
 
 def test_commands_that_measure_nothing_run(capsys: pytest.CaptureFixture[str]) -> None:
