@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -22,6 +22,10 @@ from .published_figures import EXCESS, GREATEST, LEAST, Asked, MetricPattern, Pu
 _Sort = tuple[Any, ...]
 #: What a GPU's only NUMA node is near to.
 _SOLE = {"sole": "near"}
+#: What a word before a pattern of names makes of the figures that it matches.
+_CHOSEN: dict[str, Callable[[Sequence[float]], float]] = {
+    LEAST: min, GREATEST: max, EXCESS: lambda ratios: median(ratios) - 1,
+}  # fmt: skip
 #: Names of paths that a figure lists before it counts them.
 _NAMED = 2
 
@@ -94,9 +98,7 @@ class ThisSite:
         values = [metric.value for metric in found if metric.value is not None]
         if not values:
             return SiteFigure(because=self._why(row, None))
-        chosen = {LEAST: min, GREATEST: max, EXCESS: lambda ratios: median(ratios) - 1}.get(wanted.which, median)(
-            values
-        )
+        chosen = _CHOSEN.get(wanted.which, median)(values)
         of = found[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
         return SiteFigure(chosen, of)
 
