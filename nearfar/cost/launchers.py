@@ -20,8 +20,6 @@ _PROGRAMS = {
     "openmpi": ("mpirun", "mpirun.openmpi", "mpiexec"), "mpich": ("mpiexec.hydra", "mpirun.mpich", "mpiexec", "mpirun"), "srun": ("srun",),
 }  # fmt: skip
 _PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich", "srun": "slurm-client"}
-#: No MPI may move what is bound.
-_NO_BINDING = {"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0", "I_MPI_PIN": "0", "MPICH_CPU_BIND": "none"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Launcher:
     def environment(self, bound: bool) -> dict[str, str]:
         """What the environment has beside this process's."""
         root = as_root.environment() if self.allowed_as_root else {}
-        return {**root, **(_NO_BINDING if bound else {})}
+        return {**root, **(launch.NO_BINDING if bound else {})}
 
     @property
     def allowed_as_root(self) -> bool:

@@ -220,7 +220,7 @@ def test_a_binding_that_cannot_be_had_leaves_the_scheme_out(tmp_path: Path) -> N
     scheme = cost.Scheme("elsewhere", 1, (cost.RankPlace(cpus=(4000,)),))
     starter = cost.launcher("none", Path("x"), 1, (), oversubscribe=False)
     ended = cost.Runner(["true"], starter, tmp_path).probe(scheme, 10)
-    assert ended.problem == "rank 0: cannot be bound to CPUs 4000: Invalid argument"
+    assert ended.problem == f"rank 0 on {os.uname().nodename}: cannot be bound to CPUs 4000: Invalid argument"
 
 
 def test_budget_over_and_nothing_settled(tmp_path: Path) -> None:
