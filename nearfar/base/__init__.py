@@ -12,6 +12,7 @@ from __future__ import annotations
 from . import files, node_lists, node_lock, process, site_file, standard_streams
 from .counts import plural
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
+from .expressions import compiled
 from .files import (
     CHECKOUT,
     cannot_write,
@@ -53,6 +54,7 @@ __all__ = [
     "Step",
     "cannot_write",
     "columns",
+    "compiled",
     "conforms",
     "copy_tree",
     "day_text",

@@ -44,8 +44,13 @@ _WORDS = frozenset({"$schema", "$id", "title", "description", "errorMessage", "d
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """A JSON schema of the package, e.g. ``system-1``."""
+    """A JSON schema of the package, e.g. ``system-1``; a definition that is another schema's (``application-1#/definitions/name``)
+    stands in it."""
     loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    for key, node in loaded.get("definitions", {}).items():
+        other, _, wanted = str(node.get("$ref", "")).partition("#/definitions/")
+        if other:
+            loaded["definitions"][key] = schema(other)["definitions"][wanted]
     return loaded
 
 

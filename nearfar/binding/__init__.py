@@ -23,6 +23,7 @@ and two host ranks in every relation that the node allows:
 Needs: base, topology, cells, model.prediction.
 """
 
+from . import scheme_names
 from .cost import wrong_side
 from .explanation import explain
 from .launch_scripts import FORMS, render
@@ -50,6 +51,7 @@ __all__ = [
     "parse_numa_nodes",
     "place",
     "render",
+    "scheme_names",
     "scheme_nodes",
     "wrong_side",
 ]

@@ -1,8 +1,8 @@
 """The commands of ``nearfar``, one module each; ``nearfar.cli`` imports the one that was asked for.
 
 Needs: base, topology, topology.inventory, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding,
-mpi.osu, verdict, verdict.references, site, site.lint, history, history.tuning, report, report.batch, compare, cost, reproduce, prometheus,
-run, run.spack.
+mpi, mpi.osu, verdict, verdict.references, site, site.lint, history, history.tuning, report, report.batch, compare, cost, reproduce,
+prometheus, run, run.spack.
 """
 
 from __future__ import annotations

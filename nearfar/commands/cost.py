@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import shutil
@@ -14,8 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import cost
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, node_lock, write_atomically
+from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_FAILED,
+    EXIT_GOOD,
+    NearfarError,
+    compiled,
+    node_lock,
+    site_directories,
+    write_atomically,
+)
+from nearfar.binding import scheme_names
 from nearfar.measurement import dump
+from nearfar.mpi import as_root
+from nearfar.site import applications
 from nearfar.topology import Node, inventory
 
 from .numbers import positive
@@ -27,6 +40,7 @@ examples:
   nearfar cost --fom 'Performance: ([0-9.]+)' -- ./app         a figure that it prints, in place of its time
   nearfar cost --schemes right,0-1-1,0-0-1,0-1-free -- ./app   the NUMA node of each of three ranks
   nearfar cost --ranks 4 --at-most 5% -- ./app                 for a site's CI: exit code 1 if what the launcher does costs more
+  nearfar cost --application hpl                               a program of site/applications/, with its input files
 
 schemes:
 {schemes}
@@ -47,9 +61,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Run a program under binding schemes, in blocks of one run each in random order, and say what each scheme costs:\n"
         "medians of paired runs with intervals, every rank's binding read back. docs/guide/cost.md shows it."
     )
-    parser.epilog = _EPILOG.format(schemes="\n".join(f"  {name:<18} {words}" for name, words in cost.SCHEMES.items()))
+    parser.epilog = _EPILOG.format(
+        schemes="\n".join(f"  {name:<18} {words}" for name, words in scheme_names.SCHEMES.items())
+    )
+    parser.set_defaults(command=None)
     what = parser.add_argument_group("what is compared")
-    what.add_argument("--schemes", default=",".join(cost.STANDARD), metavar="LIST", help="default: default,right,wrong")
+    what.add_argument(
+        "--application", action=_Application, metavar="NAME",
+        help="a file of site/applications/ says command, figure, schemes, ranks; other options and a PROGRAM replace what it says",
+    )  # fmt: skip
+    what.add_argument(
+        "--schemes", default=",".join(scheme_names.STANDARD), metavar="LIST", help="default: default,right,wrong"
+    )
     what.add_argument(
         "--against", metavar="SCHEME", help="what the others are compared with (default: right, else the first)"
     )
@@ -72,6 +95,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     figure = parser.add_argument_group("its figure")
     figure.add_argument("--fom", metavar="REGEX", help="the figure in its output, in ( ) (default: the time of a run)")
+    figure.add_argument("--read", metavar="FILE", help="a file that it writes in its folder, read as its output is")
+    figure.add_argument("--expect", metavar="REGEX", help="what the output of a run has, or it does not count")
     figure.add_argument("--take", choices=sorted(cost.TAKE), help="which one, where a run prints several")
     way = figure.add_mutually_exclusive_group()
     way.add_argument("--less-is-better", dest="less", action="store_true", default=None, help="default of a time")
@@ -88,6 +113,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PART",
         help="numbers of --same may differ by this part, as 1e-6",
     )
+    where = parser.add_argument_group("where it runs")
+    where.add_argument(
+        "--inputs", type=Path, metavar="FOLDER", help="every run begins in a copy of it (default: all run here)"
+    )
+    where.add_argument(
+        "--prepare",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="run once in a copy of --inputs, before all; may be repeated",
+    )
+    where.add_argument("--get", help=argparse.SUPPRESS)
     much = parser.add_argument_group("how much, and what comes of it")
     much.add_argument(
         "--runs", type=positive, default=20, metavar="N", help="runs of each scheme at most (default: 20)"
@@ -111,6 +148,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     much.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="and its arguments, after --")
 
 
+class _Application(argparse.Action):
+    """Takes the options of an application's file, but for those that stand on the command line."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, name: Any = None
+    ) -> None:
+        found = applications.load(value, site_directories())
+        own = {key: given for key, given in vars(namespace).items() if given != parser.get_default(key)}
+        parser.parse_args(_words(found.program), namespace)
+        vars(namespace).update(own, command=tuple(found.options["command"]), application=value)
+
+
 def run(args: argparse.Namespace) -> int:
     """Measure and show."""
     if args.programs is not None:
@@ -128,12 +177,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost.Subject]:
     program = args.program[1:] if args.program[:1] == ["--"] else args.program
-    path = _program(program)
-    names = cost.named(args.schemes)
+    program = program or list(args.command or ())
+    path = _program(program, args.get)
+    names = scheme_names.named(args.schemes)
     reference = _reference(args.against, names)
-    ranks = cost.ranks_of(names, args.ranks)
+    ranks = scheme_names.ranks_of(names, args.ranks)
     figure = cost.figure_of_merit(args.fom, args.take, args.less)
-    same = None if args.same is None else cost.compiled(args.same, "--same")
+    same = None if args.same is None else compiled(args.same, "--same")
+    expected = None if args.expect is None else compiled(args.expect, "--expect")
     if args.runs > cost.MOST_PAIRS:
         raise NearfarError(f"--runs {args.runs}: at most {cost.MOST_PAIRS}")
     starter = cost.launcher(args.launcher, path, ranks, shlex.split(args.launcher_options), args.oversubscribe)
@@ -143,12 +194,15 @@ def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost
     judged = tuple(name for name in names if name != reference)
     plan = cost.Plan(
         figure, reference, ("default",) if "default" in judged else judged, args.at_most, args.runs, args.budget, args.warm_up,
-        args.resolution, same, args.same_within, args.seed,
+        args.resolution, same, expected, args.same_within, args.seed,
     )  # fmt: skip
     subject = _subject(program, starter, job, node, schemes)
+    if starter.allowed_as_root:
+        as_root.say()
     shown = _Progress()
     with node_lock.held(node_lock.wait()), tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
-        found = cost.measure(schemes, cost.Runner(program, starter, Path(folder)), plan, shown.tell)
+        case = cost.made_ready(args.inputs, args.prepare, args.read, Path(folder))
+        found = cost.measure(schemes, cost.Runner(program, starter, Path(folder), case), plan, shown.tell)
     shown.clear()
     return found, subject
 
@@ -185,16 +239,25 @@ def _words(entry: dict[str, Any]) -> list[str]:
         if value is False:
             continue
         option = f"--{key.replace('_', '-')}"
-        words.append(option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}")
+        if key == "prepare":
+            words += [f"{option}={each}" for each in value]
+        else:
+            words.append(
+                option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}"
+            )
     return [*words, "--", *command]
 
 
-def _program(words: list[str]) -> Path:
+def _program(words: list[str], get: str | None) -> Path:
+    """Its path; one that is named by a path is named by an absolute one from here on. ``get``: how it is got."""
     if not words:
         raise NearfarError("no program: nearfar cost [OPTIONS] -- PROGRAM [ARGUMENT …]")
     found = shutil.which(words[0])
     if found is None:
-        raise NearfarError(f"{words[0]}: no such program, or it may not be executed")
+        how = f"; {get}" if get else ""
+        raise NearfarError(f"{words[0]}: no such program, or it may not be executed{how}")
+    if os.sep in words[0]:
+        words[0] = os.path.abspath(found)
     return Path(found)
 
 

@@ -12,6 +12,7 @@ SCHEMAS = {
     "system": "system-1",
     "node": "node-type-1",
     "gpu": "gpu-1",
+    "application": "application-1",
     "references": "references-1",
     "published": "published-1",
     "measurement": "measurement-2",

@@ -9,23 +9,22 @@ Needs: base, topology, binding, mpi, mpi.osu, question, report, report.charts.
 from __future__ import annotations
 
 from . import document, measurement_document, page, running, terminal, verdict
-from .figure import TAKE, compiled, figure_of_merit
+from .case_folder import CaseFolder, made_ready
+from .figure import TAKE, figure_of_merit
 from .launchers import LAUNCHERS, Launcher, launcher
 from .layouts import Job, RankPlace, bind_words
 from .measured import Measured, Plan
 from .measuring import measure
 from .pairs import MOST_PAIRS
 from .running import Runner
-from .schemes import GROUPS, SCHEMES, STANDARD, Scheme, named, ranks_of, schemes_on
+from .schemes import Scheme, schemes_on
 from .words import Subject
 
 __all__ = [
-    "GROUPS",
     "LAUNCHERS",
     "MOST_PAIRS",
-    "SCHEMES",
-    "STANDARD",
     "TAKE",
+    "CaseFolder",
     "Job",
     "Launcher",
     "Measured",
@@ -35,15 +34,13 @@ __all__ = [
     "Scheme",
     "Subject",
     "bind_words",
-    "compiled",
     "document",
     "figure_of_merit",
     "launcher",
+    "made_ready",
     "measure",
     "measurement_document",
-    "named",
     "page",
-    "ranks_of",
     "running",
     "schemes_on",
     "terminal",

@@ -40,6 +40,7 @@ def document(found: Measured, subject: Subject) -> dict[str, Any]:
             "expression": plan.answer.pattern if plan.answer is not None else None, "within": plan.answer_within,
             "difference": words.answers(found),
         },
+        "expect": plan.expected.pattern if plan.expected is not None else None,
         "plan": {
             "reference": plan.reference, "judged": list(plan.judged), "at_most": plan.at_most, "runs": plan.runs, "budget": plan.budget,
             "warm_up": plan.warm_up, "resolution": plan.resolution, "seed": plan.seed, "chance": CHANCE,

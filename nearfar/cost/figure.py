@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, statistics
+from nearfar.base import NearfarError, compiled, statistics
 
 #: Which of several figures of one run counts; without a word for it several are an error.
 TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -87,15 +87,6 @@ def figure_of_merit(expression: str | None, take: str | None, less_is_better: bo
             f"--fom: '{expression}' has {pattern.groups} groups: put one pair of ( ) around the number, others as (?: )"
         )
     return FigureOfMerit(pattern, _speaks_of_time(expression) if less_is_better is None else less_is_better, take)
-
-
-def compiled(expression: str, option: str) -> re.Pattern[str]:
-    """A regular expression; ``^`` and ``$`` are those of lines. Raises ``NearfarError`` where it is wrong."""
-    try:
-        return re.compile(expression, re.MULTILINE)
-    except re.error as error:
-        at = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise NearfarError(f"{option}: '{expression}' is no regular expression: {error.msg}{at}") from None
 
 
 def _speaks_of_time(expression: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.mpi import as_root
 from nearfar.mpi.osu import installed, launch
 
 #: What ``--launcher`` takes.
@@ -19,10 +20,6 @@ _PROGRAMS = {
     "openmpi": ("mpirun", "mpirun.openmpi", "mpiexec"), "mpich": ("mpiexec.hydra", "mpirun.mpich", "mpiexec", "mpirun"), "srun": ("srun",),
 }  # fmt: skip
 _PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich", "srun": "slurm-client"}
-#: No MPI may move what is bound.
-_NO_BINDING = {"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0", "I_MPI_PIN": "0", "MPICH_CPU_BIND": "none"}
-#: Open MPI refuses root unless it is told twice.
-_ROOT = {f"{family}_ALLOW_RUN_AS_ROOT{word}": "1" for family in ("OMPI", "PRTE") for word in ("", "_CONFIRM")}
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,13 @@ class Launcher:
 
     def environment(self, bound: bool) -> dict[str, str]:
         """What the environment has beside this process's."""
-        root = _ROOT if self.mpi is not None and self.mpi.kind == "openmpi" and os.geteuid() == 0 else {}
-        return {**root, **(_NO_BINDING if bound else {})}
+        root = as_root.environment() if self.allowed_as_root else {}
+        return {**root, **(launch.NO_BINDING if bound else {})}
+
+    @property
+    def allowed_as_root(self) -> bool:
+        """Whether it is Open MPI, started as root, and told that it may be."""
+        return self.mpi is not None and self.mpi.kind == "openmpi" and as_root.is_root()
 
 
 def launcher(name: str | None, program: Path, ranks: int, options: Sequence[str], oversubscribe: bool) -> Launcher:

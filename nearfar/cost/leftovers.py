@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from .rank import WATCHER
+from nearfar.mpi import WATCHER
 
 #: The mark: every process of a run has it in its environment, with a text of that run alone.
 TOKEN = "NEARFAR_COST_RUN"

@@ -16,7 +16,8 @@ from .schemes import Scheme
 class Plan:
     """What is asked. ``reference`` is the scheme that the others are compared with, ``judged`` those that ``at_most`` speaks of (a
     part; None: nothing). ``runs`` of each scheme at most, ``budget`` in seconds for all, ``warm_up`` runs of each scheme before.
-    ``resolution``: less than so much, as a part, is no difference. ``answer`` captures what must be the same."""
+    ``resolution``: less than so much, as a part, is no difference. ``answer`` captures what must be the same,
+    ``expected`` is in the output of a run that counts."""
 
     figure: FigureOfMerit
     reference: str
@@ -27,6 +28,7 @@ class Plan:
     warm_up: int = 1
     resolution: float = 0.01
     answer: re.Pattern[str] | None = None
+    expected: re.Pattern[str] | None = None
     answer_within: float = 0.0
     seed: int = 1
 

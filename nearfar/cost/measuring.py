@@ -13,6 +13,7 @@ from .answers import answer_in
 from .measured import Measured, Plan, Run, SchemeRuns
 from .running import Ended, RankBinding, Runner
 from .schemes import Scheme
+from .words import OVER
 
 #: Seconds that the launcher may take to start ranks that end at once.
 _PROBE = 120.0
@@ -136,7 +137,7 @@ class _Blocks:
         self.random.shuffle(order)
         needed = sum(self._expected(each) or 0.0 for each in order)
         if self._left() < needed:
-            return f"the budget of {self.plan.budget:.0f} s is over (--budget)"
+            return self._over
         for each in order:
             if not each.active:
                 continue
@@ -146,6 +147,10 @@ class _Blocks:
         if not reference.active:
             return f"{reference.name}, which the others are compared with, {reference.left_out}"
         return None if any(each.active for each in open_ones) else "no scheme is left to be compared"
+
+    @property
+    def _over(self) -> str:
+        return f"{OVER} {self.plan.budget:.0f} s is over (--budget)"
 
     def _left(self) -> float:
         return self.plan.budget - (time.monotonic() - self.began)
@@ -157,7 +162,7 @@ class _Blocks:
     def _one(self, each: SchemeRuns, block: int) -> str | None:
         limit = self._left()
         if limit <= 0:
-            return f"the budget of {self.plan.budget:.0f} s is over (--budget)"
+            return self._over
         began = time.monotonic() - self.began
         self._say(each, block, 0.0)
         ended = self.runner.run(each.scheme, limit, lambda seconds: self._say(each, block, seconds))
@@ -176,11 +181,13 @@ class _Blocks:
                 f"a run of {each.name} did not end within the {seconds:.0f} s that were left of the budget: give it more (--budget 8h), "
                 f"or the program less to do"
             )
-        return f"the budget of {self.plan.budget:.0f} s is over (--budget)"
+        return self._over
 
     def _counted(self, each: SchemeRuns, block: int, began: float, ended: Ended) -> Run:
         answer = None if self.plan.answer is None else answer_in(ended.output, self.plan.answer)
         problem, value = ended.problem, None
+        if problem is None and self.plan.expected is not None and not self.plan.expected.search(ended.output):
+            problem = f"'{self.plan.expected.pattern}' is not in its output (--expect)"
         if problem is None:
             reading = self.plan.figure.read(ended.output, ended.seconds)
             value, problem = reading.value, reading.problem

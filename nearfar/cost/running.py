@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import marshal
 import os
 import select
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -18,19 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, process
-from nearfar.mpi import death
+from nearfar.mpi import RankPlan, death, rank_files
 
 from . import leftovers
+from .case_folder import CaseFolder
 from .launchers import Launcher
 from .schemes import Scheme
 
-RANK = Path(__file__).with_name("rank.py")
 #: Tells a program the scheme that it runs under.
 SCHEME = "NEARFAR_SCHEME"
 #: Seconds between SIGTERM and SIGKILL for a program that is ended.
 GRACE = 2.0
 #: Bytes of a run's output that are read: its end.
 _MOST_OUTPUT = 64 << 20
+#: Seconds between two looks at the running program.
+_LOOK = 2.0
 #: Seconds to wait for what the watchers of the ranks write after the end.
 _LAST_WORDS = 0.5
 #: What ends this process, and is held back while children are ended.
@@ -81,12 +80,15 @@ class Ended:
 
 
 class Runner:
-    """Starts a program under schemes. ``folder`` is one for its files, which the ranks see too."""
+    """Starts a program under schemes. ``folder`` is one for its files, which the ranks see too; ``case`` what each run has a copy of."""
 
-    def __init__(self, program: Sequence[str], launcher: Launcher, folder: Path) -> None:
+    def __init__(
+        self, program: Sequence[str], launcher: Launcher, folder: Path, case: CaseFolder | None = None
+    ) -> None:
         self.program = tuple(program)
         self.launcher = launcher
         self._folder = folder
+        self._case = case or CaseFolder()
         self._count = 0
 
     def probe(self, scheme: Scheme, limit: float) -> Ended:
@@ -115,15 +117,13 @@ class Runner:
         environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, leftovers.TOKEN: token}
         command = [
             *self.launcher.command(scheme.ranks, bound),
-            sys.executable,
-            "-I",
-            "-S",
-            str(RANK),
-            str(plan),
+            *rank_files.wrapper(plan),
             *program,
         ]
-        seconds, code, early, left = _ran(command, environment, out, err, limit, tick, token)
-        said = _tail(out) + _tail(err)
+        where = None if probe else self._case.copied(own / "case")
+        seconds, code, early, left = _ran(command, environment, out, err, where, limit, tick, token)
+        written = self._case.written(where)
+        said = "".join(_tail(each) for each in (out, written, err) if each is not None and each.is_file())
         bindings = _bindings(plan, scheme.ranks, wait=not probe)
         shutil.rmtree(own, ignore_errors=True)
         problem = None
@@ -135,7 +135,7 @@ class Runner:
 
 
 def _ran(
-    command: Sequence[str], environment: dict[str, str], out: Path, err: Path, limit: float | None,
+    command: Sequence[str], environment: dict[str, str], out: Path, err: Path, where: Path | None, limit: float | None,
     tick: Callable[[float], None] | None, token: str,
 ) -> tuple[float, int, bool, tuple[str, ...]]:  # fmt: skip
     """Wall seconds, exit code, whether its time was over, and what it left behind."""
@@ -153,8 +153,8 @@ def _ran(
         try:
             with uninterrupted():  # until it is known which child there is to end
                 child = subprocess.Popen(
-                    list(command), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, start_new_session=True,
-                    preexec_fn=before_it_begins,
+                    list(command), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd=where,
+                    start_new_session=True, preexec_fn=before_it_begins,
                 )  # fmt: skip
             early = not _waited(child, began, limit, tick)
             ended = time.monotonic()
@@ -216,15 +216,14 @@ def uninterrupted() -> Iterator[None]:
 
 
 def write_plan(path: Path, scheme: Scheme, lone: bool = False, probe: bool = False) -> None:
-    """Tell the wrapper where each rank goes. ``lone``: no launcher; ``probe``: without the program. As the interpreter's own bytes: to
-    import a JSON parser is half of what the wrapper would take."""
-    path.write_bytes(marshal.dumps({"lone": lone, "probe": probe, "ranks": _planned(scheme)}))
+    """Tell the wrapper where each rank goes. ``lone``: no launcher; ``probe``: without the program."""
+    rank_files.write_plan(path, _planned(scheme), (_LOOK, _LOOK), family=True, lone=lone, probe=probe)
 
 
-def _planned(scheme: Scheme) -> list[dict[str, object]]:
+def _planned(scheme: Scheme) -> list[RankPlan]:
     if scheme.places is None:
-        return [{"cpus": None, "policy": None, "memory": [], "environment": {}}] * scheme.ranks
-    found: list[dict[str, object]] = []
+        return [RankPlan()] * scheme.ranks
+    found = []
     for place in scheme.places:
         environment: dict[str, str] = {}
         if place.gpus is not None:
@@ -233,8 +232,7 @@ def _planned(scheme: Scheme) -> list[dict[str, object]]:
             # As the launch lines of nearfar bind have it.
             places = ",".join(f"{{{cpu}}}" for cpu in place.cpus)
             environment.update(OMP_NUM_THREADS=str(len(place.cpus)), OMP_PLACES=places, OMP_PROC_BIND="close")
-        cpus = None if place.cpus is None else list(place.cpus)
-        found.append({"cpus": cpus, "policy": place.policy, "memory": list(place.memory), "environment": environment})
+        found.append(RankPlan(place.cpus, place.policy, place.memory, environment=environment))
     return found
 
 
@@ -248,22 +246,14 @@ def _bindings(plan: Path, ranks: int, wait: bool) -> tuple[RankBinding, ...]:
     """What the ranks wrote; the watcher of one that began writes a moment after its end."""
     until = time.monotonic() + (_LAST_WORDS if wait else 0.0)
     while True:
-        lines = [_lines(Path(f"{plan}.{rank}")) for rank in range(ranks)]
-        if time.monotonic() >= until or all(not each or "unbound" in each or "running" in each for each in lines):
-            return tuple(_binding(rank, each) for rank, each in enumerate(lines))
+        lines = [rank_files.lines_of(plan, rank) for rank in range(ranks)]
+        if time.monotonic() >= until or all(map(rank_files.ended, lines)):
+            # Of several looks the last counts.
+            return tuple(
+                _binding(rank, {key: value for line in each for key, value in line.items()})
+                for rank, each in enumerate(lines)
+            )
         time.sleep(0.005)
-
-
-def _lines(path: Path) -> dict[str, object]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
-        return {}
-    found: dict[str, object] = {}
-    for line in text.splitlines():
-        if line.endswith("}"):
-            found.update(ast.literal_eval(line))
-    return found
 
 
 def _binding(rank: int, said: dict[str, object]) -> RankBinding:

@@ -15,6 +15,8 @@ from .measured import Measured, SchemeRuns
 from .pairs import LEAST_PAIRS, Penalty
 from .running import RankBinding
 
+#: How the words begin that say why a measurement stopped whose budget was over.
+OVER = "the budget of"
 #: Ranks whose binding a line names.
 _RANKS = 16
 
@@ -236,6 +238,8 @@ def _nothing_measured(found: Measured, subject: Subject) -> str:
         ways = [*([fewer] if wide else []), *(["take other schemes (--schemes 2x2)"] if subject.numa_nodes > 1 else [])]
         ways += [] if subject.numa_nodes > 1 else ["measure on a node with several NUMA nodes"]
         return f"next: these schemes are all one here: {', or '.join(ways)}"
+    if found.ended.startswith(OVER):
+        return f"next: more time (--budget {2 * found.plan.budget:.0f}s), or less for the program to do"
     return "next: mend what is said above, and try the program by itself under the launcher first"
 
 

@@ -1,5 +1,5 @@
 """MPI: OSU's benchmarks (``osu``), messages between NUMA nodes, contention between MPI and copies, load balance between ranks,
-which rank of a job died, and what lets Open MPI start ranks as root.
+which rank of a job died, what lets Open MPI start ranks as root, and what binds a rank before it becomes a program (``rank_files``).
 
 Gives the figures of their documents and what is found besides.
 
@@ -8,19 +8,23 @@ Needs: base, topology, cells, measurement, binding.
 
 from __future__ import annotations
 
-from . import as_root, contention, load_balance, numa_pairs, rank_deaths
+from . import as_root, contention, load_balance, numa_pairs, rank_deaths, rank_files
 from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
 from .rank_deaths import death
+from .rank_files import WATCHER, RankPlan
 
 __all__ = [
     "BINDINGS",
     "TRAFFICS",
+    "WATCHER",
     "ContentionSubject",
+    "RankPlan",
     "as_root",
     "contention",
     "death",
     "load_balance",
     "numa_pairs",
     "rank_deaths",
+    "rank_files",
 ]

@@ -36,7 +36,7 @@ def _figure(result: Mapping[str, Any], part: Mapping[str, Any]) -> SubjectMetric
     name, scheme, rate = str(result["cell"]).partition("/")[2], str(part["flow"]), part["rate"]
     ci = rate.get("ci")
     return SubjectMetric(
-        name=f"{name}.{scheme.replace('-', '_')}", subject=str(result["cell"]), path_class=scheme, value=float(rate["median"]),
+        name=f"{name}.{scheme}".replace("-", "_"), subject=str(result["cell"]), path_class=scheme, value=float(rate["median"]),
         words=f"{name}: {scheme} over {result['reference']}", unit="1", quantity=RATIO,
         ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), least=rate.get("min"),
         most=rate.get("max"), n=rate.get("n"), question=scheme,

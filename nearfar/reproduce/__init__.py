@@ -3,7 +3,7 @@
 Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as text, JSON document and page. Nothing here
 measures or judges.
 
-Needs: base, topology, cells, model.prediction, binding, verdict, report, report.charts, report.figures, report.node_drawing,
+Needs: base, topology, cells, model.prediction, binding, question, verdict, report, report.charts, report.figures, report.node_drawing,
 report.sections.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
 
-from .published_figures import GREATEST, LEAST, OF_VALUES, PublishedFigure, figures
+from .published_figures import EXCESS, GREATEST, LEAST, OF_VALUES, PublishedFigure, figures
 
 #: How much of a row a command asks.
 STATES = ("runs", "in part", "not asked")
@@ -157,8 +157,8 @@ def _fault_of_figures(entry: Mapping[str, Any]) -> str | None:
         return f"against: … makes percent of the figures, and their unit is '{entry.get('unit', '')}'"
     for text in entry.get("metrics", ()):
         which = str(text).rpartition(" ")[0]
-        if text is not None and which not in ("", LEAST, GREATEST):
-            return f"metrics: '{text}': a pattern of names, after '{LEAST}' or '{GREATEST}' or nothing"
+        if text is not None and which not in ("", LEAST, GREATEST, EXCESS):
+            return f"metrics: '{text}': a pattern of names, after '{LEAST}', '{GREATEST}', '{EXCESS}' or nothing"
     cells = [*entry.get("cells", ()), *(entry.get("against", ()) if "cells" in entry else ())]
     for text in (each for one in cells if one is not None for each in ([one] if isinstance(one, str) else one)):
         try:

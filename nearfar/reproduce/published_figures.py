@@ -11,13 +11,16 @@ from nearfar.cells import Cell, parse, pretty
 
 #: What may stand before a pattern of figures' names: which of those that it matches counts.
 LEAST, GREATEST = "least", "greatest"
+#: In the same place: by how much the median of the ratios that it matches is above 1.
+EXCESS = "excess"
 #: Keys of a row that have an entry for each of its values.
 OF_VALUES = ("names", "cells", "metrics", "against")
 
 
 @dataclass(frozen=True)
 class MetricPattern:
-    """Figures of a check by a pattern of their names: the median of all that match, or the ``least`` or ``greatest`` of them."""
+    """Figures of a check by a pattern of their names: the median of all that match, or the ``least`` or ``greatest`` of them,
+    or the ``excess`` of that median over 1."""
 
     pattern: str
     which: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -11,16 +11,21 @@ from typing import Any
 from nearfar.base import plural
 from nearfar.cells import Cell, Flow, flow_class, pretty
 from nearfar.model.prediction import NodeType
+from nearfar.question import questions
 from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun
 
 from .paper_files import PaperRow
-from .published_figures import GREATEST, LEAST, Asked, MetricPattern, PublishedFigure
+from .published_figures import EXCESS, GREATEST, LEAST, Asked, MetricPattern, PublishedFigure
 
 #: Cells by what they do, whatever their GPUs and NUMA nodes are numbered.
 _Sort = tuple[Any, ...]
 #: What a GPU's only NUMA node is near to.
 _SOLE = {"sole": "near"}
+#: What a word before a pattern of names makes of the figures that it matches.
+_CHOSEN: dict[str, Callable[[Sequence[float]], float]] = {
+    LEAST: min, GREATEST: max, EXCESS: lambda ratios: median(ratios) - 1,
+}  # fmt: skip
 #: Names of paths that a figure lists before it counts them.
 _NAMED = 2
 
@@ -93,7 +98,7 @@ class ThisSite:
         values = [metric.value for metric in found if metric.value is not None]
         if not values:
             return SiteFigure(because=self._why(row, None))
-        chosen = {LEAST: min, GREATEST: max}.get(wanted.which, median)(values)
+        chosen = _CHOSEN.get(wanted.which, median)(values)
         of = found[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
         return SiteFigure(chosen, of)
 
@@ -127,7 +132,7 @@ class ThisSite:
     def _why(self, row: PaperRow, cell: Cell | None, theirs: Node | None = None) -> str:
         """Why the run has no counterpart of a cell, or of figures by name."""
         node, records = self.node, self.records(row)
-        about_gpus = cell is None or any(flow.gpus for flow in cell.flows)
+        about_gpus = _of_gpus(row) if cell is None else any(flow.gpus for flow in cell.flows)
         if node is not None and about_gpus and not node.gpus:
             return "this node has no GPU"
         if node is not None and cell is not None and (lack := _lack(cell, node, theirs)):
@@ -144,6 +149,12 @@ class ThisSite:
         if unfinished is not None:
             return unfinished
         return f"this run of {' and '.join(record.name for record in records)} has no {'such figure' if cell is None else 'such cell'}"
+
+
+def _of_gpus(row: PaperRow) -> bool:
+    """Whether what measures a row asks for GPUs."""
+    asking = {question.name for question in questions() if any("+gpu" in spec.split() for spec in question.systems)}
+    return not asking.isdisjoint(row.checks)
 
 
 def _metrics(record: CheckRecord) -> Sequence[JudgedMetric]:

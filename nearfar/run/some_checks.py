@@ -18,6 +18,7 @@ from . import validation
 _LACKS = {
     "gpu": "this machine has no GPU",
     "ranks": "this machine has no MPI",
+    "programs": "the system's file names no programs of the site (docs/guide/applications.md)",
     "mpi": "this machine has no OSU benchmarks with an MPI",
 }
 

@@ -3,12 +3,21 @@
 Gives ``systems.site()`` and what follows from it; ``lint`` looks at all files. ``must_exist`` needs the judge, and is imported by those
 who ask for it.
 
-Needs: base, topology, topology.inventory, cells, measurement, model.prediction, mpi.osu, question, verdict, verdict.references.
+Needs: base, topology, topology.inventory, cells, measurement, model.prediction, binding, mpi.osu, question, verdict, verdict.references.
 """
 
 from __future__ import annotations
 
-from . import drain_policy, environments, expectations, gpu_count, reframe_settings, systems, topology_diff
+from . import (
+    applications,
+    drain_policy,
+    environments,
+    expectations,
+    gpu_count,
+    reframe_settings,
+    systems,
+    topology_diff,
+)
 from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy
 from .environments import SYSTEM, Environment
 from .expectations import filled
@@ -27,6 +36,7 @@ __all__ = [
     "Policy",
     "SiteHooks",
     "System",
+    "applications",
     "drain_policy",
     "environments",
     "expectations",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from nearfar.base import (
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.topology import Node
 
-from . import environments
+from . import applications, environments
 from .environments import MODELLED, SPACK, SYSTEM, WAYS, Environment
 from .expectations import filled, merge, overlaid
 
@@ -120,18 +120,13 @@ class System:
 def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:
     """All systems of a site by name. Raises ``NearfarError`` with file and line for the first fault found."""
     directories = site_directories(environ) if directories is None else directories
-    node_types = site_files("nodes", directories)
     files = site_files("systems", directories)
-    return {name: load(path, node_types, environ) for name, path in files.items()}
+    return {name: from_file(SiteFile(path, environ), directories) for name, path in files.items()}
 
 
-def load(path: Path, node_types: Mapping[str, Path], environ: Mapping[str, str] | None = None) -> System:
-    """One system file, checked against its schema and the names that exist."""
-    return from_file(SiteFile(path, environ), node_types)
-
-
-def from_file(file: SiteFile, node_types: Mapping[str, Path]) -> System:
-    """The system that a file describes; ``load`` without the reading."""
+def from_file(file: SiteFile, directories: Sequence[Path]) -> System:
+    """The system that a file describes, checked against its schema and the names that exist in the site's ``directories``."""
+    node_types, runnable = (site_files(kind, list(directories)) for kind in ("nodes", "applications"))
     path = file.path
     file.check("system-1")
     data = file.data
@@ -157,7 +152,8 @@ def from_file(file: SiteFile, node_types: Mapping[str, Path]) -> System:
             if environment not in known:
                 hint = did_you_mean(environment, sorted(known))
                 raise file.error(f"unknown environment '{environment}'{hint}", *steps, "environs", position)
-        partitions[entry["name"]] = _partition(data, entry)
+        programs = applications.programs(file, entry.get("programs", ()), runnable, *steps, "programs")
+        partitions[entry["name"]] = _partition(data, {**entry, "programs": programs})
     if "hosts" in data:
         _check_host_patterns(file, data["hosts"])
     return System(
@@ -201,7 +197,7 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         features=features, environs=tuple(entry.get("environs", (MODELLED if "modelled" in features else SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
         host=entry.get("host", system.get("host")),
-        programs=tuple(entry.get("programs", ())), stale_days=system.get("stale_days", STALE_DAYS),
+        programs=entry["programs"], stale_days=system.get("stale_days", STALE_DAYS),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 

@@ -10,14 +10,15 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
+from tests.cost.fakes import SEEDED
 from tests.support.launched_checks import judged
 
 #: Takes half as long again as launched where its case says so.
 APP = f"""#!{sys.executable} -S
-import os, random, sys
+{SEEDED}
 if sys.argv[1] == "broken":
     sys.exit("no input file")
-slow = sys.argv[1] == "slow" and os.environ["NEARFAR_SCHEME"] == "default"
+slow = sys.argv[1] == "slow" and scheme == "default"
 print("Loop time of", (15 if slow else 10) * random.uniform(0.99, 1.01))
 """
 #: Program -> its bound, the verdict of its finding, and what that says.
@@ -27,6 +28,21 @@ CASES = {
     "told": ("", NOT_JUDGED, "against right: default"),
     "broken": ("20%", "INDETERMINATE", "no input file"),
 }
+#: The same program as a file of site/applications/ has it.
+APPLICATION = """application: named
+description: the stand-in of this test
+get: it is made by this test
+run:
+  command: [app, good]
+  fom: 'Loop time of (\\S+)'
+  expect: '^Loop'
+  schemes: [default, right]
+  threads_per_rank: 1
+  no_gpus: true
+  warm_up: 0
+  runs: 8
+  budget: 60
+"""
 
 
 def partition(folder: Path, case: str) -> str:
@@ -42,8 +58,12 @@ def partition(folder: Path, case: str) -> str:
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], str]:
     folder = tmp_path_factory.mktemp("binding")
+    named = folder / "site" / "applications" / "named.yaml"
+    named.parent.mkdir(parents=True)
+    named.write_text(APPLICATION)
+    lines_of_named = "  - {name: named, node_type: keeneland, features: [programs], programs: [{application: named, at_most: 20%}]}\n"
     none = "  - {name: none, node_type: keeneland, features: [programs]}\n"
-    lines = "".join(partition(folder, case) for case in CASES) + none
+    lines = "".join(partition(folder, case) for case in CASES) + lines_of_named + none
     return judged(folder, lines, "binding_check", "-c", str(CHECKOUT / "checks" / "long"), programs={"app": APP})
 
 
@@ -64,3 +84,10 @@ def test_verdicts(outcome: tuple[dict[str, dict[str, Any]], str], case: str) -> 
 def test_a_partition_without_programs_is_told_how(outcome: tuple[dict[str, dict[str, Any]], str]) -> None:
     verdict = outcome[0]["none"]
     assert verdict["verdict"] == NOT_JUDGED and "the partition names no program" in verdict["findings"][0]["reason"]
+
+
+def test_an_application_is_named_by_the_partition(outcome: tuple[dict[str, dict[str, Any]], str]) -> None:
+    found, said = outcome
+    assert "named" in found, said
+    assert found["named"]["verdict"] == "PASS", found["named"]["reasons"]
+    assert [metric["name"] for metric in found["named"]["metrics"]] == ["named.default"]

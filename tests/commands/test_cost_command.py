@@ -153,6 +153,8 @@ def test_ranks_are_bound_below_a_launcher(
     assert cpus["1-free"][0] == str(second) and len(cpus["1-free"][1]) > 1 and len(cpus["default"]) == 2
     ran = [each for each in found["schemes"] if each["same_as"] is None]
     assert all(run["value"] for each in ran for run in each["runs"]) and found["ranks"] == 2
+    # Open MPI refuses root unless it is told that it may, and that is said.
+    assert ("OMPI_ALLOW_RUN_AS_ROOT was set" in err) == (launcher == "openmpi" and os.geteuid() == 0)
 
 
 def test_interrupted_it_shows_what_it_has_and_ends_its_children(tmp_path: Path) -> None:

@@ -10,11 +10,20 @@ import pytest
 
 from nearfar.topology import Gpu, Node, NumaNode, Package
 
+#: Seeds ``random`` by the scheme, the program's words and how often it has run so: another value in each run, the same ones in each test.
+SEEDED = """import os, random, sys
+scheme = os.environ["NEARFAR_SCHEME"]
+counted = os.path.join(os.path.dirname(sys.argv[0]), "-".join(["runs", scheme, *sys.argv[1:]]).replace("/", ""))
+with open(counted, "a") as runs:
+    runs.write("x")
+    random.seed(counted.rpartition("/")[2] + str(runs.tell()))
+"""
 #: ``SCHEME=WORDS`` for what is done under a scheme, ``*`` for the others: ``slow`` takes half as long again by its own figure,
 #: ``fail``, ``mute`` (no figure), ``twice``, ``answer``, ``move`` (binds itself), ``hang``, ``child`` (leaves one behind), ``tty``.
-PROGRAM = """
-import os, random, subprocess, sys, time
-scheme = os.environ["NEARFAR_SCHEME"]
+PROGRAM = (
+    SEEDED
+    + """
+import subprocess, time
 does = dict(word.split("=") for word in sys.argv[1:])
 do = does.get(scheme, does.get("*", ""))
 if do == "fail":
@@ -39,6 +48,7 @@ if do == "twice":
     print("time of loop: 3")
 print("energy", -3.5 if do == "answer" else -3.25)
 """
+)
 
 
 def cpus() -> tuple[int, int]:

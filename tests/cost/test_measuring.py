@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nearfar import cost
+from nearfar.base import compiled
 from nearfar.cost import measuring, verdict, words
 from nearfar.cost.pairs import Penalty
 from nearfar.cost.running import Ended
@@ -169,7 +170,7 @@ def gone(process: int) -> bool:
 
 
 def test_an_answer_that_changes_with_the_binding(tmp_path: Path) -> None:
-    same = cost.compiled(r"energy (\S+)", "--same")
+    same = compiled(r"energy (\S+)", "--same")
     found = measured(tmp_path, "wrong=answer", answer=same, runs=1)
     assert words.answer(found) == "the answer changes with the binding: default -3.25; right -3.25; wrong -3.5"
     assert verdict.good(found) is None and "answer" in words.next_step(found, subject())
@@ -219,7 +220,7 @@ def test_a_binding_that_cannot_be_had_leaves_the_scheme_out(tmp_path: Path) -> N
     scheme = cost.Scheme("elsewhere", 1, (cost.RankPlace(cpus=(4000,)),))
     starter = cost.launcher("none", Path("x"), 1, (), oversubscribe=False)
     ended = cost.Runner(["true"], starter, tmp_path).probe(scheme, 10)
-    assert ended.problem == "rank 0: cannot be bound to CPUs 4000: Invalid argument"
+    assert ended.problem == f"rank 0 on {os.uname().nodename}: cannot be bound to CPUs 4000: Invalid argument"
 
 
 def test_budget_over_and_nothing_settled(tmp_path: Path) -> None:

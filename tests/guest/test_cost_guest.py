@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nearfar import cost
+from nearfar.binding import scheme_names
 
 from . import schemes
 from .conftest import Outcomes
@@ -107,4 +107,4 @@ def test_what_does_not_apply_is_left_out_with_its_reason() -> None:
     """Two ranks find no two cores on a node of one."""
     left_out = {each.name: each.left_out for each in schemes.planned(schemes.FOUR) if each.left_out}
     assert set(left_out) == {"1-1", "shuffled", "task-per-two-gpus"} and "fewer than two GPUs" in left_out["shuffled"]
-    assert cost.SCHEMES.keys() - set(left_out) <= {each.name for each in schemes.planned(schemes.FOUR)}
+    assert scheme_names.SCHEMES.keys() - set(left_out) <= {each.name for each in schemes.planned(schemes.FOUR)}

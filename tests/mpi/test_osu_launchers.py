@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from nearfar.binding.locality import fabric_nics
+from nearfar.mpi import RankPlan, rank_files
 from nearfar.mpi.osu import installed
 from nearfar.mpi.osu.measuring import Options, measure
 from nearfar.mpi.osu.rank_places import layout
@@ -144,25 +144,15 @@ def test_between_two_hosts_through_a_nic(
 
 def test_a_rank_without_a_launcher_does_not_run_unbound(tmp_path: Path) -> None:
     plan = tmp_path / "plan"
-    plan.write_text('{"ranks": [{"cpus": [0], "memory_nodes": [], "environment": {}}]}')
-    wrapper = Path(installed.__file__).with_name("rank.py")
     bare = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "SLURM_", "MV2_"))}
-    done = subprocess.run(
-        [sys.executable, "-I", str(wrapper), str(plan), "true"], env=bare, capture_output=True, text=True
-    )
-    assert (done.returncode, "not started by an MPI launcher" in done.stderr) == (3, True)
-    done = subprocess.run(
-        [sys.executable, "-I", str(wrapper), str(plan), "true"],
-        env={**bare, "PMI_RANK": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, "rank 1 of a plan of 1 ranks" in done.stderr) == (3, True)
-    plan.write_text('{"ranks": [{"cpus": [1023], "memory_nodes": [], "environment": {}}]}')
-    done = subprocess.run(
-        [sys.executable, "-I", str(wrapper), str(plan), "true"],
-        env={**bare, "PMI_RANK": "0"},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, "cannot be bound to CPUs [1023]" in done.stderr) == (3, True)
+
+    def refused(cpu: int, **more: str) -> str:
+        rank_files.write_plan(plan, [RankPlan(cpus=(cpu,))], (0.5, 0.1))
+        words = [*rank_files.wrapper(plan), "true"]
+        done = subprocess.run(words, env={**bare, **more}, capture_output=True, text=True)
+        assert done.returncode == 3
+        return done.stderr
+
+    assert "not started by an MPI launcher" in refused(0)
+    assert "rank 1 of a plan of 1 ranks" in refused(0, PMI_RANK="1")
+    assert "cannot be bound to CPUs 1023" in refused(1023, PMI_RANK="0")

@@ -120,7 +120,7 @@ def test_what_goes_wrong_in_a_run(run: Any, fake: str, code: str, words: str) ->
     "fake, subject, code, words",
     [
         ("refuses", LATENCY, "missing_library", "attempt to run as root"),
-        ("unbound", LATENCY, "missing_library", "rank 0 cannot be bound to CPUs 0 on here"),
+        ("unbound", LATENCY, "missing_library", "rank 0 on here: cannot be bound to CPUs 0"),
         ("good", "osu_bw/D-D/near/g0-g1", "unsupported", "OSU was built without CUDA; spack install"),
         ("good", "osu_allreduce/H-H/same_numa_node/x64", "not_allowed", "cores"),
         ("good", f"osu_latency/H-H/near/{KEENELAND.nics[0].name}", "not_allowed", "no second one"),

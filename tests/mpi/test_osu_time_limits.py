@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
-from nearfar.mpi.osu import disturbances, rank, time_limits
+from nearfar.mpi import rank
+from nearfar.mpi.osu import disturbances, time_limits
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.mpi.osu.measuring import MeasuredCase
 from nearfar.mpi.osu.subjects import parse

@@ -19,7 +19,7 @@ from tests.data.runs.synthetic import STARTED, Run
 SITE = CHECKOUT / "site"
 
 
-class _Document:
+class Document:
     """What ``Run.check`` takes of a document."""
 
     def __init__(self, raw: dict[str, Any]) -> None:
@@ -44,5 +44,5 @@ def write(
         metrics = measurement.metrics(document, node_type.node)
         subject = CaseInfo(check, "mine", "gpu", "system", "kid107", STARTED)
         judged = verdict.judge(document, {}, subject=subject, metrics=metrics)
-        run.check("kid107", judged, _Document(document.raw))  # type: ignore[arg-type]
+        run.check("kid107", judged, Document(document.raw))  # type: ignore[arg-type]
     return run.finish()

@@ -87,7 +87,7 @@ def test_rows_without_figures_say_what_their_checks_found(four_h200s: Path, caps
     assert found[12]["because"] == "this run did not ask contention_check"
     assert found[19]["model_says"].startswith("dl160, n0→g0 + n0→g1: 8.00 GB/s, at best")
     assert found[22]["site_says"].startswith("g0: CPUs 0-15, memory n0; g1: CPUs 16-31")
-    assert found[10]["because"] == "HPL is not run"
+    assert found[10]["because"] == "this run did not ask binding_check"
 
 
 def test_every_figure_has_a_value_or_a_reason(four_h200s: Path, capsys: pytest.CaptureFixture[str]) -> None:

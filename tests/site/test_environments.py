@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.errors import NearfarError
+from nearfar.base import NearfarError, SiteFile
 from nearfar.base.files import CHECKOUT
 from nearfar.site import environments, systems
 from nearfar.site.environments import Container, Environment
@@ -25,7 +25,7 @@ def system_file(folder: Path, text: str) -> Path:
 
 
 def load(folder: Path, text: str) -> systems.System:
-    return systems.load(system_file(folder, text), {}, {})
+    return systems.from_file(SiteFile(system_file(folder, text), {}), [])
 
 
 def complaint(folder: Path, text: str) -> str:

@@ -5,7 +5,7 @@ is printed. ``FAKE_MPI`` bends it in one way; the wrapper's files are written as
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import re
 import sys
@@ -31,20 +31,20 @@ CASE = os.environ.get("FAKE_MPI", "good")
 
 def write_accounts(plan: Path) -> list[list[int]]:
     """What each rank would have left; returns the CPUs of each."""
-    ranks = json.loads(plan.read_text())["ranks"]
+    ranks = marshal.loads(plan.read_bytes())["ranks"]
     for number, rank in enumerate(ranks):
         if CASE == "no_wrapper" and number == 1:
             continue
-        cpus = ",".join(map(str, rank["cpus"]))
-        if CASE == "shares_a_core":
-            cpus = ",".join(map(str, ranks[0]["cpus"]))
+        cpus = ranks[0]["cpus"] if CASE == "shares_a_core" else rank["cpus"]
         host = f"node{number // max(1, len(ranks) // 2)}" if CASE.startswith("two_nodes") else "here"
-        lines = [{"rank": number, "pid": 1000 + number, "host": host, "cpus": cpus, "memory_bound": rank["memory_nodes"],
-                  "memory_allowed": "0-63"}, {"running": "0-3" if CASE == "moves_ranks" and number else cpus},
+        lines = [{"rank": number, "pid": 1000 + number, "host": host, "cpus": cpus, "policy": rank["policy"] or "default",
+                  "memory": rank["memory"], "memory_allowed": "0-63"},
+                 {"running": [0, 1, 2, 3] if CASE == "moves_ranks" and number else cpus},
                  {"ended": True}]  # fmt: skip
         if CASE == "unbound":
-            lines = [{"unbound": f"rank {number} cannot be bound to CPUs {cpus} on here: Invalid argument"}]
-        Path(f"{plan}.{number}").write_text("".join(json.dumps({"time": time.time(), **line}) + "\n" for line in lines))
+            words = ",".join(map(str, cpus))
+            lines = [{"unbound": f"rank {number} on here: cannot be bound to CPUs {words}: Invalid argument"}]
+        Path(f"{plan}.{number}").write_text("".join(f"{dict(line, time=time.time())!r}\n" for line in lines))
     return [rank["cpus"] for rank in ranks]
 
 
@@ -74,7 +74,7 @@ def table(name: str, arguments: Sequence[str], slow: bool) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """As ``mpirun [OPTION…] -n N PYTHON -I rank.py PLAN PROGRAM [ARGUMENT…]``, and ``--version``."""
+    """As ``mpirun [OPTION…] -n N PYTHON -I -S rank.py PLAN PROGRAM [ARGUMENT…]``, and ``--version``."""
     if "--version" in arguments:
         print("slurm 22.05.8" if CASE == "alone" else "mpirun (Open MPI) 4.1.4")
         return 0
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
         print("process rank 0 with PID 0 on node here exited on signal 11 (Segmentation fault).", file=sys.stderr)
         return 139
     if CASE.startswith("two_nodes"):
-        nic = json.loads(plan.read_text())["ranks"][0]["environment"].get("UCX_NET_DEVICES", "")
+        nic = marshal.loads(plan.read_bytes())["ranks"][0]["environment"].get("UCX_NET_DEVICES", "")
         if CASE != "two_nodes_silent":
             print(f"UCX  INFO  ep_cfg[1]: tag(rc_mlx5/{'mlx5_7:1' if CASE == 'two_nodes_other_nic' else nic})")
     text = table(program, rest, len({cpu % 2 for each in cpus for cpu in each}) > 1)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -14,17 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, process
-from nearfar.mpi import as_root, death
+from nearfar.mpi import RankPlan, as_root, death, rank_files
 from nearfar.topology import format_cpu_list, parse_cpu_list
 
 from .installed import Mpi
 from .rank_places import Rank
 
-WRAPPER = Path(__file__).with_name("rank.py")
 #: No MPI may move what the wrapper bound.
-_NO_BINDING = {
+NO_BINDING = {
     "MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0", "I_MPI_PIN": "0", "MPICH_CPU_BIND": "none",
 }  # fmt: skip
+#: Seconds between two looks at a running program that is where it was put, rare enough to disturb nothing, and at one that is elsewhere.
+_LOOKS = (0.5, 0.1)
 #: Seconds to wait for a rank's watcher to write that the rank ended.
 _LAST_WORDS = 1.0
 #: Ranks of a run that goes well end together.
@@ -106,10 +105,9 @@ class Starter:
         shared = Path.cwd() if len(self.hosts) > 1 else None
         with _folder(shared) as folder:
             plan = Path(folder, "plan")
-            plan.write_text(json.dumps({"ranks": [_planned(rank, extra or {}) for rank in ranks]}))
-            wrapper = [sys.executable, "-I", str(WRAPPER), str(plan)]
-            command = [*self._launcher(ranks), *wrapper, *program]
-            env = {**os.environ, **_NO_BINDING, **as_root.environment()}
+            rank_files.write_plan(plan, [_planned(rank, extra or {}) for rank in ranks], _LOOKS)
+            command = [*self._launcher(ranks), *rank_files.wrapper(plan), *program]
+            env = {**os.environ, **NO_BINDING, **as_root.environment()}
             done = process.run(command, self.limit, env=env)
             return LauncherRun(done, _accounts(plan, ranks), self.limit)
 
@@ -146,39 +144,35 @@ def _folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
         raise NearfarError(f"{parent or tempfile.gettempdir()}: cannot be written: {error.strerror}") from None
 
 
-def _planned(rank: Rank, extra: Mapping[str, str]) -> dict[str, Any]:
+def _planned(rank: Rank, extra: Mapping[str, str]) -> RankPlan:
     environment = dict(extra)
     if rank.gpu is not None:
         environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
         environment["CUDA_VISIBLE_DEVICES"] = rank.gpu.uuid or str(rank.gpu.index)
-    return {"cpus": list(rank.cpus), "memory_nodes": list(rank.memory_nodes), "environment": environment}
+    # Containers may forbid to bind memory: what is in effect is judged.
+    policy = "bind" if rank.memory_nodes else None
+    return RankPlan(tuple(rank.cpus), policy, tuple(rank.memory_nodes), must=False, environment=environment)
 
 
 def _accounts(plan: Path, ranks: Sequence[Rank]) -> tuple[RankAccount, ...]:
     """What the ranks wrote. Those that began write their end a moment after it."""
     until = time.monotonic() + _LAST_WORDS
     while True:
-        found = tuple(_account(plan, rank) for rank in ranks)
-        if time.monotonic() > until or all(each.ended or not each.cpus for each in found):
-            return found
+        lines = [rank_files.lines_of(plan, rank.rank) for rank in ranks]
+        if time.monotonic() > until or all(map(rank_files.ended, lines)):
+            return tuple(_account(rank, each) for rank, each in zip(ranks, lines))
         time.sleep(0.01)
 
 
-def _account(plan: Path, rank: Rank) -> RankAccount:
+def _account(rank: Rank, lines: Sequence[Mapping[str, Any]]) -> RankAccount:
     """What a rank wrote; empty where it never began."""
-    try:
-        text = Path(f"{plan}.{rank.rank}").read_text(encoding="utf-8")
-    except OSError:
-        return RankAccount(rank.rank)
-    lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
-    first: dict[str, Any] = next((line for line in lines if "cpus" in line), {})
-    memory = first.get("memory_bound")
+    first: Mapping[str, Any] = next((line for line in lines if "cpus" in line), {})
+    end: Mapping[str, Any] = next((line for line in lines if line.get("ended")), {})
     return RankAccount(
-        rank.rank, first.get("host", ""), first.get("pid"), parse_cpu_list(first.get("cpus", "")),
-        None if memory is None else tuple(memory), parse_cpu_list(first.get("memory_allowed", "")),
-        tuple(parse_cpu_list(line["running"]) for line in lines if "running" in line),
-        next((float(line["time"]) for line in lines if line.get("ended")), None),
-        next((line.get("waited") for line in lines if line.get("ended")), None),
+        rank.rank, first.get("host", ""), first.get("pid"), tuple(first.get("cpus", ())),
+        tuple(first["memory"]) if first.get("policy") == "bind" else None, parse_cpu_list(first.get("memory_allowed", "")),
+        tuple(tuple(line["running"]) for line in lines if "running" in line),
+        float(end["time"]) if end else None, end.get("waited"),
         next((str(line["unbound"]) for line in lines if "unbound" in line), None),
     )  # fmt: skip
 

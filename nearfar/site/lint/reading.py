@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, did_you_mean, schema, site_files
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
-from nearfar.site import systems
+from nearfar.site import applications, systems
 from nearfar.verdict.references import ReferenceFile, known_checks, model_ranges
 
 from .complaints import ERROR, WARNING, Complaint, refused
@@ -22,7 +22,8 @@ from .complaints import ERROR, WARNING, Complaint, refused
 T = TypeVar("T")
 
 #: Of each kind of file its schema.
-SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1"}
+SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1",
+           "applications": "application-1"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,16 @@ class SiteContents:
     node_types: dict[str, ReadFile[NodeType]] = field(default_factory=dict)
     references: dict[str, ReadFile[ReferenceFile]] = field(default_factory=dict)
     gpus: dict[str, ReadFile[Mapping[str, Any]]] = field(default_factory=dict)
+    applications: dict[str, ReadFile[applications.Application]] = field(default_factory=dict)
     unreadable: list[Path] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
 
     @property
     def files(self) -> list[Path]:
         """Every file that was looked at."""
-        kinds: tuple[Mapping[str, ReadFile[Any]], ...] = (self.systems, self.node_types, self.references, self.gpus)
+        kinds: tuple[Mapping[str, ReadFile[Any]], ...] = (
+            self.systems, self.node_types, self.references, self.gpus, self.applications,
+        )  # fmt: skip
         return [*(read.file.path for kind in kinds for read in kind.values()), *self.unreadable]
 
     @property
@@ -62,12 +66,12 @@ class SiteContents:
 
     def add(self, kind: str, names: Sequence[str] | None = None) -> SiteContents:
         """Read the files of a kind (``names``: these alone)."""
-        node_types = site_files("nodes", list(self.directories))
         loads: dict[str, tuple[dict[str, ReadFile[Any]], Callable[[SiteFile], Any]]] = {
-            "systems": (self.systems, lambda file: systems.from_file(file, node_types)),
+            "systems": (self.systems, lambda file: systems.from_file(file, self.directories)),
             "nodes": (self.node_types, node_type_from),
             "references": (self.references, lambda file: ReferenceFile(file, known_checks())),
             "gpus": (self.gpus, _gpu_model),
+            "applications": (self.applications, applications.from_file),
         }
         into, load = loads[kind]
         for name, path in site_files(kind, list(self.directories)).items():

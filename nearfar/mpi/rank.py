@@ -1,10 +1,13 @@
 """Binds one rank, writes down the binding in effect, and becomes the program.
 
 What the launcher starts: ``python -I -S rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a file of Python's marshal: ``lone`` (no
-launcher: this is rank 0), ``probe`` (end in place of the program), and for each rank ``cpus`` (None: as the launcher left them),
-``policy`` (``bind``, ``interleave``, None), ``memory`` (NUMA nodes) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one
-Python literal a line: the binding before the program began, and the CPUs that the program and all that it started had when they were
-last looked at. A rank that cannot be bound does not run: exit code 3.
+launcher: this is rank 0), ``probe`` (end in place of the program), ``family`` (look at all that the program starts, not at its process
+alone), ``looks`` (seconds between two looks at the running program where it is as bound, and where it is elsewhere), and for each rank
+``cpus`` (None: as the launcher left them), ``policy`` (``bind``, ``interleave``, None), ``memory`` (NUMA nodes), ``must`` (whether it runs
+with that policy alone) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one Python literal a line, each with its ``time``: the
+binding before the program began, the CPUs that the program had when it was looked at (``running``, a line where they changed), and its end,
+with which part of its time it had waited for its core. A rank that cannot be bound does not run: exit code 3. ``rank_files`` writes the
+one and reads the other.
 
 It stands alone and imports little: it is started once for every rank of every run.
 """
@@ -18,7 +21,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 #: Where launchers say which rank this is.
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
@@ -26,9 +29,10 @@ EXIT_UNBOUND = 3
 EXIT_NOT_FOUND = 127
 #: What the process that watches a rank is called (comm): it is none of the program's.
 WATCHER = "nearfar-watch"
-#: Seconds after the start of the first looks at the running program, then between two.
+#: Seconds after the start of the first looks at the running program.
 _FIRST_LOOKS = (0.05, 0.15, 0.3, 0.5, 1.0)
-_LOOK = 2.0
+#: Seconds between two looks whether a process lives, where the kernel does not say.
+_POLL = 0.1
 #: Threads that one look reads at most.
 _MOST_THREADS = 256
 #: set_mempolicy and get_mempolicy: the C library has no function for them.
@@ -76,7 +80,7 @@ def status_list(process: object, key: str) -> str:
 def say(path: str, **words: object) -> None:
     """Append one line; the file is this rank's own."""
     with open(path, "a") as out:
-        out.write(f"{words!r}\n")
+        out.write(f"{dict(words, time=time.time())!r}\n")
 
 
 def threads(process: int) -> Iterator[str]:
@@ -103,41 +107,75 @@ def numbers_in(text: str) -> set[int]:
     return {number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)}
 
 
-def cpus_of_all(process: int) -> tuple[int, ...]:
-    """The CPUs that a process and all that it started may run on together; empty where it is gone."""
+def cpus_of(process: int, family: bool) -> list[int]:
+    """The CPUs that a process, or it and all that it started together, may run on; empty where it is gone."""
     lists = set()
-    for count, thread in enumerate(threads(process)):
+    for count, thread in enumerate(threads(process) if family else [str(process)]):
         if count >= _MOST_THREADS:
             break
         try:
             lists.add(status_list(thread, "Cpus_allowed_list"))
         except OSError:
             continue
-    return tuple(sorted(set().union(*map(numbers_in, lists)))) if lists else ()
+    return sorted(set().union(*map(numbers_in, lists))) if lists else []
 
 
-def watch(parent: int, path: str) -> None:
-    """Look at the running program now and then until it ends, and write down what was seen last: what discovers the machine, as MPI
-    libraries do when they begin, goes from CPU to CPU for a moment."""
+def waited_for_core(process: int) -> float | None:
+    """Which part of its time a process was ready and another ran on its core; None where the kernel does not say."""
+    try:
+        with open(f"/proc/{process}/schedstat") as words:
+            ran, waited = map(int, words.read().split()[:2])
+    except (OSError, ValueError):
+        return None
+    return waited / (ran + waited) if ran + waited else None
+
+
+def wait_for_end_of(process: int) -> Callable[[float], bool]:
+    """A function that waits for so many seconds at most and returns whether the parent has ended."""
+    try:
+        ended = os.pidfd_open(process)  # Linux 5.3
+        return lambda seconds: bool(select.select([ended], [], [], seconds)[0])
+    except (AttributeError, OSError):
+        pass
+
+    def poll(seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while os.getppid() == process and time.monotonic() < until:
+            time.sleep(_POLL)
+        return os.getppid() != process
+
+    return poll
+
+
+def watch(parent: int, path: str, bound: list[int], plan: dict[str, object]) -> None:
+    """Look at the running program now and then until it ends, and write down what was seen: what discovers the machine, as MPI
+    libraries do when they begin, goes from CPU to CPU for a moment, so that the last look counts."""
     os.setsid()  # who ends the ranks ends their group, and this is still to be written
     with open("/proc/self/comm", "w") as name:
         name.write(WATCHER)
-    ended = os.pidfd_open(parent)
+    gone = wait_for_end_of(parent)
+    looks = plan["looks"]
+    assert isinstance(looks, tuple)
     began, times = time.monotonic(), iter(_FIRST_LOOKS)
-    last: tuple[int, ...] = ()
+    seen: list[int] = []
+    waited: float | None = None
     while True:
         at = next(times, None)
-        wait = _LOOK if at is None else max(0.0, began + at - time.monotonic())
-        if select.select([ended], [], [], wait)[0]:
+        wait = looks[seen != bound]
+        if gone(wait if at is None else max(0.0, began + at - time.monotonic())):
             break
-        last = cpus_of_all(parent) or last
-    say(path, running=list(last))
+        waited = waited_for_core(parent) or waited
+        now = cpus_of(parent, bool(plan["family"])) or seen
+        if now != seen:
+            say(path, running=now)
+            seen = now
+    say(path, ended=True, waited=waited)
 
 
-def watched(path: str, mine: Sequence[int] | None, everywhere: set[int]) -> None:
+def watched(path: str, mine: Sequence[int] | None, everywhere: set[int], plan: dict[str, object]) -> None:
     """Start the watcher of this process, off its own CPUs where there are others."""
-    parent = os.getpid()
-    if not hasattr(os, "pidfd_open") or os.fork() != 0:
+    parent, bound = os.getpid(), sorted(os.sched_getaffinity(0))
+    if os.fork() != 0:
         return
     try:
         # The launcher waits for its pipes to close, and the process manager's socket is not this child's.
@@ -148,7 +186,7 @@ def watched(path: str, mine: Sequence[int] | None, everywhere: set[int]) -> None
         elsewhere = everywhere - set(mine or ())
         if elsewhere:
             os.sched_setaffinity(0, elsewhere)
-        watch(parent, path)
+        watch(parent, path, bound, plan)
     finally:
         os._exit(0)
 
@@ -166,6 +204,8 @@ def bind(mine: dict[str, object], everywhere: set[int]) -> str | None:
             return f"CPUs {','.join(map(str, cpus))} are not all there, or outside the cpuset"
     if isinstance(policy, str):
         refused = set_memory(policy, memory)
+        if refused and not mine["must"]:
+            return None  # as in containers; what is in effect is written down
         if refused:
             return f"the memory of NUMA nodes {','.join(map(str, memory))} cannot be had ({policy}): {refused}"
         if memory_in_effect() != (policy, memory):
@@ -180,18 +220,19 @@ def main(arguments: Sequence[str]) -> int:
         plan = marshal.load(file)
     ranked = [os.environ[name] for name in RANK_VARIABLES if os.environ.get(name, "").isdigit()]
     if not ranked and not plan["lone"]:
-        print("nearfar cost: the launcher does not say which rank this is", file=sys.stderr)
+        print(f"nearfar: none of {', '.join(RANK_VARIABLES)} is set: not started by an MPI launcher", file=sys.stderr)
         return EXIT_UNBOUND
     rank = 0 if plan["lone"] else int(ranked[0])
     if rank >= len(plan["ranks"]):
-        print(f"nearfar cost: rank {rank} of a plan of {len(plan['ranks'])}", file=sys.stderr)
+        print(f"nearfar: rank {rank} of a plan of {len(plan['ranks'])} ranks", file=sys.stderr)
         return EXIT_UNBOUND
     mine, path = plan["ranks"][rank], f"{plan_file}.{rank}"
     everywhere = os.sched_getaffinity(0)
     problem = bind(mine, everywhere)
     if problem is not None:
-        say(path, unbound=f"rank {rank}: {problem}")
-        print(f"nearfar cost: rank {rank}: {problem}", file=sys.stderr)
+        said = f"rank {rank} on {os.uname().nodename}: {problem}"
+        say(path, unbound=said)
+        print(f"nearfar: {said}", file=sys.stderr)
         return EXIT_UNBOUND
     os.environ.update(mine["environment"])
     policy, nodes = memory_in_effect()
@@ -201,13 +242,13 @@ def main(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     if plan["probe"]:
         return 0
-    watched(path, mine["cpus"], everywhere)
+    watched(path, mine["cpus"], everywhere, plan)
     # A launcher that dies takes its ranks along.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     try:
         os.execvp(program[0], program)
     except OSError as error:
-        print(f"nearfar cost: {program[0]}: {error.strerror}", file=sys.stderr)
+        print(f"nearfar: {program[0]}: {error.strerror}", file=sys.stderr)
     return EXIT_NOT_FOUND
 
 
