@@ -24,6 +24,8 @@ COMMANDS = {
     "detect": "what this node is; a first site file",
     "diagnose": "which degraded part explains what is slow",
     "history": "figures of a node over time, and across nodes",
+    "import": "judge what a kit measured on another machine, and make its page",
+    "kit": "an archive that measures a node where nothing can be installed",
     "lint": "the site's files: schema, physical limits, names that match no check",
     "metrics": "what a run measured, as text for Prometheus",
     "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
