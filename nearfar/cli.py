@@ -6,6 +6,7 @@ import argparse
 import errno
 import importlib
 import io
+import keyword
 import os
 import signal
 import sys
@@ -61,7 +62,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, words in COMMANDS.items():
         one = commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == chosen:
-            module = importlib.import_module(f"nearfar.commands.{name}")
+            module = importlib.import_module(f"nearfar.commands.{name}{'_' if keyword.iskeyword(name) else ''}")
             module.configure(one)
             one.set_defaults(run=module.run, parser=one)
     return top

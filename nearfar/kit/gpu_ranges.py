@@ -1,4 +1,4 @@
-"""What an imported run adds to the knowledge of a GPU model: an entry for ``healthy`` of a file of ``site/gpus/``, for a person to paste."""
+"""What an imported run adds to the knowledge of a GPU model: an entry for ``healthy`` of a file of ``site/gpus/``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Making a kit: the programs with their libraries, the questions as lines, the shell script, and checksums, in one archive.
 
-The archive's folder ``kit/`` has ``run``, ``cells.awk``, ``questions.txt``, ``kit.txt``, ``README.txt``, ``bin/``, ``lib/`` and ``SHA256SUMS``.
+The archive's folder ``kit/`` has ``run``, ``cells.awk``, ``questions.txt``, ``kit.txt``, ``README.txt``, ``SHA256SUMS``, ``bin/`` and
+``lib/``.
 """
 
 from __future__ import annotations
