@@ -187,7 +187,7 @@ function host_memory(    i, j, all) {
     if (memories > 1) print all
 }
 
-function topology(    g) { for (g = 0; g < gpus && memories; g++) print down(near(g), g) }
+function topology(    g) { for (g = 0; g < gpus && memories; g++) print down(numa[g] == "-" ? memory[0] : near(g), g) }
 
 $1 == "memory" { memory[memories++] = $2; home[$2] = $3 }
 $1 == "gpu" { numa[$2] = $3; package[$2] = $4; gpus++ }
