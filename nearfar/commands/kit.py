@@ -7,12 +7,13 @@ import json
 import sys
 from pathlib import Path
 
-from nearfar.base import state_directory
-from nearfar.kit import pack, packing
+from nearfar.base import NearfarError, state_directory
+from nearfar.kit import offline_pack, pack, packing
 
 _EPILOG = """examples:
   nearfar kit                                                 of this checkout's programs, for systems as new as this one
-  setup/build_in_debian11 /scratch/kit && nearfar kit --programs /scratch/kit/programs      for older ones: glibc 2.31
+  setup/build_in_debian11 /scratch/kit && nearfar kit --programs /scratch/kit/programs      for older ones too
+  nearfar kit --with-pack                                     nearfar itself, for ./validate --offline and Ansible
 
 There: tar -xzf FILE && ./kit/run, which leaves one file; here: nearfar import THAT-FILE. docs/guide/kit.md
 
@@ -29,11 +30,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--programs", metavar="DIR", type=Path, help="nearfar-copy and nearfar-stream, as setup/build_in_debian11 leaves them "
         "with lstopo and libraries (default: build/bin)",
     )  # fmt: skip
+    parser.add_argument(
+        "--with-pack", action="store_true", help=f"another archive: the sources and wheels for Python {', '.join(offline_pack.PYTHONS)}, "
+        f"with which ./validate --offline sets nearfar up without a network (default: {offline_pack.default_name()})",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="say in JSON what was written")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write it."""
+    if args.with_pack:
+        if args.programs is not None:
+            raise NearfarError("--programs is for a kit; --with-pack holds sources")
+        file = offline_pack.write(args.output or Path(offline_pack.default_name()))
+        size = file.stat().st_size
+        print(json.dumps({"file": str(file), "size": size}) if args.json else f"{file}: {size / 2**20:.1f} MiB")
+        return 0
     programs = args.programs or state_directory() / "build" / "bin"
     packed = pack(programs, args.output or Path(packing.default_name()))
     if args.json:

@@ -5,7 +5,7 @@ Needs: base, topology, measurement, question, verdict, verdict.references, site,
 
 from __future__ import annotations
 
-from . import gpu_ranges, importing, packing, result_file
+from . import gpu_ranges, importing, offline_pack, packing, result_file
 from .importing import Imported, import_file
 from .packing import Packed, pack
 
@@ -15,6 +15,7 @@ __all__ = [
     "gpu_ranges",
     "import_file",
     "importing",
+    "offline_pack",
     "pack",
     "packing",
     "result_file",

@@ -10,7 +10,7 @@ import json
 import re
 import tarfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from hashlib import sha256
@@ -99,7 +99,9 @@ def read(path: Path) -> KitResult:
     for case in cases:
         _check_case(path, case, raw, started, node)
     words = {name.removeprefix("words/"): content for name, content in contents.items() if name.startswith("words/")}
-    return KitResult(path, digest, raw, started, cases, node, _topology(path, contents, node), words)
+    result = KitResult(path, digest, raw, started, cases, node, _topology(path, contents, node), words)
+    _refuse_markup(path, [result.product])
+    return result
 
 
 def _refused(path: Path, why: str) -> CouldNotJudge:
@@ -198,10 +200,14 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
     if not _HOST.fullmatch(fullest.hostname):
         raise _refused(path, f"{fullest.hostname[:60]!r} is no name of a host")
     texts = [fullest.product, *(text for gpu in fullest.gpus for text in (gpu.name, gpu.uuid, gpu.pci)), *fullest.notes]
+    _refuse_markup(path, texts)
+    return fullest
+
+
+def _refuse_markup(path: Path, texts: Sequence[str | None]) -> None:
     odd = next((text for text in texts if text and (_MARKUP.search(text) or len(text) > 200)), None)
     if odd is not None:
         raise _refused(path, f"{odd[:60]!r} is no name of a part of a node")
-    return fullest
 
 
 def _check_case(path: Path, case: KitCase, raw: Mapping[str, Any], started: datetime, node: Node) -> None:

@@ -1,0 +1,252 @@
+"""``nearfar import``: a kit's file as a run, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nearfar.base import CHECKOUT
+
+from .made_kits import contents, forged
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("state")
+
+
+def nearfar(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "NEARFAR_STATE": str(state)}
+    return subprocess.run(
+        [sys.executable, "-m", "nearfar", *words], env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def run(result: Path, state: Path) -> Path:
+    """The run directory of the imported result."""
+    done = nearfar(state, "import", str(result), "--node", "rack3-7", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["schema"].startswith("nearfar-report")
+    (folder,) = (state / "reports" / "imported").iterdir()
+    return folder
+
+
+def test_it_is_a_run_like_any_other(run: Path) -> None:
+    assert (run / "index.html").read_text(encoding="utf-8").count("rack3-7")
+    raw = json.loads((run / "run.json").read_text())
+    assert raw["system"] == "imported" and raw["missing_cases"] == []
+    assert {case["check"] for case in raw["ran_cases"]} == {"topology_check", "host_memory_check", "quick_check"}
+    quick = json.loads((run / "rack3-7" / "quick_check" / "verdict.json").read_text())
+    assert quick["schema"] == "nearfar-verdict/2" and quick["kind"] == "measured"
+    assert {metric["name"] for metric in quick["metrics"]} >= {"n0:g0", "g0:g1"} or quick["metrics"]
+
+
+def test_history_has_its_figures(run: Path, state: Path) -> None:
+    pytest.importorskip("polars")
+    done = nearfar(state, "history", "--system", "imported")
+    assert done.returncode == 0 and "rack3-7" in done.stdout, done.stdout + done.stderr
+
+
+def test_reproduce_takes_it(run: Path, state: Path) -> None:
+    done = nearfar(state, "reproduce", "hamilton-sl390", "--run", str(run))
+    assert done.returncode in (0, 3) and "rack3-7" in done.stdout + done.stderr, done.stderr
+
+
+def test_its_topology_makes_a_node_type_that_predicts(run: Path, state: Path, tmp_path: Path) -> None:
+    xml = run / "rack3-7" / "topology.xml"
+    done = nearfar(state, "detect", "--xml", str(xml), "--site", "theirs", "--site-dir", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "nodes" / "theirs.yaml").exists()
+    document = run / "rack3-7" / "quick_check" / "document.json"
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "NEARFAR_SITE": str(tmp_path), "NEARFAR_STATE": str(state)}
+    words = [sys.executable, "-m", "nearfar", "calibrate", "--node", "theirs", str(document)]
+    calibrated = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120)
+    assert calibrated.returncode == 0 and "g0" in calibrated.stdout, calibrated.stderr
+
+
+def test_the_same_file_twice_is_told(result: Path, run: Path, state: Path) -> None:
+    done = nearfar(state, "import", str(result), "--node", "rack3-7")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert f"imported before: {run}" in done.stderr
+
+
+def refused(path: Path, tmp_path: Path, code: int = 3) -> str:
+    """The one line of a refusal, after which nothing is there."""
+    state = tmp_path / "state"
+    done = nearfar(state, "import", str(path))
+    assert done.returncode == code and done.stdout == "", done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"nearfar: {path}: ")
+    assert not list(state.rglob("run.json"))
+    return line
+
+
+def edit_json(name: str, change: Callable[[Any], None]) -> Callable[[dict[str, bytes]], None]:
+    def edit(files: dict[str, bytes]) -> None:
+        raw = json.loads(files[name])
+        change(raw)
+        files[name] = json.dumps(raw).encode()
+
+    return edit
+
+
+QUICK = "checks/quick_check/document.json"
+
+
+def faster(raw: Any) -> None:
+    raw["results"][0]["cell"] = "n0:g5"
+
+
+def doubled(raw: Any) -> None:
+    for result in raw["results"]:
+        for rate in [flow["rate"] for flow in result["flows"]] + [result["total"]]:
+            for key in ("median", "plateau"):
+                if rate.get(key):
+                    rate[key] *= 2
+
+
+def other_host(raw: Any) -> None:
+    raw["node"]["hostname"] = "another"
+
+
+def no_gpu_name(raw: Any) -> None:
+    for gpu in raw["node"]["gpus"]:
+        gpu["name"] = "<script>alert(1)</script>"
+
+
+FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
+    "a cell that was not asked": (edit_json(QUICK, faster), "cells that the kit did not ask"),
+    "two hosts": (edit_json(QUICK, other_host), "documents are of different nodes"),
+    "another program's document": (
+        edit_json(QUICK, lambda raw: raw["program"].update(name="nearfar-stream")), "is not what nearfar-copy"
+    ),
+    "another version's document": (edit_json(QUICK, lambda raw: raw["program"].update(version="9.9")), "is not what nearfar-copy"),
+    "a modelled document": (edit_json(QUICK, lambda raw: raw.update(kind="modelled")), "is not what nearfar-copy"),
+    "another day": (edit_json(QUICK, lambda raw: raw.update(started="2020-01-01T00:00:00Z")), "at another time"),
+    "the future": (edit_json("result.json", lambda raw: raw.update(started="2199-01-01T00:00:00Z")), "in the future"),
+    "a newer kit": (edit_json("result.json", lambda raw: raw.update(schema="nearfar-kit-result/2")), "left by a newer kit"),
+    "no kit's result": (edit_json("result.json", lambda raw: raw.update(schema="x")), "is no 'nearfar-kit-result'"),
+    "a level that there is not": (edit_json("result.json", lambda raw: raw.update(level="all")), "level: 'all'"),
+    "a check that is not in it": (
+        edit_json("result.json", lambda raw: raw["cases"].append({**raw["cases"][0], "check": "peer_check"})), "the same checks"
+    ),
+    "cut JSON": (lambda files: files.update({QUICK: files[QUICK][:500]}), "quick_check/document.json"),
+    "entities": (
+        lambda files: files.update({"topology.xml": files["topology.xml"].replace(b"hwloc2.dtd\">", b"x\" [<!ENTITY a 'b'>]>")}),
+        "declares entities",
+    ),
+    "no topology of this node": (
+        lambda files: files.update({"topology.xml": files["topology.xml"].replace(b"0000:10:00.0", b"0000:77:00.0")}), "other GPUs"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_file_is_refused_in_one_line(name: str, result: Path, tmp_path: Path) -> None:
+    change, words = FORGERIES[name]
+    files = contents(result)
+    change(files)
+    assert words in refused(forged(tmp_path / "forged.tar.gz", files), tmp_path)
+
+
+def test_an_edited_file_is_refused(result: Path, tmp_path: Path) -> None:
+    files = contents(result)
+    files[QUICK] = files[QUICK].replace(b'"verified"', b'"verified" ', 1)
+    line = refused(forged(tmp_path / "edited.tar.gz", files, sums=False), tmp_path)
+    assert "quick_check/document.json is not as the kit wrote it" in line
+
+
+def test_markup_in_names_is_refused(result: Path, tmp_path: Path) -> None:
+    files = contents(result)
+    for name in [name for name in files if name.endswith("document.json")]:
+        edit_json(name, no_gpu_name)(files)
+    assert "is no name of a part of a node" in refused(forged(tmp_path / "markup.tar.gz", files), tmp_path)
+    for name in [name for name in files if name.endswith("document.json")]:
+        edit_json(name, lambda raw: raw["node"].update(hostname="<b>x</b>"))(files)
+    assert "is no name of a host" in refused(forged(tmp_path / "host.tar.gz", files), tmp_path)
+
+
+def test_markup_in_words_does_not_reach_the_page(result: Path, tmp_path: Path) -> None:
+    files = contents(result)
+    files["words/product.txt"] = b"<script>alert(1)</script>"
+    path = forged(tmp_path / "words.tar.gz", files)
+    assert "is no name of a part of a node" in refused(path, tmp_path)
+
+
+def test_figures_above_their_own_samples_are_not_believed(result: Path, tmp_path: Path) -> None:
+    files = contents(result)
+    edit_json(QUICK, doubled)(files)
+    done = nearfar(tmp_path / "state", "import", str(forged(tmp_path / "doubled.tar.gz", files)))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "INDETERMINATE" in done.stdout
+
+
+def test_a_damaged_file_is_one_line(result: Path, tmp_path: Path) -> None:
+    whole = result.read_bytes()
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(whole[: len(whole) // 2])
+    assert "damaged" in refused(cut, tmp_path)
+    text = tmp_path / "text.tar.gz"
+    text.write_text("no archive")
+    assert "damaged, or no tar.gz archive" in refused(text, tmp_path)
+    assert "no such file" in refused(tmp_path / "nothing.tar.gz", tmp_path, code=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["../escaped", "/etc/escaped", "result/../../escaped", "result/checks/a/b/c", "result/checks/x y/z"]
+)
+def test_names_that_lead_elsewhere_are_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "names.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        entry = tarfile.TarInfo(name)
+        entry.size = 1
+        archive.addfile(entry, io.BytesIO(b"x"))
+    assert "which no kit leaves" in refused(path, tmp_path)
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_links_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "links.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        entry = tarfile.TarInfo("result/result.json")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(entry)
+    assert "which no kit leaves" in refused(path, tmp_path)
+
+
+def test_what_unpacks_to_more_than_a_kit_leaves_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.tar.gz"
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        entry = tarfile.TarInfo("result/topology.xml")
+        entry.size = 300 * 2**20
+        archive.addfile(entry, io.BytesIO(bytes(entry.size)))
+    assert "unpacks to more than a kit leaves" in refused(path, tmp_path)
+
+
+def test_a_system_with_other_gpus_is_refused(result: Path, tmp_path: Path) -> None:
+    done = nearfar(tmp_path, "import", str(result), "--system", "h200-x1-vm")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "the node has 2 ×" in done.stderr, done.stderr
+    unknown = nearfar(tmp_path, "import", str(result), "--system", "h200-x7-vm")
+    assert unknown.returncode == 2 and "no such system file" in unknown.stderr
+    named = nearfar(tmp_path, "import", str(result), "--node", "a/b")
+    assert named.returncode == 2 and "--node a/b" in named.stderr
+
+
+def test_healthy_figures_are_offered_for_the_gpu_model(result: Path, run: Path) -> None:
+    """The emulated GPU's name is nobody's: what is written is an entry that the schema takes."""
+    path = run / "healthy.yaml"
+    if not path.exists():
+        pytest.skip("the emulation names no GPU model")
+    (entry,) = yaml.safe_load(path.read_text())
+    assert entry["n"] == 1 and all(low <= high for low, high in entry["figures"].values())
