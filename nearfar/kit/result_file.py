@@ -191,8 +191,10 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
     nodes = [case.document.node for case in cases if case.document is not None]
     if not nodes:
         raise _refused(path, "no program left a measurement document")
-    fullest = max(nodes, key=lambda node: len(node.gpus))
+    # A program that measures host memory alone asks no driver for names.
+    fullest = max(nodes, key=lambda node: (len(node.gpus), sum(gpu.name is not None for gpu in node.gpus)))
     boards = {(gpu.pci, gpu.uuid, gpu.name) for gpu in fullest.gpus}
+    boards |= {(gpu.pci, None, None) for gpu in fullest.gpus}
     for node in nodes:
         alike = node.numa_nodes == fullest.numa_nodes and node.packages == fullest.packages
         if node.hostname != fullest.hostname or not alike or not {(g.pci, g.uuid, g.name) for g in node.gpus} <= boards:
