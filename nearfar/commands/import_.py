@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system",
         metavar="NAME",
-        help="a file of site/systems/ (default: the one that claims the node, else 'imported')",
+        help="a file of site/systems/ (default: the one that claims the node, else 'imported', a system of its own)",
     )
     parser.add_argument("--node", metavar="NAME", help="the node's name here (default: its own)")
     parser.add_argument(

@@ -113,9 +113,9 @@ def _site(result: KitResult, wanted: str | None, name: str) -> _Site:
     directories = site_directories()
     known = systems.load_all(directories)
     product = result.product
-    if wanted is not None and wanted not in known:
-        raise NearfarError(f"--system {wanted}: no such system file{did_you_mean(wanted, sorted(known))}")
-    system = known[wanted] if wanted is not None else systems.claims(result.node.hostname, product, known)
+    if wanted is not None and wanted not in {SYSTEM, *known}:
+        raise NearfarError(f"--system {wanted}: no such system file{did_you_mean(wanted, [SYSTEM, *sorted(known)])}")
+    system = systems.claims(result.node.hostname, product, known) if wanted is None else known.get(wanted)
     observed = replace(
         result.node, hostname=name, product=product or result.node.product, virtual_machine=result.virtual_machine
     )
@@ -138,7 +138,10 @@ def _site(result: KitResult, wanted: str | None, name: str) -> _Site:
             return _Site(system, partition, observed, node)
         others.append(f"{partition.name}: {_counted(theirs)}")
     words = "; ".join(others) or "none of its partitions is measured"
-    raise NearfarError(f"--system {system.name}: the node has {_counted(mine)}, and the system {words}")
+    raise NearfarError(
+        f"the node has {_counted(mine)}, and the system '{system.name}' has others ({words}): --system {SYSTEM} judges it by "
+        f"no site's references"
+    )
 
 
 def _counted(names: Sequence[str]) -> str:

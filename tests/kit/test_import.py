@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nearfar import cli
 from nearfar.base import CHECKOUT, NearfarError
 from nearfar.kit import gpu_ranges, import_file, result_file
 
@@ -238,13 +239,33 @@ def test_what_unpacks_to_more_than_a_kit_leaves_is_refused(tmp_path: Path) -> No
     assert "unpacks to more than a kit leaves" in refused(path)
 
 
-def test_a_system_with_other_gpus_is_refused(result: Path, tmp_path: Path) -> None:
-    done = nearfar(tmp_path, "import", str(result), "--system", "h200-x1-vm")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "the node has 2 ×" in done.stderr, done.stderr
-    unknown = nearfar(tmp_path, "import", str(result), "--system", "h200-x7-vm")
-    assert unknown.returncode == 2 and "no such system file" in unknown.stderr
-    named = nearfar(tmp_path, "import", str(result), "--node", "a/b")
-    assert named.returncode == 2 and "--node a/b" in named.stderr
+def test_a_system_with_other_gpus_is_refused(result: Path) -> None:
+    read = result_file.read(result)
+    with pytest.raises(NearfarError, match=r"the node has 2 × .*'h200-x1-vm' has others .*: 1 × NVIDIA H200"):
+        import_file(read, "h200-x1-vm")
+    with pytest.raises(NearfarError, match="h200-x7-vm: no such system file"):
+        import_file(read, "h200-x7-vm")
+
+
+def test_a_name_that_is_none_is_refused(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["import", str(result), "--node", "a/b"]) == 2
+    assert (
+        capsys.readouterr().err == "nearfar: --node a/b: a name has letters, digits, '.', '_' and '-'; choose another\n"
+    )
+
+
+def test_an_anonymous_file_is_called_by_its_checksum(
+    result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARFAR_STATE", str(tmp_path / "state"))
+    files = contents(result)
+    edit_json("result.json", lambda raw: raw.update(anonymous=True))(files)
+    read = result_file.read(forged(tmp_path / "anonymous.tar.gz", files))
+    done = import_file(read)
+    assert done.node == f"anonymous-{read.digest[:8]}" and done.system == "imported"
+    assert done.node in (done.folder / "index.html").read_text(encoding="utf-8")
+    document = json.loads((done.folder / done.node / "quick_check" / "document.json").read_text())
+    assert document["node"]["hostname"] == done.node, "history takes documents of their folder's node alone"
 
 
 def test_a_run_that_failed_says_nothing_of_healthy_gpus(run: Path) -> None:
