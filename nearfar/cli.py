@@ -6,7 +6,6 @@ import argparse
 import errno
 import importlib
 import io
-import keyword
 import os
 import signal
 import sys
@@ -39,6 +38,8 @@ COMMANDS = {
     "tune": "references from a site's own runs, as a diff",
     "validate": "run the checks (what ./validate does once all is set up)",
 }
+#: The modules of commands that are not called as these are.
+_MODULES = {"kit": "kit.make", "import": "kit.take"}
 #: The exit code of a command that Ctrl-C ended, as shells have it.
 EXIT_INTERRUPTED = 130
 
@@ -62,7 +63,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, words in COMMANDS.items():
         one = commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == chosen:
-            module = importlib.import_module(f"nearfar.commands.{name}{'_' if keyword.iskeyword(name) else ''}")
+            module = importlib.import_module(f"nearfar.commands.{_MODULES.get(name, name)}")
             module.configure(one)
             one.set_defaults(run=module.run, parser=one)
     return top

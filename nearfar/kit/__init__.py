@@ -1,6 +1,6 @@
 """Measuring where nothing can be installed: the archive of programs and a shell script, and the file that it leaves, judged.
 
-Needs: base, topology, measurement, question, verdict, verdict.references, site, history, report, run.
+Needs: base, topology, cells, measurement, question, verdict, verdict.references, site, history, report, run.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
         if args.programs is not None:
             raise NearfarError("--programs is for a kit; --with-pack holds sources")
         file = offline_pack.write(args.output or Path(offline_pack.default_name()))
-        size = file.stat().st_size
-        print(json.dumps({"file": str(file), "size": size}) if args.json else f"{file}: {size / 2**20:.1f} MiB")
+        told = {"file": str(file), "size": file.stat().st_size}
+        print(json.dumps(told) if args.json else f"{file}: {file.stat().st_size / 2**20:.1f} MiB")
         return 0
     programs = args.programs or state_directory() / "build" / "bin"
     packed = pack(programs, args.output or Path(packing.default_name()))
