@@ -69,6 +69,10 @@ def test_without_a_gpu_the_host_is_measured_and_it_says_so(kit: MadeKit) -> None
     "driver, words",
     [
         (DRIVER.replace("580.95.05", "535.183.01"), "the NVIDIA driver 535.183.01 is older than the kit's CUDA"),
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.51.03  Release Build  (builder@host)\n",
+            "the NVIDIA driver 575.51.03 is older than the kit's CUDA",
+        ),
         ("", "no NVIDIA driver is loaded"),
     ],
 )
