@@ -109,12 +109,12 @@ def unasked(files: dict[str, bytes]) -> None:
     files[cells] = b"".join(files[cells].splitlines(keepends=True)[1:])
 
 
-def doubled(raw: Any) -> None:
+def hundredfold(raw: Any) -> None:
     for result in raw["results"]:
         for rate in [flow["rate"] for flow in result["flows"]] + [result["total"]]:
             for key in ("median", "plateau"):
                 if rate.get(key):
-                    rate[key] *= 2
+                    rate[key] *= 100
 
 
 def other_host(raw: Any) -> None:
@@ -190,8 +190,8 @@ def test_figures_above_their_own_samples_are_not_believed(
 ) -> None:
     monkeypatch.setenv("NEARFAR_STATE", str(tmp_path / "state"))
     files = contents(result)
-    edit_json(QUICK, doubled)(files)
-    done = import_file(result_file.read(forged(tmp_path / "doubled.tar.gz", files)))
+    edit_json(QUICK, hundredfold)(files)
+    done = import_file(result_file.read(forged(tmp_path / "hundredfold.tar.gz", files)))
     (path,) = done.folder.glob("*/quick_check/verdict.json")
     metrics = json.loads(path.read_text())["metrics"]
     assert metrics and {metric["verdict"] for metric in metrics if metric["derived"] is None} == {"INDETERMINATE"}
