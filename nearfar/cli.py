@@ -24,6 +24,8 @@ COMMANDS = {
     "detect": "what this node is; a first site file",
     "diagnose": "which degraded part explains what is slow",
     "history": "figures of a node over time, and across nodes",
+    "import": "judge what a kit measured on another machine, and make its page",
+    "kit": "an archive that measures a node where nothing can be installed",
     "lint": "the site's files: schema, physical limits, names that match no check",
     "metrics": "what a run measured, as text for Prometheus",
     "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
@@ -36,6 +38,8 @@ COMMANDS = {
     "tune": "references from a site's own runs, as a diff",
     "validate": "run the checks (what ./validate does once all is set up)",
 }
+#: The modules of commands that are not called as these are.
+_MODULES = {"kit": "kit.make", "import": "kit.take"}
 #: The exit code of a command that Ctrl-C ended, as shells have it.
 EXIT_INTERRUPTED = 130
 
@@ -59,7 +63,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, words in COMMANDS.items():
         one = commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == chosen:
-            module = importlib.import_module(f"nearfar.commands.{name}")
+            module = importlib.import_module(f"nearfar.commands.{_MODULES.get(name, name)}")
             module.configure(one)
             one.set_defaults(run=module.run, parser=one)
     return top

@@ -156,7 +156,7 @@ read_system() { # sets FAMILY (debian, rhel, suse or other), SYSTEM (its own nam
     if [[ $ID == debian && ${release:-99} -lt 12 || $ID == ubuntu && ${release:-99} -lt 22 ]]; then OLD_PYTHON=yes; fi
 }
 
-can_install() { [[ $FAMILY == debian && $USER_ID == 0 && $MACHINE == x86_64 ]] && have apt-get; }
+can_install() { [[ -z ${OFFLINE-} && $FAMILY == debian && $USER_ID == 0 && $MACHINE == x86_64 ]] && have apt-get; }
 
 # --- getting it -----------------------------------------------------------------------------------------------------
 
@@ -342,6 +342,22 @@ make_venv() { # creates or completes .venv for LEVEL (base or test), prints noth
     stamp_text "$venv" >"$venv/nearfar-$LEVEL.stamp"
     [[ $LEVEL == base ]] || stamp_text "$venv" >"$venv/nearfar-base.stamp"
     SYSTEM_CHANGED=yes # what else was in there has to come again
+}
+
+go_offline() { # $1: an archive with wheels/ in it, or that folder. From here on pip asks no index
+    [[ -n $1 ]] || finish '--offline: an archive of nearfar kit --with-pack is missing behind it'
+    [[ -e $1 ]] || finish "--offline $1: no such file"
+    PIP_FIND_LINKS=$1
+    if [[ ! -d $1 ]]; then
+        PIP_FIND_LINKS=$STATE/build/offline
+        rm -rf "$PIP_FIND_LINKS" 2>/dev/null
+        mkdir -p "$PIP_FIND_LINKS" || finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
+        tar -C "$PIP_FIND_LINKS" --strip-components=1 -xzf "$1" wheels 2>/dev/null ||
+            finish "--offline $1: no archive of nearfar kit --with-pack (no folder wheels/ in it, or it is damaged)"
+    fi
+    compgen -G "$PIP_FIND_LINKS/*.whl" >/dev/null || finish "--offline $1: there are no wheels in it"
+    PIP_FIND_LINKS=$(cd -P "$PIP_FIND_LINKS" && pwd)
+    export PIP_NO_INDEX=1 PIP_FIND_LINKS
 }
 
 bring_cmake() { # PyPI's CMake into our own environment, where the one of PATH is too old

@@ -18,7 +18,7 @@ PACKAGE = CHECKOUT / "nearfar"
 #: From the ground up: a room imports only from those before it.
 ORDER = (
     "base", "topology", "cells", "measurement", "model", "binding", "mpi", "question", "verdict", "site", "history",
-    "report", "compare", "cost", "reproduce", "prometheus", "run", "slurm", "commands",
+    "report", "compare", "cost", "reproduce", "prometheus", "run", "kit", "slurm", "commands",
 )  # fmt: skip
 LOOSE = ("__init__.py", "__main__.py", "cli.py")
 #: More files than this, and one has to search.

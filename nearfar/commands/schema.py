@@ -28,6 +28,7 @@ SCHEMAS = {
     "doctor": "doctor-1",
     "reproduce": "reproduce-1",
     "cost": "cost-1",
+    "kit-result": "kit-result-1",
 }
 
 _EPILOG = """examples:

@@ -60,11 +60,11 @@ def adopt(folder: Path) -> None:
 
 def account(
     folder: Path, cases: Sequence[ExpectedCase], about: Mapping[str, Any], started: float, seconds: float, said: str,
-    must_judge: bool = False,
+    must_judge: bool = False, ran: Sequence[RanCase] | None = None,
 ) -> str:  # fmt: skip
-    """Count, merge and write ``run.json``; returns the run's verdict."""
+    """Count, merge and write ``run.json``; returns the run's verdict. ``ran``: what ran (None: as ReFrame's report has it)."""
     interrupted = bool(about["interrupted"])
-    ran = expected_cases.ran(folder / "reframe-report.json")
+    ran = expected_cases.ran(folder / "reframe-report.json") if ran is None else ran
     missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
     found = expected_cases.verdicts(folder)
     missing += _without_verdict(cases, ran, found)

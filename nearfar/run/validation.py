@@ -225,12 +225,12 @@ def _finish(
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, said, must_judge)
     if not _of_another(request, system, cases):
-        _remember(folder)
+        remember(folder)
     _report(folder, request, interrupted)
     return EXIT_CODES[verdict]
 
 
-def _remember(folder: Path) -> None:
+def remember(folder: Path) -> None:
     """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
     found = expected_cases.verdicts(folder)
     missing = history.no_polars()

@@ -4,7 +4,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, question.
 """
 
 from . import model_ranges, software_changes
-from .model_ranges import ModelRanges
+from .model_ranges import ModelRanges, is_model_row
 from .reference import Reference, figure, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
@@ -30,6 +30,7 @@ __all__ = [
     "figure",
     "find",
     "for_partition",
+    "is_model_row",
     "known_checks",
     "model_of",
     "model_ranges",

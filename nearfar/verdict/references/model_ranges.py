@@ -120,6 +120,11 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
     return link, most * many, f"{'' if many == 1 else '2 × '}{link_limits.link_text(known)}"
 
 
+def is_model_row(row: str) -> bool:
+    """Whether a row is a property of a GPU's model."""
+    return _ROW.fullmatch(row) is not None
+
+
 def carries(file: SiteFile, row: str) -> float:
     """What the links of a row carry of payload, or the memory, GB/s. ``file`` is one that ``in_file`` reads."""
     return _limit(file, row, ())[1]

@@ -1,0 +1,4 @@
+"""``nearfar kit`` and ``nearfar import``: making a kit, and taking in the file that it leaves.
+
+Needs: base, report, kit.
+"""

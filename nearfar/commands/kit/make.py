@@ -1,0 +1,60 @@
+"""``nearfar kit``: an archive that measures a node where nothing can be installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from nearfar.base import NearfarError, state_directory
+from nearfar.kit import offline_pack, pack, packing
+
+_EPILOG = """examples:
+  nearfar kit                                                 of this checkout's programs, for systems as new as this one
+  setup/build_in_debian11 /scratch/kit && nearfar kit --programs /scratch/kit/programs      for older ones too
+  nearfar kit --with-pack                                     nearfar itself, for ./validate --offline and Ansible
+
+There: tar -xzf FILE && ./kit/run, which leaves one file; here: nearfar import THAT-FILE. docs/guide/kit.md
+
+exit codes: 0 written, 2 wrong use or something is missing
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = "Make an archive with the measuring programs and a shell script, which needs no network, root, compiler or Python."
+    parser.epilog = _EPILOG
+    parser.add_argument("--output", metavar="FILE", type=Path, help=f"the archive (default: {packing.default_name()})")
+    parser.add_argument(
+        "--programs", metavar="DIR", type=Path, help="nearfar-copy and nearfar-stream, as setup/build_in_debian11 leaves them "
+        "with lstopo and libraries (default: build/bin)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--with-pack", action="store_true", help=f"another archive: the sources and wheels for Python {', '.join(offline_pack.PYTHONS)}, "
+        f"with which ./validate --offline sets nearfar up without a network (default: {offline_pack.default_name()})",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="say in JSON what was written")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write it."""
+    if args.with_pack:
+        if args.programs is not None:
+            raise NearfarError("--programs is for a kit; --with-pack holds sources")
+        file = offline_pack.write(args.output or Path(offline_pack.default_name()))
+        told = {"file": str(file), "size": file.stat().st_size}
+        print(json.dumps(told) if args.json else f"{file}: {file.stat().st_size / 2**20:.1f} MiB")
+        return 0
+    programs = args.programs or state_directory() / "build" / "bin"
+    packed = pack(programs, args.output or Path(packing.default_name()))
+    if args.json:
+        print(json.dumps({**vars(packed), "file": str(packed.file)}))
+        return 0
+    size = f"{packed.size / 2**20:.1f} MiB" if packed.size >= 2**20 else f"{packed.size / 2**10:.0f} KiB"
+    print(f"{packed.file}: {size}, {packed.architecture}, glibc {packed.glibc} or newer")
+    if packed.cuda:
+        print(f"CUDA {packed.cuda}: NVIDIA driver {packed.driver} or newer")
+    else:
+        print("nearfar: its nearfar-copy measures no GPU: it was built without CUDA", file=sys.stderr)
+    return 0

@@ -1,0 +1,22 @@
+"""Measuring where nothing can be installed: the archive of programs and a shell script, and the file that it leaves, judged.
+
+Needs: base, topology, cells, measurement, question, verdict, verdict.references, site, history, report, run.
+"""
+
+from __future__ import annotations
+
+from . import gpu_ranges, importing, offline_pack, packing, result_file
+from .importing import Imported, import_file
+from .packing import Packed, pack
+
+__all__ = [
+    "Imported",
+    "Packed",
+    "gpu_ranges",
+    "import_file",
+    "importing",
+    "offline_pack",
+    "pack",
+    "packing",
+    "result_file",
+]

@@ -1,0 +1,85 @@
+"""The archive that sets nearfar up without a network: the checkout's sources, and in ``wheels/`` the Python packages it needs.
+
+``./validate --offline ARCHIVE`` and the Ansible role ``pack`` read it. Compilers and hwloc are the system's; they are not in it.
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from nearfar import __version__
+from nearfar.base import CHECKOUT, NearfarError, process, write_atomically
+
+#: The Pythons whose packages are in the archive: Debian 12 and RHEL 9 have 3.11 (RHEL 9 3.12 too), Ubuntu 22.04 3.10, Ubuntu 24.04 3.12,
+#: SLES 15 3.11.
+PYTHONS = ("3.10", "3.11", "3.12")
+#: Beside nearfar's own needs: where the system's CMake is too old.
+_ALSO = ("cmake>=3.20,<5",)
+_SECONDS = 900.0
+#: The oldest minor version of Python 3 that ``setup/constraints.txt`` speaks of.
+_TESTED_FROM = 11
+
+
+def default_name() -> str:
+    """What an archive for machines like this one is called."""
+    return f"nearfar-pack-{__version__}-{platform.machine()}.tar.gz"
+
+
+def write(output: Path, pythons: Iterable[str] = PYTHONS) -> Path:
+    """Download the wheels for each Python, and write them with the sources. Raises ``NearfarError`` where pip or git cannot."""
+    with tempfile.TemporaryDirectory(prefix="nearfar-pack-") as place:
+        sources, wheels = Path(place, "sources.tar.gz"), Path(place, "wheels")
+        _run(
+            ["sh", str(CHECKOUT / "ansible/roles/pack/files/make_archive.sh"), str(CHECKOUT), str(sources)],
+            "the sources",
+        )
+        for python in pythons:
+            _download(python, wheels)
+        data = _joined(sources, sorted(wheels.iterdir()))
+    write_atomically(output, data, elsewhere="name with --output a file in a directory")
+    return output
+
+
+def _download(python: str, wheels: Path) -> None:
+    own = platform.machine()
+    platforms = [f"manylinux2014_{own}", f"manylinux_2_17_{own}", f"manylinux_2_28_{own}"]
+    # pip reads the conditions in this file by the Python that runs it, and it speaks of 3.11 and newer.
+    tested = ["-c", str(CHECKOUT / "setup/constraints.txt")] if int(python.partition(".")[2]) >= _TESTED_FROM else []
+    listed = process.run([sys.executable, str(CHECKOUT / "setup/python_needs.py"), "--list", "--list-optional"], 30.0)
+    _run(
+        [
+            sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input", "--only-binary=:all:",
+            "--implementation", "cp", "--python-version", python, *(word for name in platforms for word in ("--platform", name)),
+            *tested, "-d", str(wheels), *listed.stdout.split(), *_ALSO,
+        ],
+        f"the packages of Python {python}",
+    )  # fmt: skip
+
+
+def _run(command: list[str], what: str) -> None:
+    done = process.run(command, _SECONDS)
+    if done.returncode:
+        raise NearfarError(f"{what} cannot be had: {done.last_line or done.returncode}")
+
+
+def _joined(sources: Path, wheels: Iterable[Path]) -> bytes:
+    whole = io.BytesIO()
+    with tarfile.open(sources) as checkout, tarfile.open(fileobj=whole, mode="w:gz", compresslevel=1) as archive:
+        for entry in checkout:
+            archive.addfile(entry, checkout.extractfile(entry) if entry.isfile() else None)
+        for wheel in wheels:
+            archive.add(wheel, f"wheels/{wheel.name}", filter=_plain)
+    return whole.getvalue()
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o644
+    return entry
