@@ -1,5 +1,5 @@
 # What the GPU programs compile without nvcc, from NEARFAR_CUDA_HEADERS: objects that are linked with CUDA, and in tests with its emulation.
-file(GLOB NEARFAR_GPU_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/gpu/*.cpp ${CMAKE_SOURCE_DIR}/copy/*.cpp ${CMAKE_SOURCE_DIR}/kernels/gpu_stream*.cpp)
+file(GLOB NEARFAR_GPU_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/gpu/*.cpp ${CMAKE_SOURCE_DIR}/copy/*.cpp ${CMAKE_SOURCE_DIR}/kernels/gpu_stream/gpu_*.cpp)
 list(FILTER NEARFAR_GPU_SOURCES EXCLUDE REGEX "(copy/(copy_options|quick|suspects)|gpu/(chunks|memory_sizes)).cpp$") # elsewhere, or to be replaced
 add_library(nearfar_gpu_code OBJECT ${NEARFAR_GPU_SOURCES})
 target_compile_options(nearfar_gpu_code PRIVATE -Wall -Wextra)

@@ -1,4 +1,4 @@
-#include "kernels/gpu_stream_bench.h"
+#include "kernels/gpu_stream/gpu_stream_bench.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +10,8 @@
 #include "gpu/gpu_call.h"
 #include "gpu/route_plan.h"
 #include "gpu/windowed.h"
-#include "kernels/gpu_stream_kernels.h"
-#include "kernels/stream_kernels.h"
+#include "kernels/gpu_stream/gpu_stream_kernels.h"
+#include "kernels/stream/stream_kernels.h"
 #include "node/cpus.h"
 #include "node/link_ceiling.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/gpu_stream_series.h"
+#include "kernels/gpu_stream/gpu_stream_series.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "kernels/gpu_stream_kernels.h"
-#include "kernels/stream_kernels.h"
-#include "kernels/stream_values.h"
+#include "kernels/gpu_stream/gpu_stream_kernels.h"
+#include "kernels/stream/stream_kernels.h"
+#include "kernels/stream/stream_values.h"
 
 namespace nearfar {
 namespace {

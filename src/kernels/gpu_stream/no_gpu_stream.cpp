@@ -1,4 +1,4 @@
-#include "kernels/gpu_stream.h"
+#include "kernels/gpu_stream/gpu_stream.h"
 
 namespace nearfar {
 

@@ -1,4 +1,4 @@
-#include "kernels/stream_slice.h"
+#include "kernels/stream/stream_slice.h"
 
 #include <algorithm>
 

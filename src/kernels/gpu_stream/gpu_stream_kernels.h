@@ -14,7 +14,7 @@ namespace nearfar {
 // Bytes of an array that one block works through at a time.
 constexpr std::size_t gpu_stream_grain = std::size_t{16} << 10;
 
-// Fills `words` of both arrays with their values (kernels/stream_values.h).
+// Fills `words` of both arrays with their values (kernels/stream/stream_values.h).
 void queue_stream_values(double* a, double* b, std::size_t words, cudaStream_t stream);
 
 // What one pass works on.

@@ -1,4 +1,4 @@
-#include "kernels/stream_values.h"
+#include "kernels/stream/stream_values.h"
 
 namespace nearfar {
 namespace {

@@ -10,7 +10,7 @@
 #include "cell/results.h"
 #include "gpu/gpu_device.h"
 #include "gpu/queued_series.h"
-#include "kernels/gpu_stream_arrays.h"
+#include "kernels/gpu_stream/gpu_stream_arrays.h"
 #include "memory/copy_series.h"
 
 namespace nearfar {

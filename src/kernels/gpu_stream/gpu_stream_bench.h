@@ -12,8 +12,8 @@
 #include "gpu/load_watch.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/peer_access.h"
-#include "kernels/gpu_stream_arrays.h"
-#include "kernels/gpu_stream_series.h"
+#include "kernels/gpu_stream/gpu_stream_arrays.h"
+#include "kernels/gpu_stream/gpu_stream_series.h"
 #include "node/node.h"
 #include "node/nvml.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/stream_bench.h"
+#include "kernels/stream/stream_bench.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "engine/engine.h"
-#include "kernels/stream_slice.h"
+#include "kernels/stream/stream_slice.h"
 #include "node/cpus.h"
 
 namespace nearfar {

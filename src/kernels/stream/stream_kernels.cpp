@@ -1,4 +1,4 @@
-#include "kernels/stream_kernels.h"
+#include "kernels/stream/stream_kernels.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

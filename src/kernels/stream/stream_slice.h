@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "kernels/stream_kernels.h"
+#include "kernels/stream/stream_kernels.h"
 
 namespace nearfar {
 

@@ -1,4 +1,4 @@
-#include "kernels/gpu_stream_arrays.h"
+#include "kernels/gpu_stream/gpu_stream_arrays.h"
 
 #include <algorithm>
 
@@ -7,8 +7,8 @@
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/host_registration.h"
-#include "kernels/gpu_stream_kernels.h"
-#include "kernels/stream_size.h"
+#include "kernels/gpu_stream/gpu_stream_kernels.h"
+#include "kernels/stream/stream_size.h"
 #include "memory/copy_series.h"
 #include "memory/memory_plan.h"
 

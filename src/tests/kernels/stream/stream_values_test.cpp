@@ -1,10 +1,10 @@
-#include "kernels/stream_values.h"
+#include "kernels/stream/stream_values.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "kernels/stream_kernels.h"
+#include "kernels/stream/stream_kernels.h"
 
 namespace nearfar {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/stream_size.h"
+#include "kernels/stream/stream_size.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "gpu/gpu_call.h"
-#include "kernels/gpu_stream_kernels.h"
-#include "kernels/stream_values.h"
+#include "kernels/gpu_stream/gpu_stream_kernels.h"
+#include "kernels/stream/stream_values.h"
 
 namespace nearfar {
 namespace {

@@ -1,9 +1,9 @@
-#include "kernels/gpu_stream.h"
+#include "kernels/gpu_stream/gpu_stream.h"
 
 #include "core/clock.h"
 #include "gpu/document_gpus.h"
 #include "gpu/gpu_call.h"
-#include "kernels/gpu_stream_bench.h"
+#include "kernels/gpu_stream/gpu_stream_bench.h"
 #include "node/nvml.h"
 
 namespace nearfar {
