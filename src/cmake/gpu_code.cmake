@@ -5,3 +5,11 @@ add_library(nearfar_gpu_code OBJECT ${NEARFAR_GPU_SOURCES})
 target_compile_options(nearfar_gpu_code PRIVATE -Wall -Wextra)
 target_include_directories(nearfar_gpu_code SYSTEM PUBLIC ${NEARFAR_CUDA_HEADERS})
 target_link_libraries(nearfar_gpu_code PUBLIC nearfar)
+
+# The same of nearfar-kernels, which alone uses CUDA's libraries.
+file(GLOB NEARFAR_KERNEL_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/gpu_compute/*.cpp)
+add_library(level_one_gpu_code OBJECT ${NEARFAR_KERNEL_SOURCES} ${CMAKE_SOURCE_DIR}/kernels/level_one/gpu_places.cpp)
+target_compile_options(level_one_gpu_code PRIVATE -Wall -Wextra)
+target_compile_definitions(level_one_gpu_code PRIVATE NEARFAR_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
+target_include_directories(level_one_gpu_code SYSTEM PUBLIC ${NEARFAR_CUDA_HEADERS})
+target_link_libraries(level_one_gpu_code PUBLIC nearfar)

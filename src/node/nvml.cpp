@@ -288,6 +288,26 @@ std::vector<std::string> Nvml::throttle_reasons(const std::string& pci) const {
     return reasons;
 }
 
+RunningState Nvml::running_state(const std::string& pci) const {
+    constexpr int sm_clock = 1;
+    constexpr int memory_clock = 2;
+    constexpr int of_the_chip = 0;
+    using Query = int(Device, int, unsigned*);
+    RunningState state;
+    const Device handle = device(pci);
+    if (handle == nullptr) return state;
+    unsigned number = 0;
+    if (auto* query = symbol<Query>("nvmlDeviceGetClockInfo")) {
+        if (query(handle, sm_clock, &number) == success) state.sm_clock = static_cast<int>(number);
+        if (query(handle, memory_clock, &number) == success) state.memory_clock = static_cast<int>(number);
+    }
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetPowerUsage"); query && query(handle, &number) == success)
+        state.power = number * 1e-3;
+    if (auto* query = symbol<Query>("nvmlDeviceGetTemperature"); query && query(handle, of_the_chip, &number) == success)
+        state.temperature = static_cast<int>(number);
+    return state;
+}
+
 bool Nvml::lost(const std::string& pci) const {
     int result = success;
     const Device handle = device(pci, &result);

@@ -1,0 +1,17 @@
+# Kernels with their transfers. CUDA's libraries are opened at run time: only their headers are used here.
+set(NEARFAR_KERNELS_HOST
+  kernels/level_one/host_operands.cpp kernels/level_one/host_places.cpp kernels/level_one/kernels_bench.cpp
+  kernels/level_one/kernels_options.cpp kernels/level_one/kernels_run.cpp kernels/level_one/subject.cpp kernels/level_one/visit.cpp)
+add_library(level_one STATIC ${NEARFAR_KERNELS_HOST})
+target_compile_options(level_one PRIVATE -Wall -Wextra)
+target_link_libraries(level_one PUBLIC nearfar)
+
+add_executable(nearfar-kernels programs/nearfar_kernels.cpp)
+target_link_libraries(nearfar-kernels PRIVATE level_one)
+if(TARGET nearfar_gpu)
+  add_library(level_one_gpu STATIC kernels/gpu_compute/own_kernels.cu kernels/gpu_compute/cub_kernels.cu)
+  target_link_libraries(level_one_gpu PUBLIC level_one_gpu_code nearfar_gpu)
+  target_link_libraries(nearfar-kernels PRIVATE level_one_gpu)
+else()
+  target_sources(nearfar-kernels PRIVATE kernels/level_one/no_gpu_places.cpp)
+endif()
